@@ -44,7 +44,7 @@ pub struct PpduRate {
     pub bps: f64,
     /// The band of the channel in GHz: 2, 5 or 6.
     pub band_ghz: u8,
-    /// Tones of its resource unit in a PPDU of several stations; `None` otherwise.
+    /// Number of tones of the resource unit, in a PPDU for several stations; `None` otherwise.
     pub ru_tones: Option<u16>,
 }
 

@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub struct RadioConfig {
     /// Scheme and detector; with a policy, the fastest that it may choose.
     pub phy: PhyConfig,
-    /// Policy that chooses the scheme frame by frame; `None` always uses `phy`.
+    /// Policy that chooses the scheme for each frame; `None`: always `phy`.
     pub policy: Option<Policy>,
     /// Correlation of the antennas.
     pub correlation: AntennaCorrelation,
@@ -26,9 +26,9 @@ pub struct RadioConfig {
     pub motion: Motion,
     /// The signal-to-noise ratio rho in dB, per receive antenna; with shadowing its median.
     pub snr_db: f64,
-    /// Shadowing of the ratio; `None` without.
+    /// Shadowing of the SNR; `None`: none.
     pub shadowing: Option<CorrelatedShadowing>,
-    /// Error rates that replace detection; `None` detects every symbol.
+    /// Error rates that replace detection; `None`: every symbol is detected.
     pub table: Option<Arc<ErrorRateCurve>>,
 }
 
@@ -56,7 +56,7 @@ impl RadioConfig {
         Ok(())
     }
 
-    /// Every physical layer that may be used.
+    /// All physical layers that the policy may choose.
     fn layers(&self) -> impl Iterator<Item = &PhyConfig> {
         let chosen = self.policy.iter().flat_map(|policy| &policy.layers);
         let fixed = self.policy.is_none().then_some(&self.phy);
@@ -73,12 +73,12 @@ impl RadioConfig {
         Ok(MatrixFading::new(antennas, self.motion, self.correlation, stream, Simd::chosen()?)?)
     }
 
-    /// Monte Carlo trials of frames without a protocol. Each frame is sent up to `attempts` times until it is accepted;
-    /// where receptions are combined it is always sent `attempts` times, which gives the error rate of each number of
-    /// receptions. Gains are drawn from `fading`, payloads and noise from `phy`.
+    /// Monte Carlo simulation of frames without a protocol. Each frame is sent up to `attempts` times until it is
+    /// accepted. If receptions are combined, it is always sent `attempts` times, which gives the error rate for each
+    /// number of receptions. Gains are drawn from `fading`, payloads and noise from `phy`.
     ///
     /// # Errors
-    /// The configuration is refused by [`check`](RadioConfig::check), or `attempts` is 0.
+    /// If [`check`](RadioConfig::check) refuses the configuration, or `attempts` is 0.
     pub fn monte_carlo(&self, attempts: u32, fading: Stream, phy: Stream) -> Result<MonteCarlo, PhyError> {
         let (rho, until_accepted) = (from_db(self.snr_db), self.phy.combining.is_none());
         MonteCarlo::new(self.phy, self.fading(fading)?, rho, attempts, until_accepted, phy)
@@ -116,7 +116,7 @@ impl RadioConfig {
 
 /// Frames whose symbols are all detected.
 pub struct SymbolFrames {
-    /// One radio, or one for each range of the chooser.
+    /// Radios: a single one, or one for each range of the policy.
     radios: Vec<FrameRadio>,
     chooser: Option<Chooser>,
     shadowing: Option<ShadowingProcess>,

@@ -89,7 +89,7 @@ impl LinkReport {
     }
 }
 
-/// `part` over `whole`; `None` where `whole` is 0.
+/// `part` over `whole`; `None` if `whole` is 0.
 fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| (part / whole).min(1.0))
 }

@@ -152,7 +152,7 @@ mod tests {
         while let Some(at) = series.next_event() {
             series.advance(at);
         }
-        // Nothing new is kept; what was kept stays.
+        // New values are not kept; earlier ones stay.
         series.trace(false);
         series.push(MS * 50, plain(3, 1000));
         let frames = std::iter::from_fn(|| series.next_trace()).filter_map(|event| match event {

@@ -9,8 +9,8 @@ use crate::report::LinkReport;
 use crate::statistics::LinkStatistics;
 use crossfade_core::SimTime;
 
-/// A fabric of n links, one for each user: a packet that enters at port i comes out at port n + i. Its report is the
-/// sum of theirs.
+/// A fabric of n independent links, one for each user: a packet that enters at port i comes out at port n + i. The
+/// report is the sum over the links.
 #[derive(Clone, Debug)]
 pub struct SideBySide<L> {
     links: Vec<L>,
@@ -57,7 +57,7 @@ impl<L: Link> Fabric for SideBySide<L> {
             if at > now || at == SimTime::MAX {
                 return None;
             }
-            // Only up to the link's own event, so that departures of all links come in order.
+            // Advance only to the link's own event, so that departures of all links come in order.
             let departure = self.links[link].advance(at);
             self.refresh(link);
             if let Some(departure) = departure {

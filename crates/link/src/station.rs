@@ -9,7 +9,7 @@ use crossfade_core::{SimTime, counters};
 pub struct StationStatistics {
     /// Statistics of packets.
     pub packets: LinkStatistics,
-    /// Statistics of MPDUs, the frames of such a network; MPDUs that collided count as errors.
+    /// Statistics of MPDUs, the frames of a Wi-Fi network; MPDUs that collided count as errors.
     pub mpdus: ArqStatistics,
     /// Airtime of PPDUs with MPDUs, including RTS and CTS before them and their answers.
     pub airtime: SimTime,

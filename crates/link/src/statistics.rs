@@ -5,8 +5,8 @@ use crossfade_core::{DelayHistogram, SimTime, counters};
 /// Statistics of the packets of one link.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct LinkStatistics {
-    /// Packets sent, lost ones included. A link of whole packets counts a packet once it has been sent to its end, a
-    /// link of frames and a slotted medium as it begins with the packet.
+    /// Number of packets sent, including lost ones. A link of whole packets counts a packet at the end of its
+    /// transmission; a link with frames and a slotted medium count it at the beginning.
     pub transmissions: u64,
     /// Bytes of the packets in `transmissions`.
     pub transmitted_bytes: u64,
@@ -20,10 +20,10 @@ pub struct LinkStatistics {
     pub queue_drops: u64,
     /// Packets that the queue marked "congestion experienced" (RFC 3168).
     pub ecn_marks: u64,
-    /// The number of packets in the queue, integrated over time, in packet-seconds: divided by the time passed it is
-    /// the mean queue. A link counts the waits of packets that it drops here, and its report adds those of all others
-    /// ([`add_waits`](Self::add_waits)). A real number: the sum can exceed [`SimTime`], and of n packets it is off by n
-    /// 1.2e-16 of it at the most.
+    /// Number of packets in the queue, integrated over time, in packet-seconds; divided by the time passed it is the
+    /// mean queue length. A link adds the waiting times of dropped packets itself, and its report adds those of all
+    /// others ([`add_waits`](Self::add_waits)). It is a real number because the sum can exceed [`SimTime`]; with n
+    /// packets its relative error is at most n 1.2e-16.
     pub waiting_s: f64,
     /// Histogram of the queueing delay of the packets in [`transmissions`](Self::transmissions).
     pub queueing_delay: DelayHistogram,

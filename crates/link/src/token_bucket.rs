@@ -4,7 +4,7 @@ use crate::occupancy::{Occupancy, UnderWay};
 use crate::transmitter::{Service, Transmitter};
 use crossfade_core::SimTime;
 
-/// A shaper: it sends a packet once a token bucket holds as many tokens as the packet has bytes. Bursts go at the
+/// A shaper, which sends a packet once a token bucket holds as many tokens as the packet has bytes. Bursts leave at the
 /// transmitter's rate, and the mean rate is at most the bucket's. The terms are those of RFC 2697.
 ///
 /// The packet that waits for tokens has left the queue and counts as being sent. A packet longer than the bucket waits
@@ -24,8 +24,8 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A full bucket of `cbs` bytes that fills at `cir_bps` bit/s, before a transmitter of `rate_bps` bit/s; `None`
-    /// takes no time to transmit.
+    /// Creates a full bucket of `cbs` bytes that fills at `cir_bps` bit/s, before a transmitter of `rate_bps` bit/s;
+    /// `None`: transmission takes no time.
     pub fn new(cir_bps: f64, cbs: u32, rate_bps: Option<f64>) -> Self {
         Self {
             transmitter: Transmitter::new(rate_bps),

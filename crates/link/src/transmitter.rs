@@ -29,7 +29,7 @@ pub struct Transmitter {
 }
 
 impl Transmitter {
-    /// Sends at `rate_bps` bit/s; `None` takes no time.
+    /// Creates a transmitter of `rate_bps` bit/s; `None`: sending takes no time.
     pub fn new(rate_bps: Option<f64>) -> Self {
         Self { rate_bps, last: (0, SimTime::ZERO) }
     }

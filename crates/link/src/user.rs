@@ -34,8 +34,8 @@ counters!(BearerStatistics { delays, delay_parts_s, retransmissions, reports, fa
 pub struct UserStatistics {
     /// Statistics of packets.
     pub packets: LinkStatistics,
-    /// Statistics of frames, like those of any link with retransmissions. The parts of a split frame are delivered, or
-    /// given up, one by one.
+    /// Statistics of frames, as of any link with retransmissions. The parts of a split frame count separately when
+    /// delivered or given up.
     pub arq: ArqStatistics,
     /// First transmissions of frames that the channel lost.
     pub first_errors: u64,

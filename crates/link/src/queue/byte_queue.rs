@@ -4,10 +4,11 @@ use super::{QueueDiscipline, Waiting};
 use crate::parcel::Parcel;
 use crossfade_core::SimTime;
 
-/// Any [`QueueDiscipline`] as a queue that a transmitter asks for bytes: one for each user, station or bearer.
+/// Queue from which a transmitter takes bytes instead of packets, over any [`QueueDiscipline`]; each user, station or
+/// bearer has one.
 ///
-/// Packets leave in the order of the discipline, each as one [`Piece`] or, where less than the packet is asked for, as
-/// several. The rest of a packet stays at the head and leaves before any other packet.
+/// Packets leave in the order of the discipline, each as one [`Piece`] or, if the transmitter takes less than the
+/// packet, as several. The rest of a packet stays at the head and leaves before any other packet.
 ///
 /// ```text
 ///  push --> discipline --head(), or take() without a head--> head --take()--> pieces
@@ -16,13 +17,13 @@ use crossfade_core::SimTime;
 ///                    or by the discard timer                        before its first byte has left
 /// ```
 ///
-/// The discipline decides on a packet once, at the time at which the packet becomes the head: a queue that is asked for
-/// whole packets drops and marks exactly what the discipline does without it. From then on the discipline does not drop
-/// the packet. The discard timer drops it as long as none of its bytes has left, as in NR (3GPP TS 38.323 clause 5.3;
-/// TS 38.322 clause 5.4: an SDU is discarded if neither it nor a segment of it has been submitted to lower layers). A
-/// packet of which bytes have left is never dropped.
+/// The discipline decides on a packet once, when the packet becomes the head; if whole packets are taken, drops and
+/// marks are exactly those of the discipline alone. Afterwards the discipline does not drop the packet. The discard
+/// timer can drop it as long as none of its bytes has left, as in NR (3GPP TS 38.323 clause 5.3; TS 38.322 clause 5.4:
+/// an SDU is discarded if neither it nor a segment of it has been submitted to lower layers). A packet of which bytes
+/// have left is never dropped.
 ///
-/// The head does not count in the limit of the discipline. Whatever is dropped is added to the `dropped` of the call.
+/// The head does not count in the limit of the discipline. Dropped packets are added to the `dropped` of the call.
 pub struct ByteQueue {
     queue: Box<dyn QueueDiscipline + Send>,
     /// Maps the length of a packet to the bytes that it takes on the link.
@@ -64,16 +65,16 @@ impl Piece {
 }
 
 impl ByteQueue {
-    /// A byte queue over an empty discipline. Packets take their own bytes on the link, at least 1, and there is no
-    /// discard timer.
+    /// Creates a byte queue over an empty discipline. A packet takes its own number of bytes on the link, at least 1,
+    /// and there is no discard timer.
     pub fn new(queue: Box<dyn QueueDiscipline + Send>) -> Self {
         let head = Waiting { since: SimTime::ZERO, packet: Parcel::default() };
         let link_bytes = Box::new(|bytes: u32| bytes.max(1));
         Self { queue, link_bytes, discard_after: None, head, length: 0, left: 0, bytes_behind: 0 }
     }
 
-    /// Makes a packet of n bytes take `link_bytes(n)` bytes, at least 1, for headers that are added or compressed. The
-    /// discipline still counts the packet's own bytes.
+    /// Sets the size of a packet of n bytes on the link to `link_bytes(n)`, at least 1, for headers that are added or
+    /// compressed. The discipline still counts the packet's own bytes.
     #[must_use]
     pub fn with_link_bytes(self, link_bytes: impl Fn(u32) -> u32 + Send + 'static) -> Self {
         Self { link_bytes: Box::new(link_bytes), ..self }
@@ -137,7 +138,7 @@ impl ByteQueue {
         self.left
     }
 
-    /// Drops packets whose discard timer has expired by `now`. Every other call with a time does so too.
+    /// Drops packets whose discard timer has expired by `now`. Every other method with a time does so, too.
     pub fn discard(&mut self, now: SimTime, dropped: &mut Vec<Waiting>) {
         let Some(after) = self.discard_after.filter(|after| *after <= now) else { return };
         let until = now - after;
@@ -150,7 +151,7 @@ impl ByteQueue {
         self.forget(&dropped[before..]);
     }
 
-    /// Next expiry of a discard timer; `None` without a timer, and where no whole packet waits.
+    /// Next expiry of a discard timer; `None` without a timer, or if no whole packet waits.
     pub fn next_discard(&self) -> Option<SimTime> {
         let head = self.is_whole().then_some(self.head.since);
         let since = head.into_iter().chain(self.queue.oldest()).min()?;
@@ -303,7 +304,7 @@ mod tests {
         assert_eq!((queue.bytes(), queue.discipline().bytes()), (1467, 1500));
     }
 
-    /// Every piece of a packet says what the discipline has made of the packet.
+    /// Every piece of a packet carries the mark that the discipline has given the packet.
     #[test]
     fn pieces_carry_the_mark_of_their_packet() {
         let config = CoDelConfig { ecn: true, ..CoDelConfig::default() };

@@ -8,7 +8,7 @@ use crossfade_core::{OutOfRange, Stream};
 /// it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueConfig {
-    /// First in, first out; a packet that finds the queue full is dropped. `None` is without limit.
+    /// Drop-tail: first in, first out; a packet that finds the queue full is dropped. `None`: no limit.
     DropTail(Option<QueueLimit>),
     /// Random early detection.
     Red(RedConfig),
@@ -65,7 +65,7 @@ impl QueueConfig {
         Ok(with_queue!(self, draws, |queue| Box::new(queue)))
     }
 
-    /// Limit of the queue; `None` is without limit.
+    /// Limit of the queue; `None`: no limit.
     pub fn limit(self) -> Option<QueueLimit> {
         match self {
             Self::DropTail(limit) => limit,

@@ -107,7 +107,7 @@ impl QueueDiscipline for CoDel {
 /// The state of one queue (RFC 8289 section 5.2).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
-    /// Time at which delays will have exceeded the target for an interval; `None` while they are below it.
+    /// Time at which delays will have exceeded the target for an interval; `None` while delays are below the target.
     first_above_time: Option<SimTime>,
     /// Time of the next drop.
     drop_next: SimTime,
@@ -119,8 +119,8 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// RFC 8289 section 5.5, `deque()`. Where a packet can be marked it stands for the one that is dropped:
-    /// it is the packet to send, and there is no second drop in the same call.
+    /// Takes the next packet (RFC 8289 section 5.5, `deque()`). If the packet to drop can be marked instead, it is
+    /// marked and returned, and the call drops no further packet.
     pub(super) fn dequeue(
         &mut self,
         config: &CoDelConfig,
@@ -141,7 +141,7 @@ impl Control {
                     break;
                 }
                 dropped.push(head);
-                // What is dropped leaves more than an MTU behind (see `pop`), so that there is a next.
+                // A drop leaves more than an MTU in the queue (see `pop`), so there is a next packet.
                 (head, ok_to_drop) = self.pop(config, now, backlog)?;
                 self.dropping = ok_to_drop;
                 if ok_to_drop {

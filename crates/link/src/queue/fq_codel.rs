@@ -18,9 +18,8 @@ pub struct FqCoDelConfig {
     pub quantum: u32,
     /// Number of queues.
     pub queues: u32,
-    /// Salt of the hash that scatters flows over the queues, so that two may share one. `None` gives flow n the queue n
-    /// modulo
-    /// [`queues`](Self::queues): no two flows share a queue as long as there are enough.
+    /// Salt of the hash that maps flows to queues, with which two flows may share a queue. `None`: flow n has queue n
+    /// modulo [`queues`](Self::queues), so flows do not share as long as there are enough queues.
     pub perturbation: Option<u64>,
 }
 
@@ -325,7 +324,7 @@ mod tests {
         // Flow 1 has fewer packets and more bytes: half of it goes.
         assert_eq!(push(&mut queue, 3, 100, 1), [1; 10]);
         assert_eq!((queue.packets(), queue.bytes()), (91, 10 * 1500 + 80 * 100 + 100));
-        // Of more than 128 packets no more than 64 go at once, and its oldest first.
+        // Of more than 128 packets at most 64 are dropped at once, the oldest first.
         let mut queue = fq_codel(packets_limit(200));
         assert_eq!(push(&mut queue, 1, 1500, 201), [1; 64]);
         assert_eq!(queue.dequeue(SimTime::ZERO, &mut Vec::new()).unwrap().packet.id(), 64);

@@ -250,7 +250,7 @@ mod tests {
             (0.000_5, 20, 30, 0.000_5 + (0.000_625 - 0.0125) / 32.0),
             (0.005, 40, 20, 0.005 + 0.028_125 / 8.0),
             (0.05, 40, 20, 0.05 + 0.028_125 / 2.0),
-            // From 10 % on by no more than 2 % at once, but down as far as it is.
+            // From 10 % on the probability rises by at most 2 % at once, but may fall by any amount.
             (0.3, 40, 20, 0.32),
             (0.3, 40, 35, 0.3 + 0.009_375),
             (0.3, 10, 110, 0.3 - 0.125_625),

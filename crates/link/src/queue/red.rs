@@ -32,7 +32,8 @@ pub struct RedConfig {
 }
 
 impl RedConfig {
-    /// A gentle RED without ECN, of average packets of `mean_packet` bytes on a link of `rate_bps` bit/s.
+    /// Configuration of a gentle RED without ECN, for packets of `mean_packet` bytes on average on a link of `rate_bps`
+    /// bit/s.
     ///
     /// Thresholds 5 and 15 packets, `max_p` 0.1 and `w_q` 0.002 (S. Floyd, "RED: Discussions of Setting
     /// Parameters", 1997); gentle as in "Recommendation on using the gentle variant of RED", 2000.
@@ -67,8 +68,8 @@ impl RedConfig {
     }
 }
 
-/// A first-in first-out queue that drops or marks arriving packets at random, the likelier the longer the
-/// queue has been on average.
+/// A first-in first-out queue that drops or marks arriving packets at random, with a probability that rises with the
+/// average queue length.
 ///
 /// S. Floyd and V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM
 /// Transactions on Networking 1(4), 1993, Figure 2; gentle mode by Floyd, 2000.
@@ -79,7 +80,7 @@ pub struct Red {
     backlog: Backlog,
     /// Average length of the queue.
     avg: f64,
-    /// Packets since the last that was marked; `None` where the average is below `min_th` (-1 in the paper).
+    /// Number of packets since the last mark or drop; `None` if the average is below `min_th` (-1 in the paper).
     count: Option<u32>,
     /// Start of the link's idle time; `None` while it is busy.
     q_time: Option<SimTime>,

@@ -7,7 +7,7 @@ use crossfade_core::RunSeed;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// What happens to a queue.
+/// An operation on a queue.
 #[derive(Clone, Debug)]
 pub(super) enum Op {
     Enqueue { flow: u32, bytes: u32, ecn_capable: bool },
@@ -16,7 +16,7 @@ pub(super) enum Op {
 }
 
 impl Op {
-    /// The packet that comes, as number `id`. A flow does not change its class.
+    /// The arriving packet, with number `id`. A flow keeps its class.
     pub(super) fn packet(&self, id: u32) -> Parcel {
         let Self::Enqueue { flow, bytes, ecn_capable } = *self else { unreachable!("no packet comes") };
         let ecn = if flow >= 4 { Ecn::Ect1 } else { [Ecn::NotEct, Ecn::Ect0][usize::from(ecn_capable)] };
@@ -66,7 +66,7 @@ pub(super) fn disciplines(
     ]
 }
 
-/// What is in the queue, in order of arrival, and what has come out of each flow last.
+/// The packets in the queue, in order of arrival, and the last packet of each flow that came out.
 #[derive(Default)]
 pub(super) struct Ledger {
     pub(super) held: Vec<Waiting>,
@@ -102,7 +102,7 @@ impl Ledger {
 
 fn check(queue: &mut dyn QueueDiscipline, limit: QueueLimit, ops: &[Op]) -> Result<(), TestCaseError> {
     let (mut now, mut id, mut ledger) = (SimTime::ZERO, 0, Ledger::default());
-    // In the end it is emptied.
+    // In the end the queue is emptied.
     let drain = [Op::Dequeue, Op::TimePasses { micros: 500 }];
     for op in ops.iter().chain(std::iter::repeat_n(&drain, 700).flatten()) {
         let mut dropped = Vec::new();
@@ -141,7 +141,7 @@ fn check(queue: &mut dyn QueueDiscipline, limit: QueueLimit, ops: &[Op]) -> Resu
 }
 
 proptest! {
-    /// What goes in comes out once, in order within each flow, marked at most; the counts are right and the
+    /// Every packet comes out once, in order within its flow, unchanged except for a mark; counts are right and the
     /// limit holds.
     #[test]
     fn every_packet_is_accounted_for(

@@ -172,7 +172,7 @@ fn leave(gone: &mut VecDeque<(SimTime, Departure)>, at: SimTime, departure: Depa
 
 impl<Q: QueueDiscipline, S: Service> Link for QueuedLink<Q, S> {
     fn push(&mut self, now: SimTime, packet: Parcel) -> Push {
-        // What starts now makes room for what comes now.
+        // A packet whose transmission starts now makes room for one that arrives now.
         self.catch_up(now);
         let refused = self.queue.enqueue(now, packet, &mut self.dropped).is_err();
         self.note_drops(now);
@@ -205,7 +205,8 @@ impl<Q: QueueDiscipline, S: Service> Link for QueuedLink<Q, S> {
             if next > now || next == SimTime::MAX {
                 return None;
             }
-            // At equal times what is gone comes first, then arrivals, then what the transmitter does next.
+            // At equal times, packets already lost or dropped come first, then arrivals, then the transmitter's next
+            // event.
             if gone == next {
                 let (_, departure) = self.gone.pop_front()?;
                 self.statistics.losses += u64::from(matches!(departure, Departure::Lost(_)));
@@ -240,7 +241,7 @@ impl<Q: QueueDiscipline, S: Service> Link for QueuedLink<Q, S> {
             bytes: packet.packet.bytes(),
         });
         let occupancy = self.service.occupancy(now, under_way);
-        // What has left and was not taken out yet.
+        // Departures that have not been taken out yet.
         let is_drop = |departure: &Departure| matches!(departure, Departure::QueueDrop(_));
         let (dropped, lost): (Vec<_>, Vec<_>) =
             self.gone.iter().map(|(_, departure)| *departure).partition(is_drop);

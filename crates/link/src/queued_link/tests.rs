@@ -18,7 +18,7 @@ fn queued<Q: QueueDiscipline>(queue: Q, loss: Box<dyn LossProcess>) -> QueuedLin
     QueuedLink::new(queue, Transmitter::new(Some(8e6)), MS * 20, loss)
 }
 
-/// What a link did: when each packet arrived, which were lost, which were dropped.
+/// Outcome of a link: arrival times of packets, and the lost and dropped packets.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
     arrived: Vec<(SimTime, u32)>,
@@ -44,8 +44,8 @@ impl Outcome {
     }
 }
 
-/// Pushes packets after gaps in microseconds, number i at the i-th. `polls` says before which of them the
-/// link is looked after: the outcome must not depend on it.
+/// Pushes packets after gaps in microseconds, number i at the i-th. `polls` says before which of them the link is
+/// advanced; the outcome must not depend on it.
 fn drive(link: &mut dyn Link, packets: &[(u64, Parcel)], polls: impl Fn(usize) -> bool) -> Outcome {
     let (mut now, mut outcome) = (SimTime::ZERO, Outcome::default());
     for (i, &(gap, packet)) in packets.iter().enumerate() {
@@ -199,7 +199,7 @@ fn a_scenario_gets_the_link_it_asks_for_or_one_line() {
     assert_eq!(error, "quantum = 0 B: must be at least 256 B");
 }
 
-/// Before which pushes the link is looked after: a bit for each, or always.
+/// Pushes before which the link is advanced: a bit for each, or all.
 fn polls() -> impl Strategy<Value = u64> {
     prop_oneof![Just(u64::MAX), any::<u64>()]
 }
@@ -234,7 +234,7 @@ proptest! {
         let polls = |i: usize| polls >> (i % 64) & 1 == 1;
         let mut expected = drive(&mut hop, &packets, polls);
         let mut outcome = drive(&mut link, &packets, polls);
-        // What takes no time to send the hop loses as it is pushed.
+        // Without a transmission time the hop reports a loss at the push.
         outcome.lost.sort_unstable();
         expected.lost.sort_unstable();
         if (0..packets.len()).all(polls) {

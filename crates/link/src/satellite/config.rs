@@ -9,11 +9,11 @@ use crossfade_core::{OutOfRange, SimTime};
 pub struct SatelliteConfig {
     /// Length of a satellite slot, for which satellite and rate are assigned.
     pub slot: SimTime,
-    /// Time of the first boundary, within a slot of the start; `None` draws it uniformly over a slot.
+    /// Time of the first boundary, at most a slot after the start; `None`: drawn uniformly over a slot.
     pub offset: Option<SimTime>,
     /// Outage and ramp of the capacity around a boundary.
     pub gate: Gate,
-    /// The probability that the satellite changes at a boundary. An [`Orbit`] decides by itself.
+    /// Probability that the satellite changes at a boundary; not used with an [`Orbit`], which decides that.
     pub handover: f64,
     /// Mean time by which the outage lasts longer where the satellite changes: exponential, at most a quarter of the
     /// slot.
@@ -56,7 +56,8 @@ impl Spike {
         Self { least: SimTime::ZERO, beyond: SimTime::ZERO, most: SimTime::ZERO, after: SimTime::ZERO };
 }
 
-/// A direction of a satellite link. Draws of both directions are independent, except for those of the shared slots.
+/// A direction of a satellite link. Random numbers of both directions are independent, except for those of the shared
+/// slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectionName {
     /// Direction from the gateway to the terminal.

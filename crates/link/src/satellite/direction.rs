@@ -184,7 +184,7 @@ impl Direction {
             }
             let first = SimTime::from_secs_f64(grant.as_secs_f64() * phase);
             if first >= half {
-                // Its later part, half of the time later, comes at its beginning.
+                // The delayed part, half a grant period later, wraps around to the beginning of the period.
                 add(start + (first - half), half_grant * over);
                 add(start + first, (1.0 - half_grant) * over);
             } else {

@@ -19,9 +19,9 @@ impl Gate {
     /// A gate without outage and ramp.
     pub const OPEN: Self = Self { outage: SimTime::ZERO, ramp: SimTime::ZERO };
 
-    /// The steps of a ramp: the share of the ramp at which each ends, and the share of the rate that it has. Both are
-    /// those of a ramp of 600 ms after the eight outages of the public example of `LeoReplayer` (SpaceNetLab/LeoCC,
-    /// MIT), against the mean rate from there on, where every other outage lasts 30 ms longer in the mean.
+    /// Steps of the ramp after an outage: the share of the ramp at which each step ends, and its share of the full
+    /// rate. They are means over the eight outages of the public example of `LeoReplayer` (SpaceNetLab/LeoCC, MIT), for
+    /// a ramp of 600 ms, relative to the mean rate after the ramp, with every other outage 30 ms longer on average.
     pub const RAMP: [(f64, f64); 4] = [(1.0 / 12.0, 0.24), (1.0 / 6.0, 0.5), (1.0 / 3.0, 0.66), (1.0, 0.89)];
 
     /// Time of full rate that is lost at a boundary whose outage lasts `longer` beyond it.

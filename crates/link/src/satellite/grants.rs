@@ -7,8 +7,8 @@ use crate::transmitter::Service;
 use crossfade_core::SimTime;
 use std::sync::Arc;
 
-/// Transmitter with grants. Large packets take several grants and leave with the last; small ones share one. A grant
-/// that finds no packet is lost, and so is the rest of a grant when the queue runs empty.
+/// Transmitter that sends when it is granted bytes. A large packet takes several grants and leaves with the last; small
+/// packets share one. A grant without a packet is lost, and so is the rest of a grant when the queue becomes empty.
 pub(super) struct GrantService {
     direction: Arc<Direction>,
     delays: Delays,
@@ -30,7 +30,7 @@ impl GrantService {
         if let Can::Granted(grants) = &self.slot.can { grants } else { &[] }
     }
 
-    /// The next grant and its time; `None` if there is none for half a day.
+    /// The next grant and its time; `None` if there is no grant within half a day.
     fn look_ahead(&mut self) -> Option<(SimTime, Grant)> {
         let last = self.slot.number + Direction::PATIENCE;
         loop {

@@ -12,8 +12,8 @@ use crate::queue::QueueConfig;
 use crossfade_core::{OutOfRange, RunSeed, SimTime, Stream};
 use std::sync::Arc;
 
-/// One direction of a satellite link in a run. The other direction, made of the same configuration and seed, has the
-/// same slots.
+/// One direction of a satellite link in a run. Both directions have the same slots if they are made of one
+/// configuration and seed.
 pub struct Satellite {
     direction: Arc<Direction>,
     config: DirectionConfig,

@@ -218,7 +218,7 @@ mod tests {
         (up * up + 2.0 * EARTH_KM * altitude_km + altitude_km * altitude_km).sqrt() - up
     }
 
-    /// One leg in ms, from tables of the geometry.
+    /// Delay of one leg in ms, from tables of the geometry.
     #[test]
     fn legs_take_as_long_as_the_tables_say() {
         for (altitude_km, legs) in [

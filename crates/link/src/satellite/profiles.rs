@@ -24,11 +24,11 @@ const fn ms(millis: u64) -> SimTime {
 impl Profile {
     /// One terminal of Starlink at rest, 2025.
     ///
-    /// Source, where nothing else is said: the public example of `LeoReplayer` (SpaceNetLab/LeoCC, MIT; `LeoCC`,
-    /// SIGCOMM 2025). Rates and delays are those of its first 60 s; the second 60 s were kept for the check. What
-    /// happens at boundaries is the mean of all eight, as the first four say too little about the last four. The record
-    /// does not name its direction: its rate and its structure stand for both here, and the rate of the uplink is
-    /// [another record's](Self::starlink_autobahn_2024).
+    /// The source, unless stated otherwise, is the public example of `LeoReplayer` (SpaceNetLab/LeoCC, MIT; `LeoCC`,
+    /// SIGCOMM 2025). Rates and delays are those of its first 60 s; the second 60 s were kept for validation. Values at
+    /// boundaries are means over all eight, since the first four say too little about the last four. The record does
+    /// not name its direction: its structure is used for both directions, its rate for the downlink, and the rate of
+    /// the uplink is [another record's](Self::starlink_autobahn_2024).
     pub fn starlink_leocc_2025() -> Self {
         let shared = SatelliteConfig {
             // Boundaries at :12, :27, :42 and :57 of each minute, all terminals together.
@@ -40,7 +40,7 @@ impl Profile {
             gate: Gate { outage: ms(77), ramp: ms(600) },
             // How often the satellite changes, no measurement at hand says: a guess.
             handover: 0.5,
-            // As the outages of all records at hand, 54 to 135 ms.
+            // Fits the outages of all available records, 54 to 135 ms.
             longer_outage: ms(30),
             // Half of the round trips of pings, off the boundaries: means of 10.0 to 11.9 ms in five slots, of which
             // half of the time between two grants is the wait for them, 2 ms. Uniform with the mean and the deviation
@@ -78,16 +78,16 @@ impl Profile {
 
     /// A terminal of Starlink on a moving car, 2024.
     ///
-    /// Source, where nothing else is said: the samples of 1 s of sys-uos/Starlink-on-the-Autobahn, 4,861 s (CC BY-SA
-    /// 4.0), of which only these summaries are here. What samples of 1 s cannot show is that of
-    /// [a terminal at rest](Self::starlink_leocc_2025).
+    /// The source, unless stated otherwise, is the data set sys-uos/Starlink-on-the-Autobahn: 4,861 samples of 1 s (CC
+    /// BY-SA 4.0), of which only summaries are here. Values that samples of 1 s cannot show are those of [a terminal at
+    /// rest](Self::starlink_leocc_2025).
     pub fn starlink_autobahn_2024() -> Self {
         let rest = Self::starlink_leocc_2025();
         let shared = SatelliteConfig {
             // arXiv 2601.08439, one-way delays 500 times a second: spikes of 75 to 140 ms at boundaries; APNIC: round
             // trips 30 to 50 ms longer.
             spike: Spike { least: ms(20), beyond: ms(8), most: ms(60), after: ms(50) },
-            // Up below 1 Mbit/s in 6.7 % of the seconds.
+            // The uplink is below 1 Mbit/s in 6.7 % of the seconds.
             obstructed: 0.067,
             // Bridges and trees: 1 to 3 s.
             obstruction: ms(2000),

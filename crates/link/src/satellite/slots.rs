@@ -148,7 +148,7 @@ impl Slots {
         self.time(slot, SimTime::from_nanos(self.config.slot.as_nanos() / 2))
     }
 
-    /// The delay of a slot; `None` without a satellite in sight.
+    /// Base delay of a slot; `None` if no satellite is in sight.
     fn base_delay(&self, slot: u64) -> Option<SimTime> {
         match (&self.config.base_delay, &self.pass) {
             (BaseDelay::Uniform([least, most]), _) => {

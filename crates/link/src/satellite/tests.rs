@@ -338,8 +338,7 @@ proptest! {
         }
     }
 
-    /// Each packet leaves once, in order, no more than there is capacity for; and when the link is looked after changes
-    /// nothing.
+    /// Every packet leaves once, in order, within the capacity, whenever the link is advanced.
     #[test]
     fn packets_keep_their_order_and_none_is_lost_from_sight(
         gaps in prop::collection::vec((0_u64..40_000, 40_u32..4000), 1..200), run in 0_u64..1000, polls: u64, flows: bool,

@@ -16,8 +16,8 @@ pub struct Modcod {
     pub bits_per_symbol: f64,
 }
 
-/// The 28 modulations and codes of DVB-S2 with long frames, and the Es/N0 at which one packet in 10^7 is lost
-/// over white noise: ETSI EN 302 307-1 table 13.
+/// The 28 combinations of modulation and code of DVB-S2 with long frames, each with the Es/N0 at which one packet in
+/// 10^7 is lost over white noise: ETSI EN 302 307-1 table 13.
 pub const DVB_S2: [Modcod; 28] = {
     const fn modcod(name: &'static str, bits_per_symbol: f64, threshold_db: f64) -> Modcod {
         Modcod { name, threshold_db, bits_per_symbol }
@@ -69,7 +69,8 @@ pub struct LinkBudget {
     pub modcods: Vec<Modcod>,
     /// Margin above its threshold at which a modulation is used, in dB.
     pub margin_db: f64,
-    /// Age of the attenuation on which the choice relies. Losses in the meantime stay losses.
+    /// Age of the attenuation by which modulation and code are chosen. If the signal has become worse since, packets
+    /// are lost.
     pub adaptation_delay: SimTime,
     /// The share of packets that is lost at the threshold.
     pub loss_at_threshold: f64,
@@ -89,7 +90,7 @@ impl LinkBudget {
         self.transmit_power_dbm - self.path_loss_db - attenuation_db - noise_dbm
     }
 
-    /// The fastest modulation and code for a signal; `None` is an outage.
+    /// The fastest modulation and code for an Es/N0; `None`: an outage.
     fn modcod(&self, es_n0_db: f64) -> Option<&Modcod> {
         self.modcods
             .iter()
@@ -176,10 +177,11 @@ pub struct AttenuationTable {
 }
 
 impl AttenuationTable {
-    /// Times, and the attenuation in dB that holds from then on. The first holds before, too.
+    /// Creates a series from times, and the attenuation in dB from each time on. The first attenuation also holds
+    /// before its time.
     ///
     /// # Errors
-    /// No rows, times that do not increase, an attenuation that is not finite. Lines are counted from 1.
+    /// If there are no rows, times do not increase, or an attenuation is not finite. Lines are counted from 1.
     pub fn new(rows: Vec<(SimTime, f64)>) -> Result<Self, TraceError> {
         let lines: Vec<usize> = (1..=rows.len()).collect();
         Self::checked(rows, &lines)

@@ -22,7 +22,7 @@ pub struct TraceLinkConfig {
     pub queue: QueueConfig,
     /// Random stream of the queue, if it draws.
     pub draws: Stream,
-    /// Which transmissions are lost: [`TableLoss`](super::TableLoss) for those of a table.
+    /// Loss process; [`TableLoss`](super::TableLoss) has the loss rates of a table.
     pub loss: Box<dyn LossProcess>,
 }
 

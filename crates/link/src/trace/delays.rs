@@ -10,14 +10,15 @@ use std::sync::Arc;
 /// The delay between two rows of a [`DelaySeries`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interpolation {
-    /// Each row's delay holds until the next row.
+    /// The delay of a row holds until the next row.
     #[default]
     Step,
     /// The delay goes in a straight line from one row to the next.
     Linear,
 }
 
-/// One-way propagation delay over time. Before the first row its delay holds, after the last the last one's.
+/// One-way propagation delay over time. The first row's delay holds before the first row, and the last row's after the
+/// last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelaySeries {
     /// Times, and the delays from then on.
@@ -33,10 +34,10 @@ impl DelaySeries {
     /// 100 days, as of any delay of a scenario.
     const LONGEST_S: f64 = 8.64e6;
 
-    /// A series of these rows, times first.
+    /// Creates a series from rows of time and delay.
     ///
     /// # Errors
-    /// No rows; times that do not increase. Lines are counted from 1.
+    /// If there are no rows, or times do not increase. Lines are counted from 1.
     pub fn new(rows: Vec<(SimTime, SimTime)>) -> Result<Self, TraceError> {
         let lines: Vec<usize> = (1..=rows.len()).collect();
         Self::checked(rows, &lines)
@@ -77,8 +78,8 @@ impl DelaySeries {
         Ok(Self { rows: self.rows[..kept].into(), period: Some(period), ..self })
     }
 
-    /// Like this series, whose last delay holds for ever, with the time at which the recording of that delay ended,
-    /// which counts in the mean; a time that is not after the last row says nothing.
+    /// Adds the time at which the recording ended, up to which the last delay counts in the mean; the last delay still
+    /// holds forever. A time before the last row is ignored.
     #[must_use]
     pub fn recorded_until(self, end: SimTime) -> Self {
         Self { recorded: Some(end).filter(|end| *end > self.last_time()), ..self }

@@ -3,7 +3,7 @@
 use crossfade_core::{SimTime, excerpt};
 use thiserror::Error;
 
-/// A trace or table that cannot be. One line: where, what is there, what is allowed.
+/// Error in a trace or table, in one line: the place, what is there, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}{problem}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
 pub struct TraceError {
@@ -25,7 +25,7 @@ impl TraceError {
     }
 }
 
-/// The lines of a text that say something, with their numbers. `#` starts a comment.
+/// Lines of a text that are neither empty nor comments, with their numbers. `#` starts a comment.
 pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let content = |line: &'_ str| -> usize { line.find('#').unwrap_or(line.len()) };

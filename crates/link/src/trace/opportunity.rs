@@ -7,8 +7,8 @@ use crossfade_core::{SimTime, excerpt};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Trace of the times at which bytes may leave a link: the format of the traces of mahimahi and the many tools that
-/// read them.
+/// Trace of delivery opportunities, times at which bytes may leave a link, in the format of mahimahi and the many tools
+/// that read its traces.
 ///
 /// Each line is a time in whole milliseconds at which 1500 bytes may leave; several lines with the same time
 /// allow as many times 1500 bytes. The times do not decrease. After the last one the trace begins again, its
@@ -28,11 +28,11 @@ impl OpportunityTrace {
     /// 30 years: times of several rounds can be added.
     const LONGEST: u64 = 1_000_000_000_000;
 
-    /// Opportunities at these times in milliseconds.
+    /// Creates a trace from times in milliseconds.
     ///
     /// # Errors
-    /// No times, times that decrease, a last time of zero or beyond 10^12 (30 years). Lines are counted from
-    /// 1.
+    /// If there are no times, times decrease, or the last time is zero or beyond 10^12 (30 years). Lines are counted
+    /// from 1.
     pub fn new(millis: Vec<u64>) -> Result<Self, TraceError> {
         if let Some(at) = (1..millis.len()).find(|&i| millis[i] < millis[i - 1]) {
             return Err(TraceError::at(at + 1, decreases(millis[at], millis[at - 1])));
@@ -49,7 +49,7 @@ impl OpportunityTrace {
         }
     }
 
-    /// Makes a trace with opportunities of so many bytes, at least one: CellReplay's have 1400.
+    /// Sets the number of bytes per opportunity, at least one: CellReplay's have 1400.
     #[must_use]
     pub fn of_bytes(self, bytes: u32) -> Self {
         Self { bytes: bytes.max(1), ..self }
@@ -76,7 +76,7 @@ impl OpportunityTrace {
         self.millis.len()
     }
 
-    /// Its mean rate in bit/s, if all opportunities are used.
+    /// Mean rate in bit/s if all opportunities are used.
     pub fn mean_rate_bps(&self) -> f64 {
         self.opportunities() as f64 * f64::from(self.bytes) * 8.0 / self.period().as_secs_f64()
     }
@@ -158,8 +158,8 @@ impl FromStr for OpportunityTrace {
 
 /// A transmitter that follows an [`OpportunityTrace`].
 ///
-/// Large packets take several opportunities and leave with the last; small ones share one. An opportunity
-/// that finds nothing to send is lost, and so is the rest of one when the queue runs empty.
+/// A large packet takes several opportunities and leaves with the last; small packets share one. An opportunity without
+/// a packet is lost, and so is the rest of one when the queue becomes empty.
 #[derive(Clone, Debug)]
 pub struct OpportunityService {
     trace: OpportunityTrace,
@@ -186,7 +186,7 @@ impl Capacity for OpportunityTrace {
 impl Service for OpportunityService {
     fn next_start(&mut self, ready: SimTime, was_idle: bool) -> SimTime {
         if was_idle {
-            // What comes at the time of an opportunity comes too late for it.
+            // A packet that arrives at the time of an opportunity is too late for it.
             self.left = 0;
             self.next = self.next.max(self.trace.first_after(ready));
         }

@@ -17,13 +17,13 @@ pub struct RateRow {
     pub time: SimTime,
     /// Bit rate in bit/s; 0 is an outage, in which transmissions pause.
     pub rate_bps: f64,
-    /// Propagation delay. A packet never overtakes the one before it.
+    /// Propagation delay; packets never overtake each other.
     pub delay: SimTime,
     /// The probability that a packet which starts now is lost.
     pub loss: f64,
 }
 
-/// Rate, delay and loss over time. Before the first row its values hold, after the last row the last ones.
+/// Rate, delay and loss over time. The first row's values hold before the first row, and the last row's after the last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateTable {
     rows: Arc<[RateRow]>,
@@ -34,11 +34,11 @@ pub struct RateTable {
 }
 
 impl RateTable {
-    /// A table of these rows.
+    /// Creates a table from rows.
     ///
     /// # Errors
-    /// No rows, times that do not increase, a rate below zero or not finite, a loss outside [0, 1]. Lines are
-    /// counted from 1.
+    /// If there are no rows, times do not increase, a rate is below zero or not finite, or a loss is outside [0, 1].
+    /// Lines are counted from 1.
     pub fn new(rows: Vec<RateRow>) -> Result<Self, TraceError> {
         let lines: Vec<usize> = (1..=rows.len()).collect();
         Self::checked(rows, &lines)
@@ -84,18 +84,17 @@ impl RateTable {
         Ok(Self { period: Some(period), ..self })
     }
 
-    /// Like this table, whose last row holds for ever, with the time at which the recording of that row ended. It
-    /// counts in [`lasts`](Self::lasts) and in the mean rate; a time that is not after the last row begins says
-    /// nothing.
+    /// Adds the time at which the recording ended, which counts in [`lasts`](Self::lasts) and in the mean rate; the
+    /// last row still holds forever. A time before the last row is ignored.
     #[must_use]
     pub fn recorded_until(self, end: SimTime) -> Self {
         Self { recorded: Some(end).filter(|end| *end > self.last_time()), ..self }
     }
 
-    /// Like this table, but nothing is sent after its end.
+    /// Makes the link send nothing after the time `end`.
     ///
     /// # Errors
-    /// An end that is not after the last row begins.
+    /// If the end is not after the beginning of the last row.
     pub fn ending(self, end: SimTime) -> Result<Self, TraceError> {
         let last = self.rows[self.rows.len() - 1];
         if end <= last.time {
@@ -359,7 +358,7 @@ mod tests {
         assert_eq!(service.serve(MS * 2, 1500), MS * 6);
         assert_eq!(service.next_start(MS * 4, true), MS * 5);
         assert_eq!(service.serve(MS * 5, 1000), MS * 7);
-        // For ever after.
+        // The last row holds forever.
         assert_eq!(service.serve(MS * 1000, 1000), MS * 1002);
         // A link that is dead from some time on.
         let mut service = RateService::new(table(&[(0, 8e6), (3, 0.0)]));
@@ -407,7 +406,7 @@ mod tests {
         let recorded = held.clone().recorded_until(MS * 4);
         assert_eq!((recorded.lasts(), recorded.mean_rate_bps()), (MS * 4, 1.25e6));
         assert_eq!(recorded.delays(), [20, 35, 40].map(|at| MS * at));
-        // What holds then is as before.
+        // Values after the end are unchanged.
         assert_eq!((recorded.period(), recorded.at(MS * 9)), (None, held.at(MS * 9)));
         assert_eq!(held.clone().recorded_until(MS), held);
         let repeating = held.repeating(MS * 2).unwrap();

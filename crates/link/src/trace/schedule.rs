@@ -14,7 +14,7 @@ pub enum Schedule {
 }
 
 impl Schedule {
-    /// Its mean rate in bit/s.
+    /// Mean rate of the schedule in bit/s.
     pub fn mean_rate_bps(&self) -> f64 {
         match self {
             Self::Opportunities(trace) => trace.mean_rate_bps(),

@@ -29,10 +29,10 @@ impl SendRecord {
     /// The largest IP packet.
     const LARGEST: u32 = 65_535;
 
-    /// A record of these packets.
+    /// Creates a record from packets.
     ///
     /// # Errors
-    /// No packets; times that decrease; sizes outside 1 to 65,535. Lines are counted from 1.
+    /// If there are no packets, times decrease, or a size is outside 1 to 65,535. Lines are counted from 1.
     pub fn new(sends: Vec<RecordedSend>) -> Result<Self, TraceError> {
         let lines: Vec<usize> = (1..=sends.len()).collect();
         Self::checked(sends, &lines)
@@ -89,7 +89,7 @@ impl SendRecord {
         &self.sizes
     }
 
-    /// Packet `index`, counted from 0 through all rounds; `None` once the record has ended.
+    /// Packet `index`, counted from 0 over all rounds; `None` after the end of the record.
     pub fn packet(&self, index: u64) -> Option<RecordedSend> {
         let round = self.sends.len() as u64;
         match (index / round, self.period) {
@@ -120,7 +120,7 @@ impl SendRecord {
         let (mut backlog, mut most, mut before) = (0.0_f64, 0.0_f64, SimTime::ZERO);
         for send in &*self.sends {
             let carried = (send.time - before).as_secs_f64() * packets_per_s;
-            // Of an infinite rate nothing is left, in no time either.
+            // An infinite rate leaves no backlog, even after no time.
             backlog = if packets_per_s.is_finite() { (backlog - carried).max(0.0) + 1.0 } else { 0.0 };
             (most, before) = (most.max(backlog), send.time);
         }

@@ -5,8 +5,8 @@ use crossfade_core::{SimTime, excerpt, from_db, to_db};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Measured SINR in place of a channel: a ratio over time, of all bins or of each. A row holds until the next,
-/// the first one's values before it as well, the last one's for ever unless the trace begins again.
+/// Measured SINR over time in place of a channel, one ratio for all frequency bins or one for each. A row holds until
+/// the next; the first row's values also hold before it, and the last row's forever unless the trace repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SinrTrace {
     times: Arc<[SimTime]>,

@@ -111,7 +111,7 @@ impl DualPi2Config {
         }
     }
 
-    /// Both queues wait: the scalable one begins.
+    /// Credit at the time when both queues have packets: the scalable queue begins.
     fn initial_credit(&self) -> i64 {
         let [classic, scalable] = self.weights();
         i64::from(self.mtu) * (classic - scalable)

@@ -21,7 +21,7 @@ fn held(config: DualPi2Config, probability: f64) -> DualPi2 {
     DualPi2 { control: Control { probability, delay: SimTime::ZERO }, ..queue(config) }
 }
 
-/// More than are dropped in one turn.
+/// Number of waiting packets, more than are dropped in one turn.
 const WAITING: usize = 12;
 
 /// Shares of `n` packets of this codepoint that are marked and dropped after waiting `delay`.
@@ -33,7 +33,7 @@ fn shares(mut queue: DualPi2, ecn: Ecn, delay: SimTime, n: u32) -> [f64; 2] {
     for id in 0..n {
         let at = delay * u64::from(id + 1);
         let mut dropped = Vec::new();
-        // Those that wait came at the time of the last.
+        // Waiting packets came at the time of the last one.
         queue.queues.iter_mut().flat_map(|queue| &mut queue.waiting).for_each(|held| held.since = at - delay);
         let sent = queue.dequeue(at, &mut dropped);
         marks += u32::from(sent.is_some_and(|sent| sent.packet.is_ce() && ecn != Ecn::Ce));
@@ -93,7 +93,7 @@ fn the_queues_are_coupled_by_a_square() {
     }
 }
 
-/// RFC 9332 appendix A.1: the ramp, only beyond a second packet; Linux's step.
+/// Marks by the ramp of RFC 9332 appendix A.1, only if a second packet waits; and by Linux's step.
 #[test]
 fn the_scalable_queue_marks_by_its_own_delay() {
     let us = SimTime::from_micros;
@@ -141,7 +141,7 @@ fn ect_1_and_ce_are_scalable() {
     }
 }
 
-/// Both wait for ever: C has its weight, in bytes.
+/// If packets always wait in both queues, C has its weight of the bytes sent.
 #[test]
 fn the_classic_queue_does_not_starve() {
     for (config, share) in both().into_iter().zip([1.0 / 16.0, 0.1]) {
@@ -185,8 +185,8 @@ fn overload(config: DualPi2Config, ecn: Ecn, gap: u64) -> [f64; 3] {
     [drops / arrivals, marks / sent, waited / sent]
 }
 
-/// A load that does not yield: what is too much is dropped, at the target, from either queue. Up to 1/k^2 what says
-/// ECT(0) is marked in vain, and the queue grows until k p' = 1 lets it drop (RFC 9332 section 4.2.3).
+/// A load that does not react: the excess is dropped, at the target delay, from either queue. Up to 1/k^2 packets with
+/// ECT(0) are marked in vain, and the queue grows until k p' = 1, when it drops (RFC 9332 section 4.2.3).
 #[test]
 fn an_overload_that_does_not_yield_is_dropped() {
     for config in both() {
@@ -201,8 +201,9 @@ fn an_overload_that_does_not_yield_is_dropped() {
     }
 }
 
-/// RFC 9332 section 4.2.3: at p' = 1/k marks can tell no more. From there on L is dropped as C is, a quarter of both
-/// for k = 2, and what is left of it all marked; up to there L is not dropped, and C marks what says ECT(0).
+/// RFC 9332 section 4.2.3: at p' = 1/k the marking probability is 1. From there on packets of L are dropped like those
+/// of C, a quarter of both for k = 2, and the others of L are all marked. Below, L drops nothing, and C marks packets
+/// with ECT(0).
 #[test]
 fn at_a_half_a_quarter_of_both_is_dropped() {
     let n = 20_000;

@@ -48,7 +48,7 @@ impl Lines for Reader {
     }
 
     fn finish(&mut self, _found: &mut Found) -> Result<Whole, TraceError> {
-        // Its replayer asks for three: it goes in a straight line from one to the next, and begins again at the last.
+        // CellReplay's replayer needs three trains: it interpolates between them, and begins again at the last.
         if self.count < 3 {
             let problem = format!("{} trains: must be at least 3", self.count);
             return Err(TraceError::nowhere(problem));

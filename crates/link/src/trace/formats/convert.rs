@@ -13,7 +13,7 @@ use super::theaterq;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// One of the files that a format has for the parts of a link.
+/// File of a part of a link, in formats with several files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The only file.
@@ -54,11 +54,11 @@ impl Part {
 /// Number of bytes written at once.
 const CHUNK: usize = 1 << 16;
 
-/// A conversion of the texts about one way of a link.
+/// A conversion of the recordings of one direction of a link.
 ///
-/// First each text is looked at, to its end ([`look`](Self::look), [`end`](Self::end)); then what would be lost is
-/// known, and the texts are read again ([`write`](Self::write)), once for each of the [`parts`](Self::parts). Nothing
-/// of them is kept.
+/// First each text is read to its end ([`look`](Self::look), [`end`](Self::end)), which shows what the new format
+/// cannot hold. Then the texts are read again ([`write`](Self::write)), once for each of the [`parts`](Self::parts).
+/// The texts are not kept in memory.
 pub struct Conversion {
     to: Format,
     losses: Losses,
@@ -88,7 +88,7 @@ enum Capacity {
 const MOST_LINES: f64 = 1e8;
 
 impl Conversion {
-    /// Converter to that format; `None` if it is not written.
+    /// Converter to that format; `None` if Crossfade does not write the format.
     pub fn to(format: Format) -> Option<Self> {
         format.is_written().then(|| Self {
             to: format,
@@ -328,7 +328,7 @@ impl<'a> Writer<'a> {
     }
 
     fn step(&mut self, step: &Step, out: &mut String) {
-        // Of what holds for ever a second.
+        // Write one second of a step that lasts forever.
         let lasts = step.lasts.unwrap_or(SimTime::from_millis(1000));
         match self {
             Self::Table(table) => table.step(step, out),
@@ -364,7 +364,7 @@ fn carries(format: Format) -> Carries {
     }
 }
 
-/// Behaviour after the end of a recording in this format; `said` is the requested one.
+/// Behaviour after the end of a recording in this format; `said` is the recording's own.
 fn ends(format: Format, said: AtEnd) -> AtEnd {
     match (format, said) {
         (Format::Mahimahi | Format::LeoReplayer, _) | (Format::Rates | Format::Delays, AtEnd::Loop) => {
@@ -435,8 +435,8 @@ where
         Self { tracks: texts.into_iter().map(track).collect(), now: SimTime::ZERO }
     }
 
-    /// Values until a change, and those from then on. Before its first step a recording has what
-    /// that says.
+    /// Merges values of several texts into steps: values until a change, and values from then on. The first step's
+    /// values also hold before it.
     fn next_step(&mut self) -> Result<Option<Step>, E> {
         if self.tracks.iter().all(|track| track.current.is_none()) {
             for track in &mut self.tracks {

@@ -20,10 +20,10 @@ const HEAD: usize = 1 << 16;
 
 /// Detector of the format of a text that comes in chunks.
 ///
-/// The first lines decide. A single whole number a line may be a time or a delay: times do not decrease, so the first
-/// that does says that they are delays, unless 64 others have risen before it: then they are times, and whatever is no
-/// time is a wrong line. Of three or more whole numbers a line without commas, the second is a rate if it is 10,000 or
-/// more anywhere (bit/s) or 0 everywhere, and a delay otherwise (ms).
+/// The first lines decide. Lines of one whole number may be times or delays: times do not decrease, so a number below
+/// the previous one shows delays, unless 64 numbers have risen before it; then they are times, and a line that is no
+/// time is an error. In lines of three or more whole numbers without commas, the second number is a rate in bit/s if it
+/// is 10,000 or more in any line or 0 in all, and otherwise a delay in ms.
 #[derive(Default)]
 pub struct Detector {
     splitter: Splitter,
@@ -72,10 +72,10 @@ struct Numbers {
 }
 
 impl Detector {
-    /// The next bytes of the text. `false` says that no more are needed.
+    /// Takes the next bytes of the text. Returns `false` if no more are needed.
     ///
     /// # Errors
-    /// Bytes that are no text.
+    /// If the bytes are no text.
     pub fn push(&mut self, bytes: &[u8]) -> Result<bool, TraceError> {
         if self.shape == Shape::Unknown {
             let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace() && !BOM.contains(byte));
@@ -225,7 +225,7 @@ fn numbers_of(text: &str) -> Option<Numbers> {
         }
         columns += 1;
     }
-    // Of CellReplay each line has as many numbers as its train has packets.
+    // Lines of CellReplay have as many numbers as their train has packets.
     let columns = if commas || columns < 3 { columns } else { columns.min(4) };
     Some(Numbers { columns, commas, are_whole, ascending: true, rises: 0, before, most_second })
 }
@@ -241,7 +241,7 @@ impl Numbers {
     }
 
     fn and(self, next: Self) -> Self {
-        // Only trains have lines of several lengths: elsewhere a line of another length is wrong.
+        // Only trains have lines of several lengths; in other formats a line of another length is an error.
         let is_fixed = self.commas || next.commas || self.columns == 1 || next.columns == 1;
         let columns = if is_fixed { self.columns } else { self.columns.max(next.columns) };
         Self {

@@ -34,7 +34,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All of them, in the order of the page about them.
+    /// All formats, in the order of their documentation page.
     pub const ALL: [Self; 14] = [
         Self::Mahimahi,
         Self::LeoReplayer,

@@ -17,7 +17,7 @@ const SCENARIOS: [(&str, &[&str]); 7] = [
     ("tcp-cross-traffic", &[]),
     ("udp-cross-traffic", &["crossdatarate"]),
 ];
-/// Its scenarios of UDP traffic of others begin with it after 20 s.
+/// Time at which UDP cross traffic begins in the scenarios of the format that have it.
 const CROSS_TRAFFIC_BEGINS: SimTime = SimTime::from_millis(20_000);
 /// Maximum number of blockages of a scenario.
 const MOST_REPEATS: u64 = 10_000;

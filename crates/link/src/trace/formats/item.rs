@@ -36,7 +36,7 @@ pub enum Room {
     Time(SimTime),
 }
 
-/// Property of a link beside rate, delay, loss and queue. Times are in nanoseconds, shares from 0 to 1.
+/// Further property of a link, beside rate, delay, loss and queue. Times are in nanoseconds, shares from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Extra {
     /// Spread of the delay, ns.
@@ -86,7 +86,7 @@ pub enum Extra {
 }
 
 impl Extra {
-    /// All of them, in the order of columns.
+    /// All properties, in the order of columns.
     pub const ALL: [Self; 22] = [
         Self::Jitter,
         Self::JitterCorrelation,
@@ -140,18 +140,18 @@ impl Extra {
         }
     }
 
-    /// The unit of its value beside that of its name: `value * scale` is in the unit of [`name`](Self::name).
+    /// Scale between the stored value and the unit of the name: `value * scale` is in the unit of [`name`](Self::name).
     pub fn scale(self) -> f64 {
         if self.name().ends_with("_s") { 1e-9 } else { 1.0 }
     }
 }
 
-/// Values from some time on. `None` is a value that the recording lacks.
+/// Values from some time on. `None`: the recording lacks the value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     /// Start time.
     pub time: SimTime,
-    /// Duration; `None` is until the next step, or forever.
+    /// Duration; `None`: until the next step, or forever.
     pub lasts: Option<SimTime>,
     /// Bit rate in bit/s: 0 is an outage, infinity no limit.
     pub rate_bps: Option<f64>,
@@ -195,7 +195,7 @@ pub enum Item {
     Train {
         /// Time at which the first packet was sent.
         time: SimTime,
-        /// Delay of the first packet, one way. Between two trains it goes in a straight line.
+        /// One-way delay of the first packet; delays between two trains are interpolated linearly.
         delay: SimTime,
         /// Time at which each packet came out, after the first.
         offsets: Vec<SimTime>,

@@ -9,7 +9,7 @@ const DEEPEST: usize = 64;
 const LONGEST: usize = 1 << 20;
 /// Values that are kept at a time.
 const MOST: usize = 1 << 20;
-/// The list that is handed over element by element: `{NAME: {"pattern": [...]}}`.
+/// Name of the list that is passed on element by element: `{NAME: {"pattern": [...]}}`.
 const LONG_LIST: &str = "pattern";
 
 /// A value, and the line in which it begins.
@@ -131,7 +131,7 @@ impl Default for Json {
 }
 
 impl Json {
-    /// The next bytes; `take` gets the name of the table and each element of the long list.
+    /// Takes the next bytes; `take` receives the name of the table and each element of the long list.
     pub(super) fn push(
         &mut self,
         bytes: &[u8],

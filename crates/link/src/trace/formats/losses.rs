@@ -61,7 +61,8 @@ impl Losses {
         }
     }
 
-    /// Parts of `item` that the format cannot hold. Values without effect, such as a loss of 0, do not count.
+    /// Records the parts of `item` that the format cannot hold. Values without effect, such as a loss rate of 0, do not
+    /// count.
     pub(super) fn look(&mut self, item: &Item, carries: Carries) {
         match item {
             Item::Opportunity { bytes, .. } => {

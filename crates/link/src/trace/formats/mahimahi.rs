@@ -73,8 +73,8 @@ impl Writer {
         writeln!(out, "{}", time.as_nanos().div_ceil(1_000_000)).expect("a String takes all");
     }
 
-    /// Writes the opportunities of a rate: each at the end of the millisecond in which the capacity for it was there. A
-    /// step that lasts for ever has a second of them.
+    /// Writes the opportunities of a step, each at the end of the millisecond in which enough capacity for it has
+    /// accumulated. For a step that lasts forever, one second is written.
     pub(super) fn step(&mut self, step: &Step, out: &mut String) {
         let bits = f64::from(BYTES) * 8.0;
         let rate_bps = step.rate_bps.filter(|rate| rate.is_finite()).unwrap_or(0.0);

@@ -128,7 +128,7 @@ impl Parser for FromToml {
     }
 }
 
-/// A value of TOML; `line_at` says in which line of the text a byte is.
+/// Converts a value of TOML; `line_at` gives the line of a byte of the text.
 fn tree(found: Spanned<DeValue<'_>>, line_at: &impl Fn(usize) -> usize) -> Result<Tree, TraceError> {
     let line = line_at(found.span().start);
     let value = match found.into_inner() {
@@ -256,7 +256,7 @@ impl Steps {
             let problem = format!("{}: must be a table of {known} and duration", body.shown());
             return Err(body.refuse(problem));
         }
-        // What is left away is as its library has it.
+        // Missing keys have the defaults of the netem-trace library.
         let lasts = body.get("duration").map_or(Ok(SECOND), |tree| duration("duration", tree))?;
         let value = body.get(known);
         let mut step = Step::default();
@@ -343,7 +343,8 @@ fn duration(name: &str, tree: &Tree) -> Result<SimTime, TraceError> {
         .ok_or_else(|| tree.refuse(format!("{name} = {}: must be a time such as \"10ms\"", tree.shown())))
 }
 
-/// A text such as `12Mbps`, or `{"gbps": 0, "bps": 12000000}`. Parts of a bit/s are left away, as its library does.
+/// Reads a bandwidth, a text such as `12Mbps` or a table such as `{"gbps": 0, "bps": 12000000}`. Fractions of a bit/s
+/// are dropped, as in the netem-trace library.
 fn bandwidth(tree: &Tree) -> Result<f64, TraceError> {
     let bps = if let Value::Text(text) = &tree.value {
         sum(text, HUMAN_RATES)

@@ -51,7 +51,7 @@ pub(super) fn is_line(text: &str) -> bool {
 /// A state of the link.
 #[derive(Clone, Debug, Default)]
 struct Link {
-    /// Duration; `None` is forever.
+    /// Duration; `None`: forever.
     lasts: Option<SimTime>,
     up_gbps: f64,
     down_gbps: f64,

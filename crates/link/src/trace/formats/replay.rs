@@ -38,10 +38,10 @@ pub fn detect(text: &str) -> Result<Format, TraceError> {
     detector.finish()
 }
 
-/// Delivery opportunities. A number a line is always a time: where it decreases it is wrong.
+/// Reads delivery opportunities. A line of one number is always a time; a decrease is an error.
 ///
 /// # Errors
-/// A text that has none.
+/// If the text has no opportunities.
 pub fn opportunities(text: &str) -> Result<OpportunityTrace, TraceError> {
     match detect(text) {
         Ok(Format::Mahimahi | Format::LeoReplayer) | Err(_) => text.parse(),
@@ -62,7 +62,7 @@ pub fn rates(text: &str, way: Option<Direction>) -> Result<Recorded<RateTable>, 
         Ok(format @ (Format::Mahimahi | Format::LeoReplayer | Format::Tunnel)) => {
             return Err(wrong_kind(format, "rates"));
         }
-        // Its own reader says what is wrong with a text of none.
+        // A text in no known format: the reader of opportunities reports the error.
         Ok(Format::Rates | Format::Delays) | Err(_) => {
             let part: RateTable = text.parse()?;
             let period = read(Format::Rates, Assumed::default(), text).ok().map(|(_, whole)| whole);
@@ -134,7 +134,7 @@ pub fn delays(text: &str, way: Option<Direction>) -> Result<Recorded<DelaySeries
         let mut rows: Vec<(SimTime, SimTime)> = Vec::new();
         for (_, item) in told {
             if let Item::Train { time, delay, .. } = item {
-                // Of two trains at one time the later counts.
+                // Of two trains at one time the later one counts.
                 rows.pop_if(|row| row.0 == time);
                 rows.push((time, delay));
             }
@@ -210,7 +210,7 @@ mod tests {
         let leo = delays("20\n21\n19\n", None).unwrap();
         assert_eq!([ms(&leo, 0), ms(&leo, 15), ms(&leo, 25)], [20.0, 21.0, 19.0]);
         assert_eq!((leo.lasts, leo.loops), (Some(MS * 30), true));
-        // As times they would be as good.
+        // The numbers would be valid times, too.
         assert_eq!(ms(&delays("20\n20\n21\n", None).unwrap(), 25), 21.0);
         let trains = delays("0 20 0 1\n100 40 0\n200 40 0\n", None).unwrap();
         assert_eq!((ms(&trains, 50), trains.unused), (30.0, vec!["trains"]));

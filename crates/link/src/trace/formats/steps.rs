@@ -46,7 +46,7 @@ impl AsSteps {
                 }
             }
             Item::Train { time, delay, .. } => {
-                // Of two trains at one time the later counts.
+                // Of two trains at one time the later one counts.
                 if let Some(before) = self.train.take().filter(|before| before.time < time) {
                     out.push_back(Step { lasts: Some(time - before.time), ..before });
                     self.follows = true;
@@ -62,7 +62,7 @@ impl AsSteps {
         if let Some(run) = self.run.take() {
             out.push_back(run.step());
         }
-        // At the last of several trains the recording begins again: it says when, and holds for no time.
+        // The last of several trains gives the time at which the recording begins again, and has no duration itself.
         out.extend(self.train.take().filter(|_| !self.follows));
     }
 
@@ -132,7 +132,7 @@ mod tests {
         let opportunity = |millis| Item::Opportunity { time: MS * millis, bytes: 1500 };
         let items = [1, 1, 5, 6].map(opportunity).to_vec();
         assert_eq!(steps(items), [(0, 1, 24e6), (1, 3, 0.0), (4, 2, 12e6)]);
-        // At 0 there is no millisecond before: the first takes it.
+        // An opportunity at 0 has no millisecond before it, and counts in the first.
         assert_eq!(steps([0, 1, 2].map(opportunity).to_vec()), [(0, 1, 24e6), (1, 1, 12e6)]);
         assert_eq!(steps([12].map(opportunity).to_vec()), [(0, 11, 0.0), (11, 1, 12e6)]);
     }
@@ -149,7 +149,7 @@ mod tests {
             out.iter().map(|step| (step.time, step.lasts)).collect::<Vec<_>>()
         };
         assert_eq!(steps(&[0, 50, 90]), [(SimTime::ZERO, Some(MS * 50)), (MS * 50, Some(MS * 40))]);
-        // Of trains at one time the last is all there is.
+        // Of several trains, all at one time, only the last remains.
         assert_eq!(steps(&[0, 0, 0]), [(SimTime::ZERO, None)]);
     }
 

@@ -121,7 +121,7 @@ impl Summary {
     }
 
     fn look_at_step(&mut self, step: &Step) {
-        // What holds for ever counts as a window.
+        // A step that lasts forever counts as one window.
         let lasts = step.lasts.unwrap_or(WINDOW);
         self.clock = common(self.clock, step.lasts.unwrap_or_default().as_nanos());
         let end = step.time.saturating_add(lasts);
@@ -272,7 +272,7 @@ mod tests {
         }
         let curves = summary.curves(&whole, 100);
         assert_eq!((curves.len(), curves[0].0, curves[0].1.times_s.len()), (1, "delay_s", 4));
-        // What holds for ever has a value, too.
+        // A step that lasts forever has a value, too.
         assert_eq!(described(Format::Delays, "0 0.02\n").delay_s.unwrap().mean, 0.02);
         let trains = described(Format::CellReplayLight, "0 20 0\n100 40 0\n200 40 0\n").delay_s.unwrap();
         assert!((trains.mean - 0.035).abs() < 1e-9 && (trains.min - 0.03).abs() < 1e-9, "{trains:?}");

@@ -156,7 +156,7 @@ impl Writer {
         });
     }
 
-    /// A row. A rate is there: it was asked for.
+    /// Writes a row. The step has a rate, since the format requires one.
     pub(super) fn step(&self, step: &Step, out: &mut String) {
         let delay = seconds(step.delay.unwrap_or_default());
         let time = seconds(step.time);

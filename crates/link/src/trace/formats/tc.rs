@@ -251,7 +251,7 @@ fn arguments(line: usize, words: &[&str]) -> Result<(Step, [Option<f64>; KEPT.le
         match word {
             "limit" => {
                 let packets = words.value(word, "a number of packets", |text| text.parse().ok())?;
-                // As many as there can be are no limit.
+                // The largest number of packets means no limit.
                 step.queue = (packets < NO_LIMIT).then_some(Room::Packets(packets));
             }
             "delay" | "latency" => {
@@ -285,7 +285,7 @@ fn arguments(line: usize, words: &[&str]) -> Result<(Step, [Option<f64>; KEPT.le
                 let bps = words.value(word, "a rate such as 20mbit", |text| {
                     rate(quantity(&text.to_ascii_lowercase(), TC_RATES))
                 })?;
-                // Of netem 0 is no limit.
+                // A rate of 0 means no limit in netem.
                 step.rate_bps = Some(if bps > 0.0 { bps } else { f64::INFINITY });
             }
             "seed" => {
@@ -407,7 +407,7 @@ fn write_arguments(
     let extra = |of: Extra| step.extra(of);
     let limit = match step.queue {
         Some(Room::Packets(packets)) => packets,
-        // What is not said is no limit.
+        // A missing limit means no limit.
         _ => NO_LIMIT,
     };
     write!(out, " limit {limit}")?;

@@ -54,7 +54,7 @@ fn facts(format: Format, text: &str) -> Result<(Vec<Item>, Whole), TraceError> {
     Ok((told.into_iter().map(|(_, item)| item).collect(), whole))
 }
 
-/// What is lost, and the text that is written; or why there is none.
+/// Converts texts: returns what is lost and the written text, or the error.
 fn convert(texts: &[&str], to: Format) -> Result<(Vec<String>, String), String> {
     let mut conversion = Conversion::to(to).unwrap();
     let mut items = Vec::new();
@@ -169,14 +169,14 @@ fn what_is_read_is_what_was_written() {
     }
 }
 
-/// What is written of any format, in any other, is a text of that format.
+/// Any format, converted to any other, gives a text that is recognised as that format.
 #[test]
 fn what_is_converted_can_be_read() {
     let mut conversions = 0;
     for (format, text) in EXAMPLES {
         let (told, _) = read(format, super::Assumed::default(), text).unwrap();
         for way in [Direction::Up, Direction::Down] {
-            // Each way of a text with both.
+            // Each direction of a text with both.
             let of_way = told.iter().filter(|(of, _)| *of == way || *of == Direction::Both);
             let items: Vec<Item> = of_way.map(|(_, item)| item.clone()).collect();
             for to in Format::ALL.into_iter().filter(|to| to.is_written()) {
@@ -198,7 +198,7 @@ fn what_is_converted_can_be_read() {
                             Ok(())
                         })
                         .unwrap();
-                    // What a number a line means, a time or a delay, the name of the part says.
+                    // Whether lines of one number are times or delays follows from the name of the part.
                     let as_what = match (to, part.name()) {
                         (Format::LeoReplayer, "bw") => Format::Mahimahi,
                         _ => to,
@@ -466,7 +466,7 @@ fn a_change_keeps_corruption_correlations_and_the_distribution() {
     assert_eq!(anew[1], []);
     let ended = said(&format!("{add}tc qdisc change dev a root netem corrupt 0 loss 3% 0\n"));
     assert_eq!(ended[1], []);
-    // What is written says so where it would stay.
+    // The written script warns if the setting would stay.
     let (lost, script) =
         convert(&[&format!("{add}tc qdisc change dev a root netem corrupt 0 loss 3% 0\n")], Format::Tc)
             .unwrap();
@@ -539,7 +539,7 @@ fn a_capacity_and_its_delays_become_one_table() {
     let rates = "rates (they become opportunities in whole milliseconds)";
     assert_eq!(losses, [rates, "when within 10 ms a delay changes"]);
     assert_eq!(again, pair.join("---\n"));
-    // Each file of several ends where its own text does.
+    // Each of several files ends where its own text does.
     let longer = ["5\n5\n10\n60\n", "20\n21\n19\n"];
     assert_eq!(convert(&longer, Format::LeoReplayer), Ok((Vec::new(), longer.join("---\n"))));
     // Parts that begin again at different times are one round here.
@@ -559,7 +559,7 @@ fn what_a_format_cannot_say_is_named() {
     let of_delays = losses(&[table], Format::LeoReplayer);
     assert!(of_delays.contains(&"when within 10 ms a delay changes".to_owned()), "{of_delays:?}");
     assert_eq!(losses(&["0 1000000 0 0\n3 500000.5 0 0\n"], Format::TheaterQ), ["fractions of a bit/s"]);
-    // What has no effect is not lost.
+    // Values without effect are not reported as lost.
     assert_eq!(losses(&["1000,0,0,0,0\n"], Format::Rates), Vec::<String>::new());
     assert_eq!(convert(&["0 0 0.02 0.5\n"], Format::LeoReplayer).unwrap().0.len(), 3);
     assert_eq!(convert(&["20\n19\n"], Format::Mahimahi).unwrap_err(), "it says no capacity");
@@ -633,7 +633,7 @@ proptest! {
         }
     }
 
-    /// Each entry of TheaterQ comes back to the bit.
+    /// Every entry of TheaterQ is reproduced to the bit.
     #[test]
     fn entries_of_theaterq_come_back(
         rows in prop::collection::vec(
@@ -644,7 +644,7 @@ proptest! {
         let mut text = String::new();
         for ((keep, latency, rate, loss, limit), (jitter, dup, dup_delay, route, queue)) in rows.into_iter().zip(rest) {
             if extended {
-                // At least one column that the short form lacks.
+                // Give a value to at least one column that the short form lacks.
                 let jitter = jitter + 1;
                 writeln!(text, "{keep},{latency},{jitter},{rate},{loss},{limit},{dup},{dup_delay},{route},{queue}").unwrap();
             } else {

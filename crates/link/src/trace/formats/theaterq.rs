@@ -32,8 +32,8 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Whether a line is meant as no entry: a comment, names of columns, and before the first entry any words. TheaterQ
-    /// skips all lines that begin with another character than a digit; among entries these are mistakes.
+    /// Whether a line is no entry: a comment, column names, or any words before the first entry. TheaterQ skips all
+    /// lines that do not begin with a digit; between entries this reader treats them as errors.
     fn is_none(&self, text: &str) -> bool {
         let words = self.ingest.is_none() && text.starts_with(char::is_alphabetic);
         words

@@ -22,7 +22,7 @@ pub(super) fn is_line(text: &str) -> bool {
     let is_time = words.first().is_some_and(|word| word.contains('.') && word.parse::<f64>().is_ok());
     let is_sign = match words.get(1) {
         Some(&("+" | "-")) => true,
-        // Else a comment behind a number.
+        // Otherwise a comment after a number.
         Some(&"#") => words.len() == 3 && words[2].parse::<u32>().is_ok(),
         _ => false,
     };

@@ -27,7 +27,7 @@ pub(super) const TC_TIMES: Units = &[
     ("nsecs", 1.0),
 ];
 
-/// Units of rate of `tc`: `bps` is bytes per second there; a number alone is in bit/s.
+/// Units of rates in `tc`, where `bps` is bytes per second; a number without a unit is in bit/s.
 pub(super) const TC_RATES: Units = &[
     ("", 1.0),
     ("bit", 1.0),
