@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 /// Builds the network of `setup` for the run of `seed`.
 ///
-/// Random streams are named after the direction, with equal names at every point of a plan. All shortcuts are on.
+/// Random streams are named after the direction, with equal names at every point of a plan. All shortcuts of the engine
+/// are on.
 pub fn network(setup: &Setup, seed: RunSeed) -> Network {
     let mut network = Network {
         flows: Vec::new(),
@@ -24,7 +25,7 @@ pub fn network(setup: &Setup, seed: RunSeed) -> Network {
             Gate::Slot => SenderGate::Slot,
             Gate::Queue => SenderGate::Queue,
         },
-        // With a slot gate no packet waits, and all delays are equal.
+        // With a slot gate no packet waits, so all delays are equal and are not measured.
         measures_delays: setup.network.gate() == Gate::Queue,
         warmup: setup.warmup,
         stop: match setup.end {
@@ -43,8 +44,8 @@ pub fn network(setup: &Setup, seed: RunSeed) -> Network {
     network
 }
 
-/// The routes of the data and of the acknowledgements of the first flow of an entry. In a mesh each pair of nodes has
-/// its own, in a cell each user, one after the other; a flow beside another has those of that one.
+/// Routes of data and acknowledgements of the first flow of entry `number`. In a mesh each pair of nodes has routes, in
+/// a cell each user, numbered in order; a flow `beside` another one has that flow's routes.
 pub(crate) fn routes(setup: &Setup, number: usize) -> [usize; 2] {
     if let Some(other) = setup.flows[number].beside {
         return routes(setup, other);
@@ -132,7 +133,7 @@ fn add_flow(
     }
 }
 
-/// The custom control's factory of a run, made once for each control; `begun` holds those made so far.
+/// Factory of a custom control in a run, made once for each control; `begun` holds the factories made so far.
 fn of_run<'a>(
     begun: &mut Vec<(&'a CustomControl, Arc<MakeControl>)>,
     control: &'a CustomControl,

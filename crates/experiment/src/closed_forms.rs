@@ -72,11 +72,11 @@ pub(crate) fn attempts(hop: &HopSetup) -> u32 {
     repetitions.map_or(MOST_ATTEMPTS, |repetitions| repetitions.saturating_add(1)).min(1000)
 }
 
-/// The probability that a packet is lost: with one transmission of each of its n frames, that meet independent
-/// gains, 1 - (1 - FER)^n. The frame error rate is that of the table, where there is one.
+/// Probability that a packet is lost: 1 - (1 - FER)^n if each of its n frames is sent once and gains are independent.
+/// The frame error rate is that of the table, if there is one, or a closed form.
 ///
 /// # Errors
-/// Frames are retransmitted or fade together, or there is neither table nor closed form.
+/// If frames are retransmitted or fade together, or if there is neither table nor closed form.
 pub(crate) fn packet_loss(
     hop: &HopSetup,
     packet_size: u32,
@@ -100,9 +100,9 @@ pub(crate) fn packet_loss(
     Ok(-libm::expm1(f64::from(n) * libm::log1p(-fer)))
 }
 
-/// Upper bound of the share of packets whose frames all arrive: each symbol is received as if it were alone and all its
-/// copies were combined, over antennas that are uncorrelated or fully correlated, whichever is better. With a table
-/// of error rates it is the share by the table.
+/// Upper bound of the share of packets whose frames all arrive: as if each symbol were sent without interference and
+/// all its copies were combined, over uncorrelated or fully correlated antennas, whichever is better. With a table of
+/// error rates it is the share by the table.
 pub(crate) fn best_packet_success(hop: &HopSetup, packet_size: u32, radio: &RadioConfig) -> f64 {
     let phy = radio.phy;
     let frames = hop.frames().map_or(1, |frames| frames.segmentation.frames(packet_size));

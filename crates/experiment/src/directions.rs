@@ -6,14 +6,14 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Direction {
-    /// More is better.
+    /// Higher values are better.
     Higher,
-    /// Less is better.
+    /// Lower values are better.
     Lower,
 }
 
 impl Direction {
-    /// Direction of a published metric; `None` where neither direction is better for every user.
+    /// Direction of a published metric; `None` if neither is better for every user.
     pub(crate) fn of(metric: &str) -> Option<Self> {
         match metric {
             "goodput_bps"

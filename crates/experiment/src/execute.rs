@@ -21,11 +21,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-/// Makes the runs of `shard` of `experiment` that are not among the `known` rows, on `jobs` threads, and hands new
-/// rows to `on_rows` on the calling thread as soon as it is clear that they count.
+/// Makes the runs of `shard` of `experiment` that are not among the `known` rows, on `jobs` threads. New rows go to
+/// `on_rows`, on the calling thread, as soon as the stop rule is known to need them.
 ///
-/// Once `handle` is cancelled, it returns as soon as the runs under way have noticed (within milliseconds).
-/// Returns whether the shard is complete.
+/// After `handle` is cancelled, it returns as soon as the runs under way have stopped (within milliseconds). Returns
+/// whether the shard is complete.
 ///
 /// # Errors
 /// A run gave an impossible value, which is a bug.
@@ -114,7 +114,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The row of `task`; `None` if it was interrupted.
+    /// Makes the row of `task`; `None` if interrupted.
     fn row(&mut self, task: &Task) -> Result<Option<Row>, ImpossibleResult> {
         let began = Instant::now();
         let point = self.point(task.point, task.run);
@@ -210,8 +210,8 @@ impl<'a> Dispatcher<'a> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next task; waits while runs under way may still make one necessary. `None` when all runs are done or the
-    /// work is stopped.
+    /// Takes the next task. Waits while runs under way may still require another run; `None` when all runs are done or
+    /// the work is stopped.
     fn next_task(&self, handle: &ExecutionHandle) -> Option<Task> {
         let mut work = self.lock();
         loop {

@@ -75,7 +75,7 @@ pub(crate) fn is_share(metric: &str) -> bool {
 
 /// The runs of a point.
 pub trait Runs {
-    /// Value of each run under a name; NaN where it is undefined.
+    /// Value of the metric `name` in each run; NaN where undefined.
     fn column(&self, name: &str) -> Vec<f64>;
 
     /// Distribution of each run under a name.
@@ -87,8 +87,8 @@ fn defined(column: Vec<f64>) -> Vec<f64> {
     column.into_iter().filter(|value| !value.is_nan()).collect()
 }
 
-/// The estimate of the metric `key` of a row from the runs of a point. Its mean is at least and at most in
-/// `range` ([`Support::range`](crate::Support::range)).
+/// Estimate of the metric `key` from the runs of a point. The mean is known to lie in the given range
+/// ([`Support::range`](crate::Support::range)).
 pub fn estimate(key: &str, runs: &impl Runs, [least, most]: [f64; 2]) -> Option<Estimate> {
     let (part, metric) = key.rsplit_once('.').map_or(("", key), |(part, metric)| (part, metric));
     let of_part = |name: &str| if part.is_empty() { name.to_owned() } else { format!("{part}.{name}") };
@@ -112,7 +112,7 @@ pub fn estimate(key: &str, runs: &impl Runs, [least, most]: [f64; 2]) -> Option<
     let ratio = Ratio::of(metric).and_then(|ratio| ratio.values(&own, column));
     let values = ratio.unwrap_or_else(|| defined(own));
     let (kind, count, out_of) = kind_of(metric);
-    // Where no segment was lost, more than the number of runs is known: how many segments there were.
+    // Without a lost segment the bound follows from the number of segments, not only of runs.
     let segments = total("segments_with_fate");
     let is_lossless =
         metric == "segment_loss_rate" && segments > 0.0 && values.iter().all(|rate| *rate == 0.0);

@@ -38,7 +38,7 @@ impl Known {
         is_asked_for
     }
 
-    /// All rows: point, method, run, and the stop rule's metric.
+    /// All known rows as point, method, run, and the stop rule's metric.
     pub fn entries(&self) -> impl Iterator<Item = (u32, Method, u64, f64)> {
         self.values.iter().map(|(&(point, method, run), &value)| (point, method, run, value))
     }
@@ -48,7 +48,7 @@ impl Known {
         self.values.insert((point, method, run), value);
     }
 
-    /// The stop rule's metric of a row, NaN where the run has none; `None` without such a row.
+    /// Stop rule's metric in the row of a run, NaN if undefined; `None` without such a row.
     pub(crate) fn value(&self, point: usize, method: Method, run: u64) -> Option<f64> {
         self.values.get(&(point as u32, method, run)).copied()
     }

@@ -28,7 +28,7 @@ pub(crate) fn of_flows(setup: &Setup) -> f64 {
 /// Properties of a path that decide how many packets are under way at once.
 #[derive(Default)]
 pub(crate) struct Path<'a> {
-    /// Rate of the data's bottleneck in bit/s; `None` is without limit.
+    /// Rate of the data's bottleneck in bit/s; `None`: no limit.
     rate_bps: Option<f64>,
     /// Sum of propagation delays in both directions, in seconds.
     delays_s: f64,

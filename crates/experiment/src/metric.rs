@@ -40,9 +40,9 @@ impl Serialize for MetricInfo {
 /// Parts of the network that have a metric.
 #[derive(Clone, Copy)]
 pub(crate) enum Whose {
-    /// Each part of this kind, and the whole network.
+    /// Metric of each part of this kind, and of the whole network.
     EachAndAll(PartKind),
-    /// Each part of this kind, and not the whole network.
+    /// Metric of each part of this kind, but not of the whole network.
     Each(PartKind),
     /// The whole network alone.
     All,
@@ -68,7 +68,7 @@ impl MetricInfo {
 /// A metric of the measurements `M` that a kind of network has of its parts.
 pub(crate) struct MetricOf<M> {
     pub(crate) info: MetricInfo,
-    /// Value for a measurement; NaN where it is undefined.
+    /// Function that gives the value for a measurement; NaN if undefined.
     of: fn(&M) -> f64,
 }
 
@@ -109,13 +109,13 @@ impl<M> MetricOf<M> {
         Self { info: MetricInfo { name, unit, words, meaning, whose: Whose::All }, of }
     }
 
-    /// Its values by key, of each of the `parts` of that kind, which have numbers.
+    /// Values by key, for each of the numbered `parts` of a kind.
     pub(crate) fn values_of_parts(&self, kind: PartKind, parts: &[M]) -> Vec<(String, f64)> {
         let each = Part::numbered(kind, parts.len()).zip(parts);
         each.map(|(part, measured)| (self.info.key(&part), (self.of)(measured))).collect()
     }
 
-    /// Its values by key: of the `whole`, and of each of the `parts` of that kind, which have numbers.
+    /// Values by key, for the `whole` network and for each of the numbered `parts` of a kind.
     pub(crate) fn values(&self, kind: PartKind, whole: &M, parts: &[M]) -> Vec<(String, f64)> {
         let mut values = vec![(self.info.name.to_owned(), (self.of)(whole))];
         if self.info.is_of_each(kind) {

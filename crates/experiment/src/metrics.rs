@@ -65,7 +65,7 @@ pub(crate) struct Metric {
     of: Of,
 }
 
-/// Computation of a metric; NaN where it is undefined.
+/// Computation of a metric; NaN if undefined.
 enum Of {
     /// A metric of each flow, and of all flows together.
     Flows(fn(&FlowTotals, &Scale) -> f64),
@@ -203,12 +203,12 @@ pub static METRICS: LazyLock<Vec<&'static MetricInfo>> =
     LazyLock::new(|| ANY_NETWORK.iter().map(|metric| &metric.info).chain(networks::metrics()).collect());
 
 impl Metric {
-    /// Value of the metric for a set of flows; `None` where it has none.
+    /// Value of the metric for a set of flows; `None` if it is no metric of flows.
     pub(crate) fn of_flows(&self, flows: &FlowTotals, scale: &Scale) -> Option<f64> {
         if let Of::Flows(of) = self.of { Some(of(flows, scale)) } else { None }
     }
 
-    /// Value of the metric for a link; `None` where it has none.
+    /// Value of the metric for a link; `None` if it is no metric of links.
     pub(crate) fn of_link(&self, link: &LinkMeasured<'_>) -> Option<f64> {
         if let Of::Link(of) | Of::LinkAlone(of) = self.of { Some(of(link)) } else { None }
     }

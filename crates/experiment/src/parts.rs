@@ -56,7 +56,7 @@ pub const WLAN_LINK: PartKind = PartKind {
     shown: &["wlan_link_goodput_bps", "wlan_link_uplink_goodput_bps", "wlan_link_airtime_share", "wlan_link_mpdu_share", "wlan_link_reordering_delay_s"],
 };
 
-/// All kinds, in the order of results.
+/// All kinds of parts, in the order of results.
 pub static PARTS: [PartKind; 6] = [FLOW, LINK, NODE, USER, STATION, WLAN_LINK];
 
 /// Names of the links of a path in results, in the order of the path.
@@ -79,7 +79,7 @@ pub struct LinkName {
     pub channel: Option<&'static str>,
 }
 
-/// All links and media in results.
+/// All links and other media that appear in results.
 #[rustfmt::skip]
 pub static LINKS: [LinkName; 5] = {
     let [wired, forward, reverse, wired_reverse] = PATH;

@@ -9,14 +9,14 @@ use serde::Serialize;
 /// Numerator and denominator of a ratio, by the names of metrics in rows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Ratio {
-    /// Numerator; `None` is the run's own ratio times its denominator.
+    /// Metric that is the numerator; `None`: the run's ratio times its denominator.
     of: Option<&'static str>,
     /// Denominator: the sum of these metrics.
     over: &'static [&'static str],
 }
 
 impl Ratio {
-    /// The ratio that a metric is; `None` for a metric that is no ratio, or whose denominator is constant.
+    /// Numerator and denominator of a metric; `None` if it is no ratio, or its denominator is constant.
     pub(crate) fn of(metric: &str) -> Option<Self> {
         let quotient = |of, over| Some(Self { of: Some(of), over });
         let mean = |over| Some(Self { of: None, over });
@@ -69,9 +69,8 @@ impl Ratio {
         }
     }
 
-    /// Values, one a run, whose mean is the quotient over all runs, from the columns of what rows hold, NaN where a run
-    /// lacks it (`own` is that of the metric); `None` where no run has what the metric is over, as rows of earlier
-    /// versions.
+    /// Values, one per run, whose mean is the quotient over all runs. `column` gives a column of the rows, NaN where a
+    /// run lacks it; `own` is that of the metric. `None` if no run has the denominator, as in rows of earlier versions.
     pub(crate) fn values(&self, own: &[f64], column: impl Fn(&str) -> Vec<f64>) -> Option<Vec<f64>> {
         let parts: Vec<Vec<f64>> = self.over.iter().map(|name| column(name)).collect();
         let over = (0..own.len()).map(|run| parts.iter().map(|part| part[run]).sum::<f64>());

@@ -5,7 +5,7 @@ use crossfade_scenario::{Method, StopRule};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// One run of one point, or its solution by a method without randomness.
+/// Result of one run of a point, or of a method without randomness.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Names everything that decides the metrics; see [`crate::Experiment::row_key`].
@@ -78,8 +78,8 @@ impl RowMetrics {
         self
     }
 
-    /// Row from names joined by line breaks, their values and, packed, the distributions; `None` unless the names are
-    /// sorted, differ and are as many as the values.
+    /// Builds a row from names joined by line breaks, their values, and packed distributions; `None` unless the names
+    /// are sorted, distinct, and as many as the values.
     pub fn from_parts(
         joined: &str,
         values: Vec<f64>,
@@ -112,13 +112,13 @@ impl RowMetrics {
         distribution(&self.distributions, name)
     }
 
-    /// All distributions, packed.
+    /// All distributions of the run, packed.
     pub fn distributions(&self) -> &[u8] {
         &self.distributions
     }
 }
 
-/// A distribution of a run from all of them packed; `None` where it is not among them, or is damaged.
+/// Extracts one distribution of a run from the packed distributions; `None` if it is missing or damaged.
 pub fn distribution(mut packed: &[u8], name: &str) -> Option<DelayHistogram> {
     let mut part = || {
         let length = usize::try_from(read_number(&mut packed)?).ok()?;
@@ -135,7 +135,7 @@ pub fn distribution(mut packed: &[u8], name: &str) -> Option<DelayHistogram> {
 }
 
 impl MetricNames {
-    /// All names, joined by line breaks.
+    /// All names of metrics, joined by line breaks.
     pub fn joined(&self) -> &str {
         &self.joined
     }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// One run to be made.
+/// A run to be made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     /// The point's number in the plan.
@@ -93,11 +93,11 @@ impl Shard {
     }
 }
 
-/// The state of the work on a plan, which goes run by run: run 0 of all points, then run 1 of all. Stopped early, it is
-/// the whole figure with fewer runs.
+/// State of the work on a plan. Work proceeds run by run, run 0 of all points, then run 1 of all, so a plan stopped
+/// early has all points with fewer runs.
 ///
-/// With a precision a row counts only if the runs before it did not suffice, and it is held back until that
-/// is known: which rows come out never depends on which run was finished first.
+/// With a precision, a row counts only if the runs before it did not suffice, and it is held back until that is known.
+/// The rows that come out therefore never depend on the order in which runs finish.
 pub struct Schedule<P: Deref<Target = Experiment>> {
     experiment: P,
     shard: Shard,
@@ -147,7 +147,7 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         Self::after(experiment, Arc::new(known), jobs, shard)
     }
 
-    /// Like [`Self::new`], for rows that are not reported again.
+    /// Like [`Self::new`], but known rows are not reported again.
     pub fn after(experiment: P, known: Arc<Known>, jobs: usize, shard: Shard) -> Self {
         let firsts = experiment.points.first_of_equals();
         let distinct = (0..firsts.len()).filter(|&index| firsts[index] == index);
@@ -184,7 +184,7 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         schedule
     }
 
-    /// Takes the next run to make. `None` means that there is none now, or for good if no run is under way.
+    /// Takes the next run to make. `None`: there is none now, and none later if no run is under way.
     pub fn take(&mut self) -> Option<Task> {
         while let Some((run, slot)) = self.needed.pop_first().or_else(|| self.probable.pop_first()) {
             let work = &mut self.points[slot];
@@ -218,8 +218,8 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         }
     }
 
-    /// Takes the row of a task, and gives the rows that are now known to count, in order of their runs. A
-    /// row that comes a second time gives none.
+    /// Takes the row of a task, and returns the rows that are now known to count, in order of their runs. A row passed
+    /// a second time returns none.
     pub fn finish(&mut self, row: Row) -> Vec<Row> {
         match self.under_way.remove(&row.key) {
             Some(slot) => self.record(slot, row.run, Finished::New(row)),
@@ -227,8 +227,8 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         }
     }
 
-    /// Runs needed in any case, in the order of the plan, and the number of finished ones. It takes no more
-    /// memory than there are points, however many runs they have.
+    /// Runs needed in any case, in the order of the plan, and the number of finished runs. Memory grows with the number
+    /// of points, not of runs.
     pub fn missing(mut self) -> (Vec<Missing>, u64) {
         let (mut missing, mut there) = (BTreeMap::new(), 0);
         for (slot, work) in self.points.iter().enumerate() {

@@ -41,7 +41,7 @@ pub(crate) trait Solver: Sync {
     /// Reason for which the method cannot solve a point; `None` if it can.
     fn refusal(&self, point: &Point) -> Option<ScenarioError>;
 
-    /// Makes one run of a point, or its solution; `None` once `handle` is cancelled.
+    /// Makes one run of a point, or solves it; `None` once `handle` is cancelled.
     fn run(
         &self,
         point: &Point,

@@ -100,12 +100,12 @@ impl FlowTotals {
         self.knows_losses |= other.knows_losses;
     }
 
-    /// Losses that were none; NaN where no sender learns of them.
+    /// Number of spurious losses, packets declared lost that arrived; NaN if no sender can detect them.
     pub(crate) fn spurious_losses(&self) -> f64 {
         if self.knows_losses { self.total.spurious_losses as f64 } else { f64::NAN }
     }
 
-    /// Share of the segments whose fate is known that was lost or dropped; NaN without such segments.
+    /// Share of lost or dropped segments among those whose fate is known; NaN without such segments.
     pub(crate) fn segment_loss_rate(&self) -> f64 {
         let lost = self.total.segments_lost + self.total.queue_drops;
         lost as f64 / self.segments_with_fate() as f64
@@ -121,7 +121,7 @@ impl FlowTotals {
         self.total.segments_transmitted as f64
     }
 
-    /// Jain's index of the goodputs of several bulk flows that were there all the time; NaN without them.
+    /// Jain's index of the goodputs of bulk flows that were active all the time; NaN for fewer than two.
     pub(crate) fn jain_fairness(&self) -> f64 {
         let shares = Some(&self.shares).filter(|shares| shares.len() > 1);
         shares.and_then(|shares| jain_fairness(shares)).unwrap_or(f64::NAN)
@@ -132,7 +132,7 @@ impl FlowTotals {
         self.transmitted() * scale.transmissions_per_packet
     }
 
-    /// Something of flows that have an end; NaN where there are none.
+    /// Passes on `value` if there are flows with an end; NaN otherwise.
     pub(crate) fn of_ends(&self, value: f64) -> f64 {
         if self.have_ends { value } else { f64::NAN }
     }
@@ -142,13 +142,12 @@ impl FlowTotals {
         self.completion_times.iter().chain(&self.unfinished_times).map(|time| time.as_secs_f64()).sum()
     }
 
-    /// The mean of them; NaN of no flows.
+    /// Mean completion time in seconds; NaN without flows.
     pub(crate) fn completion_mean_s(&self) -> f64 {
         self.completion_sum_s() / (self.completion_times.len() + self.unfinished_times.len()) as f64
     }
 
-    /// The completion time in seconds that a share `p` of the flows does not exceed; NaN of no flows, and where too
-    /// many of them are unfinished.
+    /// Quantile `p` of the completion times in seconds; NaN without flows, or if too many are unfinished.
     pub(crate) fn completion_quantile_s(&self, p: f64) -> f64 {
         let mut run = RunTimes::default();
         self.completion_times.iter().for_each(|time| run.ended.record(*time));
@@ -205,7 +204,7 @@ pub(crate) fn links<'a>(setup: &Setup, run: &'a NetworkStatistics) -> Vec<(&'a s
 }
 
 impl LinkMeasured<'_> {
-    /// Something of its frames; NaN without frames.
+    /// Value of the link's frames; NaN without frames.
     pub(crate) fn of_frames(&self, of: impl Fn(&ArqStatistics) -> f64) -> f64 {
         self.report.arq.as_ref().map_or(f64::NAN, of)
     }
@@ -240,7 +239,7 @@ impl LinkMeasured<'_> {
     }
 }
 
-/// The delay in seconds that a share `p` does not exceed; NaN of no delays.
+/// Quantile `p` of delays in seconds; NaN without delays.
 pub(crate) fn quantile_s(delays: Option<&DelayHistogram>, p: f64) -> f64 {
     let delays = delays.filter(|delays| delays.count() > 0);
     delays.and_then(|delays| delays.quantile(p)).map_or(f64::NAN, SimTime::as_secs_f64)

@@ -167,9 +167,8 @@ fn as_map<S: Serializer>(metrics: &[(&'static str, Metric)], serializer: S) -> R
     serializer.collect_map(metrics.iter().copied())
 }
 
-/// The results of all points of `experiment` by each of its methods, from rows in any order. Rows that no point
-/// asks for are ignored, and so are runs that were made ahead and turned out not to be needed: the values do not
-/// depend on timing.
+/// Results of all points of `experiment` by each of its methods, from rows in any order. Rows of no point are ignored,
+/// and so are runs that were made ahead and turned out not to be needed; values therefore do not depend on timing.
 pub fn summarise(experiment: &Experiment, rows: &[Row]) -> Vec<PointResult> {
     let found = Found::new(rows);
     (0..experiment.points.len()).flat_map(|point| found.results(experiment, point)).collect()
@@ -226,7 +225,7 @@ impl<'a> Found<'a> {
 /// each point by each method, in the order of their runs and without a gap.
 ///
 /// # Errors
-/// Not as many groups as points times methods.
+/// If the number of groups is not that of points times methods.
 pub fn summarise_groups(
     experiment: &Experiment,
     rows: &[Vec<Row>],

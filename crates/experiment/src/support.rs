@@ -91,7 +91,7 @@ fn carried(setup: &Setup) -> Vec<(String, f64)> {
     found
 }
 
-/// Rate of the flow alone and without losses; `None` if a link of its way has no constant rate.
+/// Rate of the flow alone and without losses; `None` if a link of its route has no constant rate.
 fn rates(setup: &Setup, flow: &FlowSetup, hops: &[&HopSetup]) -> Option<Rates> {
     let headers = flow.tcp().map_or(0, |tcp| flow.packet_size - tcp.mss);
     let of_size = |bytes: u32| -> Option<Rates> {

@@ -8,7 +8,7 @@ use crossfade_scenario::{Method, Point, ScenarioError};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-/// More warnings than this are counted.
+/// Largest number of warnings that are listed; further ones are only counted.
 const MOST_WARNINGS: usize = 10;
 
 /// Facts about all points of a plan together.

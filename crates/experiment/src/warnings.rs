@@ -72,7 +72,7 @@ pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     of_flows.flatten().chain(networks::of(setup).warnings(setup)).collect()
 }
 
-/// All doubts about the result of a point that stands on `rows` of a method that is random.
+/// All warnings about the result of a point from the `rows` of a random method.
 pub(crate) fn of_runs(stop: &StopRule, point: &Point, method: Method, rows: &[&Row]) -> Vec<String> {
     if method == Method::Phy {
         // Its frames know no more of the scenario than the physical layer.
@@ -221,7 +221,7 @@ fn equal_runs(setup: &Setup, rows: &[&Row]) -> Option<String> {
     })
 }
 
-/// With fewer events of a kind in all runs together their share is known to a third at best.
+/// Number of events, in all runs together, below which their share is known to a third at best.
 const FEW_EVENTS: f64 = 10.0;
 
 /// Runs were ended by the interval of a metric, which knows nothing of what hardly happened in them.

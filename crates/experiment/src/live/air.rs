@@ -11,11 +11,11 @@ use crossfade_scenario::ScenarioError;
 use crossfade_sim::Engine;
 
 /// Writes the PPDUs of a recorded run to `sink` as a pcap file, as a monitor that hears every station would capture
-/// them. `packets` has the first bytes of each packet that entered, in the order of the journal. The replay is that
-/// run, to the nanosecond, and looking at it then costs the run nothing.
+/// them. `packets` has the first bytes of each packet that entered, in the order of the journal. The frames come from a
+/// replay of the journal, which equals the run to the nanosecond, so recording them does not slow the run.
 ///
 /// # Errors
-/// As [`replay`](super::replay()); the scenario has no Wi-Fi network.
+/// Those of [`replay`](super::replay()), or if the scenario has no Wi-Fi network.
 pub fn air_pcap(
     journal: &[u8],
     packets: &mut (dyn Iterator<Item = Vec<u8>> + Send),

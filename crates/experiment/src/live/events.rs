@@ -12,10 +12,10 @@ const HEADER: &str = "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight
 /// The kernel's recovery without a timeout (`tcp_ca_state`).
 const RECOVERY: u8 = 3;
 
-/// A line a sample: `timeout` and `fast_retransmit` where one has begun since the sample before, `sample`
-/// elsewhere. `seq` is the first segment that is not acknowledged; flows are counted as they appear, and those
-/// without data of their own are left out. The columns of the link are of the way that the flow's data take, at
-/// the same instant: packets inside, and those that came out, were lost and were dropped since the beginning.
+/// Writes samples of the kernel's TCP as CSV, a line each. The event is `timeout` or `fast_retransmit` if one has begun
+/// since the last sample, otherwise `sample`. `seq` is the first segment not acknowledged. Flows are numbered as they
+/// appear; flows that send no data are left out. The columns of the link are for the direction of the flow's data, at
+/// the time of the sample: packets inside, and packets that came out, were lost and were dropped since the start.
 pub(super) fn events_csv(samples: &[Sample], links: &[LinkSample]) -> String {
     let mut csv = HEADER.to_owned();
     let mut links = links.iter().peekable();

@@ -185,7 +185,8 @@ fn no_congestion(asked_by: &str, name: &str, error: &LiveError) -> ScenarioError
     ScenarioError::key(format!("{asked_by}{name:?}"), problem)
 }
 
-/// Sets how a host treats its connections; `asked_by`: [`OPTION`] or the key.
+/// Sets the attributes of a host's route, which hold for its connections; `asked_by` names the option ([`OPTION`]) or
+/// key in errors.
 pub(super) fn set_route(host: &Host, route: &TcpRoute, asked_by: &str) -> Result<(), ScenarioError> {
     host.set_tcp(route).map_err(|error| match &route.congestion {
         Some(name) => no_congestion(asked_by, name, &error),
@@ -199,7 +200,8 @@ fn available() -> String {
     read.map_or_else(|_| "?".to_owned(), |names| names.trim().to_owned())
 }
 
-/// One pair of hosts is at one pair of ends: two nodes of a mesh, or one user of a cell.
+/// Checks that all flows have one pair of ends, since there is one pair of hosts: two nodes of a mesh, or one user of a
+/// cell.
 fn check_ends(setup: &Setup) -> Result<(), ScenarioError> {
     let ends: BTreeSet<_> = setup.flows.iter().flat_map(|flow| &flow.ends).collect();
     if ends.len() < 2 {

@@ -24,10 +24,10 @@ pub(super) struct WatchedLink {
 }
 
 impl LiveNetwork {
-    /// The links of `setup` in the run of `seed`: with the streams that they have in a simulation.
+    /// Creates the links of `setup` in the run of `seed`, with the random streams that they have in a simulation.
     ///
-    /// If the two directions share no link, each is driven on its own. A network of more than links goes through the
-    /// engine as a whole, and so do links that simulated flows share with packets from outside.
+    /// If the two directions share no link, each is driven on its own. A network with other media than links is driven
+    /// as a whole by the engine, and so are links that simulated flows share with packets from outside.
     pub(super) fn new(setup: &Setup, seed: RunSeed) -> Result<Self, ScenarioError> {
         if setup.flows.iter().any(|flow| flow.custom_control.is_some()) {
             let problem = "live: a class in Python is too slow for real time; use method simulation";
@@ -90,8 +90,8 @@ impl LiveNetwork {
     }
 }
 
-/// The network of a scenario for packets from outside, which take the routes of the flow that stands for them, or of
-/// the first one. Without a flow that does, nobody uses it but from outside.
+/// Network of a scenario for packets from outside. They take the routes of the flow with `traffic = "outside"`, or,
+/// without such a flow, those of the first flow, and no flow is simulated.
 pub(super) fn whole(setup: &Setup, seed: RunSeed) -> Network {
     let is_outside = |flow: &FlowSetup| matches!(flow.traffic, TrafficSetup::Outside);
     let number = setup.flows.iter().position(is_outside);
@@ -117,7 +117,7 @@ fn keep(reports: &Mutex<Vec<LinkReport>>, report: LinkReport) {
 }
 
 impl WatchedLink {
-    /// With its report of time zero.
+    /// Creates the link with its report at time zero.
     fn new(name: String, first: LinkReport) -> Self {
         Self { name, reports: Arc::new(Mutex::new(vec![first])) }
     }
@@ -148,7 +148,7 @@ impl Decorator for Watch {
     }
 }
 
-/// A whole network. Whenever it is asked for a report, those of its links are kept.
+/// A network driven as a whole. It keeps the reports of its links whenever it is asked for a report.
 struct WatchedNetwork {
     engine: Engine<(), ()>,
     reports: Vec<Arc<Mutex<Vec<LinkReport>>>>,

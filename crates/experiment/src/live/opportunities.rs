@@ -7,9 +7,9 @@ use crossfade_live::{Entry, Fate};
 use crossfade_scenario::ScenarioError;
 use std::collections::HashMap;
 
-/// Delivery opportunities of each direction of a live run, from the far host and back: a line for each 1500 bytes
-/// that came out of the link, with its milliseconds since the beginning. Where packets were always waiting this is
-/// what the link could carry, in the format of [`OpportunityTrace`](crossfade_link::trace::OpportunityTrace).
+/// Delivery opportunities of each direction of a live run, from the far host and back: a line for each 1500 bytes that
+/// came out of the link, with the time in milliseconds since the start. If packets were always waiting, this is the
+/// capacity of the link, in the format of [`OpportunityTrace`](crossfade_link::trace::OpportunityTrace).
 ///
 /// # Errors
 /// As [`replay`](super::replay()).

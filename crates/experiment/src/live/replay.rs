@@ -81,8 +81,8 @@ pub fn link_events(bytes: &[u8]) -> Result<String, ScenarioError> {
     Ok(csv)
 }
 
-/// The events of the simulation that has the scenario, seed and run of a journal, to be drawn beside what the
-/// kernel did: as CSV, the header first. `None` where it was not the scenario's transfers that ran.
+/// Events of a simulation with the scenario, seed and run of a journal, to compare with the kernel's: as CSV, the
+/// header first. `None` if the run had other traffic than the scenario's transfers.
 ///
 /// # Errors
 /// As [`replay`].
@@ -126,7 +126,7 @@ type Left = (SimTime, u32, u32, Fate, bool);
 /// Time at which links report a loss.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Losses {
-    /// Before results version 12: when the loss is decided, as the packet enters or its transmission begins.
+    /// Loss reported when it is decided, as the packet enters or its transmission begins: before results version 12.
     AsDecided,
     /// Time at which the packet has been sent.
     AsSent,
@@ -152,7 +152,8 @@ impl Told {
         }
     }
 
-    /// After the end of the journal: each of them is lost within an hour, or what becomes of it instead.
+    /// Checks, after the end of the journal, that every remaining packet is lost within an hour; otherwise returns its
+    /// fate.
     fn settle(&mut self, medium: &mut dyn Fabric, end: SimTime) -> Option<String> {
         let latest = end.saturating_add(SimTime::from_millis(3_600_000));
         let mut left = VecDeque::new();
@@ -291,7 +292,7 @@ mod tests {
         Hop::new(HopConfig { rate_bps: Some(10e6), delay, queue_limit: None, loss: Box::new(Loses(loses)) })
     }
 
-    /// What a pump of today writes of four packets, one every half millisecond, through a hop that loses number 1.
+    /// Journal of four packets, one every half millisecond, through a hop that loses number 1.
     fn recorded() -> Vec<Entry> {
         let mut medium = PointToPoint(hop(1));
         let mut entries = Vec::new();
@@ -321,7 +322,7 @@ mod tests {
         entries
     }
 
-    /// What a pump of before results version 12 wrote of these packets: it told of the loss as packet 1 entered.
+    /// The same packets as recorded before results version 12: the loss is reported as packet 1 enters.
     fn told_as_decided() -> Vec<Entry> {
         let is_loss = |entry: &Entry| matches!(entry, Entry::Departure { fate: Fate::Lost, .. });
         let mut entries = recorded();

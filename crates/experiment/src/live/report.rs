@@ -4,7 +4,7 @@ use crossfade_core::{DelayHistogram, SimTime};
 use crossfade_live::{EmulationReport, Machine, PumpReport};
 use serde::Serialize;
 
-/// One direction of a live run. Times are in seconds; quantiles are absent where nothing arrived.
+/// One direction of a live run. Times are in seconds; quantiles are absent if nothing arrived.
 #[derive(Clone, Debug, Serialize)]
 pub struct Direction {
     /// `forward`, from the far host, which has the data, to the near one; or `reverse`.

@@ -40,10 +40,10 @@ pub enum StayAwake {
 pub struct Options {
     /// Whether the scenario's built-in transfers run between the hosts, instead of a user's programs.
     pub bulk: bool,
-    /// Congestion control of both hosts, by the kernel's name; `None` is the scenario's for built-in transfers, and the
-    /// kernel's default for others.
+    /// Congestion control of both hosts, by the kernel's name; `None`: the scenario's for built-in transfers, the
+    /// kernel's default otherwise.
     pub congestion: Option<String>,
-    /// Largest packet in bytes for a user's programs; `None` is 1500, as the scenario's packets may be smaller.
+    /// Largest packet in bytes for a user's programs; `None`: 1500, since the scenario's packets may be smaller.
     pub mtu: Option<u32>,
     /// Whether the hosts have IPv6 too.
     pub ipv6: bool,
@@ -60,13 +60,13 @@ pub struct Options {
     pub captures: Option<[File; 2]>,
     /// File of the packets that enter a medium of both directions, and the number of bytes that are kept of each.
     pub packets: Option<(File, u32)>,
-    /// Version of Crossfade in the journal; `None` is that of this crate.
+    /// Version of Crossfade in the journal; `None`: that of this crate.
     pub version: Option<String>,
     /// Whether sockets are sampled often enough to draw their state; otherwise only their congestion control is read.
     pub watch: bool,
 }
 
-/// Two hosts with the network of a scenario between them once it is started. The first host is the far one, which sends
+/// Two hosts, with the network of a scenario between them after the start. The first host is the far one, which sends
 /// the data.
 pub struct Session {
     hosts: [Host; 2],
@@ -109,10 +109,10 @@ const USUAL_MTU: u32 = 1500;
 const LEAST_LATE: SimTime = SimTime::from_micros(100);
 
 impl Session {
-    /// Makes the hosts of a point. The process has a single thread again when this returns.
+    /// Creates the hosts of a point. The process has a single thread again when this returns.
     ///
     /// # Errors
-    /// The system refuses the hosts, or the kernel lacks what the scenario needs.
+    /// If the system refuses the hosts, or the kernel lacks a feature that the scenario needs.
     pub fn new(point: Arc<Point>, seed: RunSeed, options: Options) -> Result<Self, ScenarioError> {
         let tcp = if options.bulk { Some(KernelTcp::of(&point.setup)?) } else { None };
         let aggregation = point.setup.network.around().and_then(|around| around.reverse.aggregation);

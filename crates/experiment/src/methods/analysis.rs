@@ -86,11 +86,11 @@ fn unless_cancelled<T: Send + 'static>(
     }
 }
 
-/// The problem that the analysis solves at a point. A channel that is no Markov chain is fitted later, in `analyse`,
-/// since that takes time.
+/// Problem that the analysis solves at a point. A channel that is no Markov chain is replaced by a fitted one later, in
+/// `analyse`, since that takes time.
 ///
 /// # Errors
-/// The first assumption of the analysis that the scenario does not meet, with the key that decides it.
+/// The first assumption of the analysis that the scenario violates, with the key that decides it.
 fn solvable(point: &Point) -> Result<Solvable, ScenarioError> {
     let Point { scenario, setup, .. } = point;
     let sender = only_flow(scenario, setup)?;
@@ -175,11 +175,11 @@ fn only_flow<'a>(scenario: &Scenario, setup: &'a Setup) -> Result<&'a SenderConf
     })
 }
 
-/// Loss process of packets. A link whose losses are in a table is refused elsewhere; packets that are frames of a
-/// physical layer are lost independently.
+/// Loss process of packets. Frames of a physical layer are lost independently; a link with a table of losses is refused
+/// elsewhere.
 ///
 /// # Errors
-/// The packet loss of the physical layer has no closed form.
+/// If the packet loss of the physical layer has no closed form.
 fn loss(hop: &HopSetup, packet_size: u32) -> Result<LossConfig, ScenarioError> {
     match hop.radio() {
         Some(radio) => Ok(LossConfig::Iid { p_e: packet_loss(hop, packet_size, radio, "the analysis")? }),

@@ -4,8 +4,8 @@ use crate::networks;
 use crossfade_scenario::{Scenario, ScenarioError, Setup};
 use serde_json::json;
 
-/// A mesh, a cell, a link with frames or of another rate at another time, or a custom congestion control: `who`
-/// assumes none of them.
+/// Checks the common assumptions of method `who`: no mesh, no cell, no link with frames or with a changing rate, and no
+/// custom congestion control. Returns the first violation.
 pub(crate) fn unforeseen(scenario: &Scenario, setup: &Setup, who: &str) -> Option<ScenarioError> {
     if setup.flows.iter().any(|flow| flow.custom_control.is_some()) {
         let problem = format!("{who} knows no such congestion control; use method simulation");

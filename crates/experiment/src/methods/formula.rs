@@ -49,7 +49,7 @@ impl Solver for LossFormula {
         let Some((hop, radio)) = radio(&point.setup) else {
             return Some(formula(point, self.0).map_err(NoMetrics::from));
         };
-        // Of the error rates and what TCP makes of them, what can be said.
+        // Error rates and TCP's throughput, as far as closed forms exist.
         Some(match (error_rates(hop, radio), formula(point, self.0)) {
             (Ok(mut rates), of_tcp) => {
                 rates.extend(of_tcp.unwrap_or_default());
@@ -160,8 +160,8 @@ fn tcp_path(setup: &Setup, tcp: &TcpConfig, p: f64) -> TcpPath {
     }
 }
 
-/// The metrics of a point by a formula. Energy and transmissions are those of a sender that repeats what was
-/// lost and nothing else.
+/// Metrics of a point by a formula. Energy and transmissions are those of a sender that retransmits lost segments and
+/// no others.
 ///
 /// # Errors
 /// See [`path`].

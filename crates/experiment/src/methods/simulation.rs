@@ -65,7 +65,7 @@ fn watched(setup: &Setup, network: Network, handle: &ExecutionHandle) -> Option<
     (!setup.custom_control_has_failed()).then(|| engine.into_statistics())
 }
 
-/// Runs a network that resolving has checked; `None` if `cancel` became true.
+/// Runs a network that was checked when the scenario was resolved; `None` if `cancel` became true.
 pub(crate) fn run_checked<O: Observer, C: Capture>(
     network: Network,
     observer: O,
@@ -82,7 +82,8 @@ pub(crate) fn run_checked<O: Observer, C: Capture>(
 /// Quotients whose denominator may be 0 while the numerator is not.
 const QUOTIENTS: [&str; 2] = ["energy_per_packet", "frame_transmissions_per_frame"];
 
-/// All metrics of a run. A quotient with denominator 0 is left out: a run without deliveries has no energy per packet.
+/// All metrics of a run. A quotient with denominator 0 is left out, such as the energy per packet of a run without
+/// deliveries.
 pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
     let mut metrics = Metrics::default();
     let values = &mut *metrics;

@@ -185,7 +185,7 @@ pub(super) struct UplinkFacts {
 /// A flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct CellFlowFacts {
-    /// Its name; empty where the scenario names no flows.
+    /// Name of the flow; empty if the scenario names no flows.
     name: String,
     /// Number of users of the group, which are the next ones in their order.
     users: usize,
@@ -434,7 +434,7 @@ impl UsersMeasured {
     }
 }
 
-/// A quotient of counts; NaN of nothing.
+/// Quotient of two counts; NaN if the denominator is 0.
 pub(super) fn of_some(count: u64, of: u64) -> f64 {
     if of == 0 { f64::NAN } else { count as f64 / of as f64 }
 }

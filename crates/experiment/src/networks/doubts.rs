@@ -61,9 +61,8 @@ fn coarse_times(setup: &Setup, link: &str, hop: &HopSetup) -> Option<String> {
     })
 }
 
-/// Warning: a queue dropped packets by a default limit, unless a saturated source is meant to fill it. Drops of an
-/// acknowledgement filter do not count, nor do those of a discipline, whose early drops are counted together with
-/// others.
+/// Warning that a queue dropped packets by a default limit, unless a saturated source is meant to fill it. Drops of an
+/// acknowledgement filter do not count, nor do drops of an AQM discipline, whose early drops cannot be separated.
 fn full_queue(link: &str, hop: &HopSetup, drops: &str, rows: &[&Row]) -> Option<String> {
     let QueueConfig::DropTail(limit) = hop.queue() else { return None };
     let limit = limit.filter(|_| hop.limit_assumed && hop.aggregation.is_none() && hop.policer.is_none())?;

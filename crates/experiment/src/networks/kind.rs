@@ -9,10 +9,10 @@ use serde_json::Value;
 
 /// A kind of network: how it is built, and its facts, warnings and metrics. `setup` is the scenario with that network.
 pub(crate) trait NetworkKind {
-    /// Its media by name, and the routes in both directions. Random streams are named after their purpose.
+    /// Builds its media, with names, and the routes in both directions. Random streams are named after their purpose.
     fn topology(&self, setup: &Setup, seed: RunSeed) -> Topology;
 
-    /// Its parts without flows, in the order of results.
+    /// Parts of the network other than flows, in the order of results.
     fn parts(&self) -> Vec<Part>;
 
     /// Name and value of its facts, which are known without a run.

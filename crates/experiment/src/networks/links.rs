@@ -134,7 +134,7 @@ pub(super) struct LinkFacts {
     /// Facts about one direction of a satellite link, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     satellite: Option<SatelliteFacts>,
-    /// Queue limit, as the scenario writes it; `None` is without limit.
+    /// Queue limit as the scenario writes it; `None`: no limit.
     queue_limit: Option<String>,
     /// Time that a frame takes, in seconds, where packets are sent as frames.
     frame_s: Option<f64>,
@@ -164,7 +164,7 @@ pub(super) struct HeldFacts {
 /// Facts of one direction of a satellite link, in the long run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct SatelliteFacts {
-    /// Down or up.
+    /// Direction of the satellite link: `down` or `up`.
     direction: &'static str,
     /// Time for which satellites stay assigned, in seconds.
     slot_s: f64,

@@ -168,7 +168,7 @@ impl NodesMeasured {
     }
 }
 
-/// Counts of each node of a mesh, and of all nodes together; `None` for a path of links.
+/// Counts of each node of a mesh, and of all nodes together; `None` for other networks.
 fn nodes(run: &NetworkStatistics) -> Option<(Vec<NodesMeasured>, NodesMeasured)> {
     let nodes = &run.link(MESH)?.nodes;
     let seconds = run.duration.as_secs_f64();

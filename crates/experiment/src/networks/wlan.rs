@@ -265,7 +265,7 @@ fn weak_station(setup: &WlanSetup) -> Option<String> {
     })
 }
 
-/// One FIFO and a driver of 128 packets cannot fill large aggregates.
+/// Warning that one FIFO, with a driver queue of 128 packets, cannot fill large aggregates.
 fn wide_old_box(setup: &WlanSetup, packet_size: u32) -> Option<String> {
     let config = &setup.model.config;
     let AccessPointQueues::OneFifo(_) = config.access_point else { return None };

@@ -24,8 +24,8 @@ const MOST_RUNS: u64 = 100;
 const STEPS: u32 = 100;
 const TAIL: [f64; 3] = [0.995, 0.999, 1.0];
 
-/// Writes `lines` of each run of a point that a plan asks for, behind the number of the run; `None` if `cancel` became
-/// true.
+/// Writes the `lines` of each run that a plan has of a point, each after the number of the run; `None` if `cancel`
+/// became true.
 pub(super) fn of_runs(
     experiment: &Experiment,
     point: &Point,
@@ -48,7 +48,7 @@ pub(super) fn of_runs(
     Some(())
 }
 
-/// Each transfer that began in a run.
+/// Writes each transfer that began in a run.
 pub(super) fn transfers(setup: &Setup, run: &NetworkStatistics, write: &mut dyn FnMut(&str)) {
     let mut line = |flow: &FlowSetup, start: SimTime, segments: Option<u64>, time: Option<SimTime>| {
         let segments = segments.map_or(String::new(), |segments| segments.to_string());

@@ -23,9 +23,9 @@ pub(crate) enum Lines {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sample<'a> {
     pub(crate) time_s: f64,
-    /// A flow's number and its sender's state; `None` in a sample of a link.
+    /// Number of the flow and its sender's state; `None` in a sample of a link.
     pub(crate) flow: Option<(usize, TcpSnapshot)>,
-    /// A link's name; `None` in a sample of a flow.
+    /// Name of the link; `None` in a sample of a flow.
     pub(crate) link: Option<&'a str>,
     pub(crate) goodput_bps: Option<f64>,
     pub(crate) rtt_mean_s: Option<f64>,
@@ -50,7 +50,7 @@ impl<'a> EventsCsv<'a> {
         Self { text: format!("{HEADER}{samples}\n"), sink, lines, has_info: false }
     }
 
-    /// Like [`Self::new`], with the state of the flow's congestion control behind each event, if `has_info`.
+    /// Like [`Self::new`]; with `has_info`, each event ends with the state of the flow's congestion control.
     pub(crate) fn with_info(sink: &'a mut TextSink<'a>, lines: Lines, has_info: bool) -> Self {
         let mut csv = Self::new(sink, lines);
         if has_info {

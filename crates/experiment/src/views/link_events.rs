@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Events of the engine between two looks at what links have kept.
 const PORTION: u32 = 4096;
 
-/// Hands the link events of a run of `network` to `sink`, in order of time; `None` once `cancel` is true.
+/// Writes the link events of a run of `network` to `sink`, in order of time; `None` once `cancel` is true.
 pub(super) fn link_events(network: Network, sink: &mut TextSink<'_>, cancel: &AtomicBool) -> Option<()> {
     let mut csv = LinkEvent::HEADER.to_owned();
     let finished = traced(network, cancel, |link, event| {
@@ -24,7 +24,7 @@ pub(super) fn link_events(network: Network, sink: &mut TextSink<'_>, cancel: &At
     finished
 }
 
-/// The frames of a run of `network`, which is the mesh of `setup`, as a pcap file; `None` once `cancel` is true.
+/// Writes the frames of a run of `network`, the mesh of `setup`, as a pcap file; `None` once `cancel` is true.
 pub(super) fn air(
     network: Network,
     setup: &MeshSetup,
@@ -57,7 +57,7 @@ fn air_frame(event: &LinkEvent) -> Option<AirFrame> {
     Some(AirFrame { at, end, kind, from: node, to, number: frame })
 }
 
-/// Hands over each link event of a run with the name of its link; `None` once `cancel` is true.
+/// Calls `each` with every link event of a run and the name of its link; `None` once `cancel` is true.
 fn traced(network: Network, cancel: &AtomicBool, mut each: impl FnMut(&str, &LinkEvent)) -> Option<()> {
     let mut engine =
         Engine::new(network, (), ()).unwrap_or_else(|error| panic!("a checked network: {error}"));

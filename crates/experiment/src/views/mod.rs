@@ -32,8 +32,8 @@ pub(crate) use wlan_air::WlanAir;
 /// A run has some ten thousand events: those of more points would fill a memory, and no figure shows them.
 const MOST_POINTS_WITH_EVENTS: usize = 20;
 
-/// Hands the events of `run` of each point of `experiment` to `sink`, in the order of its points, each as CSV: the
-/// number of the point and whole lines of its text, the header first. `None` if `cancel` became true.
+/// Writes the events of `run` of each point of `experiment` to `sink`, in the order of points, as CSV: the number of
+/// the point and whole lines, the header first. `None` if `cancel` became true.
 ///
 /// # Errors
 /// The plan has more than 20 points.
@@ -184,12 +184,11 @@ fn of_all_points(
     Ok(experiment.points.iter().map(&mut of_point).collect())
 }
 
-/// Like [`events()`], with the congestion control that `make` gives for the only connection, in place of its own;
-/// `has_info` if it says what
-/// it is at.
+/// Like [`events()`], with the congestion control made by `make` for the only connection, in place of its own;
+/// `has_info`: the control reports its state.
 ///
 /// # Errors
-/// The plan has several points, or something else than one connection without end.
+/// If the plan has several points, or other traffic than one endless connection.
 pub fn events_with_congestion_control(
     experiment: &Experiment,
     make: impl Fn(&SenderConfig) -> Box<dyn CongestionControl> + Send + Sync + 'static,
@@ -219,8 +218,8 @@ pub fn events_with_congestion_control(
     Ok(finished.map(|_| text))
 }
 
-/// Hands what the senders' network interfaces saw in `run` of the only point of `experiment` to `sink`, as a pcap
-/// file; `None` if `cancel` became true.
+/// Writes the packets at the senders' network interfaces in `run` of the only point of `experiment` to `sink`, as a
+/// pcap file; `None` if `cancel` became true.
 ///
 /// # Errors
 /// The plan has several points; packets or windows that TCP's headers have no room for.
@@ -239,12 +238,12 @@ pub fn pcap(
     Ok(finished.map(|_| ()))
 }
 
-/// Time at which flow `number`, counted from 0, was delivered each 1500 bytes in `run` of the only point of
-/// `experiment`, in the format of [`OpportunityTrace`](crossfade_link::trace::OpportunityTrace): what the link could
-/// have carried for it, where packets of it were always waiting. `None` if `cancel` became true.
+/// Times at which each 1500 bytes of flow `number`, counted from 0, were delivered in `run` of the only point of
+/// `experiment`, in the format of [`OpportunityTrace`](crossfade_link::trace::OpportunityTrace). If packets of the flow
+/// were always waiting, this is its capacity. `None` if `cancel` became true.
 ///
 /// # Errors
-/// The plan has several points, or no such flow; nothing was delivered.
+/// If the plan has several points or no such flow, or nothing was delivered.
 pub fn opportunities(
     experiment: &Experiment,
     run: u64,
@@ -272,9 +271,9 @@ pub fn opportunities(
     }
 }
 
-/// Hands what a radio that hears everything would have heard of the stations of a mesh or of a Wi-Fi network, in `run`
-/// of the only point of `experiment`, to `sink`, as a pcap file; `None` if `cancel` became true. Without `snaplen`
-/// frames of a mesh are cut behind their headers, and those of a Wi-Fi network are whole.
+/// Writes all frames of the stations of a mesh or a Wi-Fi network in `run` of the only point of `experiment` to `sink`,
+/// as a pcap file of a monitor that hears every station; `None` if `cancel` became true. Without `snaplen` frames of a
+/// mesh are cut after their headers, and those of a Wi-Fi network are whole.
 ///
 /// # Errors
 /// The plan has several points; there is no air; packets or windows that TCP's headers have no room for.

@@ -7,8 +7,8 @@ use crossfade_scenario::{FlowSetup, Setup, TrafficSetup};
 use crossfade_sim::Network;
 use std::sync::atomic::AtomicBool;
 
-/// Packet sizes of the flows that a run simulates from its beginning on, in their order; `None` where packets
-/// differ.
+/// Packet sizes of the flows that exist from the beginning of a run, in order; `None` if the packets of a flow differ
+/// in size.
 pub(super) fn packet_sizes(setup: &Setup) -> Vec<Option<u32>> {
     let comes_later =
         |flow: &&FlowSetup| matches!(flow.traffic, TrafficSetup::Arrivals { .. } | TrafficSetup::Outside);
@@ -17,7 +17,7 @@ pub(super) fn packet_sizes(setup: &Setup) -> Vec<Option<u32>> {
     lasting.flat_map(|flow| std::iter::repeat_n(size(flow), flow.count as usize)).collect()
 }
 
-/// The opportunities that flow `number`, with packets of `bytes`, used in a run of `network`; `None` once `cancel` is
+/// Delivery opportunities of flow `number`, with packets of `bytes`, in a run of `network`; `None` once `cancel` is
 /// true.
 pub(super) fn opportunities(
     network: Network,

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Events of the engine between two looks at whether the run is still wanted.
 const PORTION: u32 = 4096;
 
-/// Writes the events of a run of `network`, which is that of `setup`, and samples every `every`, from the start on and
-/// in order of time; `None` once `cancel` is true. Flows that arrive and go are in the samples of the links alone.
+/// Writes the events of a run of `network`, that of `setup`, and samples after each interval `every`, in order of time;
+/// `None` once `cancel` is true. Flows that arrive during the run have no samples of their own.
 pub(super) fn sampled(
     setup: &Setup,
     network: Network,

@@ -19,7 +19,7 @@ pub(super) struct LinkFacts {
     /// Stations that use it.
     stations: usize,
     neighbours: usize,
-    /// Its first station alone: the bit rate of whole packets in the highest mode.
+    /// Bit rate of whole packets that the link's first station reaches alone, in the highest mode.
     alone_bps: f64,
 }
 

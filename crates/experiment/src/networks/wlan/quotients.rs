@@ -1,6 +1,6 @@
 //! Quotients of what was counted, NaN where nothing was: a file of its own, since stations and links have them.
 
-/// Quotient of two counts; NaN without cases.
+/// Quotient of two counts; NaN if the denominator is 0.
 pub(super) fn of_some(count: u64, of: u64) -> f64 {
     if of == 0 { f64::NAN } else { count as f64 / of as f64 }
 }
