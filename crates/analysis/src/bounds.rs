@@ -21,8 +21,8 @@ pub struct Bounds {
     pub throughput_upper: f64,
     /// Transmissions per slot, in the chain behind the lower bound.
     pub transmissions_per_slot: f64,
-    /// Transmissions per slot, in the chain behind the upper bound. It differs for the `NewReno` of
-    /// [`paper_bounds`](crate::paper_bounds()) only, which has two chains; neither figure is a bound there.
+    /// Transmissions per slot, in the chain of the upper bound. It differs only for the `NewReno` of
+    /// [`paper_bounds`](crate::paper_bounds()), which has two chains; neither number is a bound there.
     pub transmissions_per_slot_upper: f64,
 }
 
@@ -34,16 +34,17 @@ const TIMEOUT_MAX: u32 = 1_000_000_000;
 
 /// Bounds on the throughput of the paper flavour.
 ///
-/// For `OldTahoe` and Tahoe they are rigorous. For Reno and `NewReno` (and SACK, the same here) a cycle
-/// depends a little on earlier ones: a lost packet that the receiver already holds is no hole. The truth may
-/// exceed the upper bound, over the grid of the documentation by up to 6e-4 of itself (Reno, `W_max` 24, K 1,
-/// `fd_t` 0.08, 10 % loss), and transmissions may differ by up to 9e-4.
+/// For `OldTahoe` and Tahoe they are rigorous. For Reno and `NewReno` (and SACK, which equals it here) a cycle depends
+/// slightly on earlier ones, since a lost packet that the receiver already holds is no hole. The true throughput may
+/// exceed the upper bound: over the grid of the documentation by a relative error of up to 6e-4 (Reno, `W_max` 24, K 1,
+/// `fd_t` 0.08, 10 % loss). Transmissions may differ by up to 9e-4.
 ///
 /// Source: Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000, section IV, with (8) read as a ratio of mean
 /// rewards and (11), (13), (22), (24), (25) replaced by exact counts.
 ///
 /// # Errors
-/// What [`Model::check`] refuses, a window above 256, a timeout above 10^9 slots, and any back-off.
+/// If [`Model::check`] refuses the model, the window is above 256, the timeout above 10^9 slots, or the timeout backs
+/// off.
 pub fn bounds(model: &Model) -> Result<Bounds, AnalysisError> {
     check(model)?;
     let rates = rates(model, &endings(model));
@@ -140,7 +141,7 @@ pub(crate) struct SecondPart {
     pub(crate) channel: TwoStateMarkov,
     pub(crate) w_max: u32,
     pub(crate) timeout_slots: u32,
-    /// Duplicate acknowledgements for a fast retransmit; `W_max` if there is none: no more than `W_max` - 1
+    /// Number of duplicate acknowledgements for a fast retransmit; `W_max` if there is none, since at most `W_max` - 1
     /// can come.
     pub(crate) k: u32,
     phi: Phi,
@@ -164,7 +165,8 @@ impl SecondPart {
         libm::pow(self.channel.p_gg(), f64::from(n))
     }
 
-    /// (11), (13), (21): the window is used up before K duplicates come. No success is surely new.
+    /// Outcome if the window is used up before K duplicates come, equations (11), (13), (21). No success is certainly
+    /// new data.
     pub(crate) fn no_fast_retransmit(&self, floor: u32) -> Outcome {
         let mut outcome = Outcome::default();
         let sent = floor - 1;
@@ -184,8 +186,8 @@ impl SecondPart {
         outcome
     }
 
-    /// (16), (23): the K-th success is in slot `i` and all holes are filled in a row. What was acknowledged
-    /// is never retransmitted, so that all of it is surely new.
+    /// Outcome if the K-th success is in slot `i` and all holes are filled one after the other, equations (16), (23).
+    /// Acknowledged packets are never retransmitted, so all of them are certainly new.
     pub(crate) fn recovered(&self, i: u32) -> Event {
         let holes = i - self.k + 1;
         Event {

@@ -132,7 +132,7 @@ fn never_loses(channel: &TwoStateMarkov) -> bool {
     channel.p_gb() < f64::MIN_POSITIVE
 }
 
-/// The long-run figures; `endings` holds those of the loss windows with floor 1, 2, ..., `W_max`.
+/// Long-run rates; `endings` has the outcomes of loss windows with floor 1, 2, ..., `W_max`.
 pub(crate) fn rates(model: &Model, endings: &[Endings]) -> Rates {
     if never_loses(&model.channel) {
         return Rates { throughput_lower: 1.0, throughput_upper: 1.0, transmissions: 1.0 };
@@ -179,8 +179,8 @@ fn cycles(model: &Model, endings: &[Endings]) -> Vec<Row> {
     cycles
 }
 
-/// Part 1, equations (3) and (10): the loss window by its index. Where the window stays at its cap the sum
-/// over n has no end and a closed form.
+/// Part 1, equations (3) and (10): distribution of the loss window by its index. At the maximum window the infinite sum
+/// over n has a closed form.
 fn first_part(model: &Model, start: Start) -> Row {
     let channel = &model.channel;
     let (p_cb, p_cg) = match start.state {
@@ -240,8 +240,8 @@ fn second_part(model: &Model, loss_window: LossWindow, endings: &Endings, size: 
     row
 }
 
-/// The stationary distribution by the elimination of Grassmann, Taksar and Heyman (Operations Research 33(5),
-/// 1985): nothing is subtracted, so nothing cancels. `matrix` is stochastic, row by row.
+/// Stationary distribution by the elimination of Grassmann, Taksar and Heyman (Operations Research 33(5), 1985), which
+/// subtracts nothing, so no digits cancel. `matrix` is stochastic, row by row.
 pub(crate) fn stationary(mut matrix: Vec<f64>, size: usize) -> Vec<f64> {
     let mut first = 0;
     for k in (1..size).rev() {

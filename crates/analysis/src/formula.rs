@@ -9,21 +9,21 @@ use crossfade_core::OutOfRange;
 /// A formula for the rate of a TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Formula {
-    /// The square-root law, sqrt(3 / (2 b p)) / rtt: Mathis, Semke, Mahdavi and Ott, 1997, eq. 3.
+    /// Square-root law, sqrt(3 / (2 b p)) / rtt (Mathis, Semke, Mahdavi and Ott, 1997, eq. 3).
     SquareRoot,
     /// The full model of Padhye, Firoiu, Towsley and Kurose, 2000, eq. 32.
     Padhye,
     /// The approximation of that model: the same paper, eq. 33.
     PadhyeApproximation,
-    /// CUBIC's response function: RFC 9438 sections 4.3 and 5.2.
+    /// Response function of CUBIC (RFC 9438 sections 4.3 and 5.2).
     Cubic,
 }
 
-/// Inputs of the formulas. Times have one unit; rates are segments in it.
+/// Inputs of the formulas. All times have one unit; rates are segments per unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpPath {
-    /// Loss rate. To Padhye et al. it is that of packets whose predecessor in the round was not lost: behind a
-    /// loss they take the rest of the round for lost.
+    /// Loss rate; for Padhye et al., of packets whose predecessor in the round was not lost, since their model loses
+    /// the rest of a round after a loss.
     pub p: f64,
     /// Round-trip time.
     pub rtt: f64,
@@ -33,7 +33,7 @@ pub struct TcpPath {
     pub b: f64,
     /// The receiver's window in segments.
     pub w_max: f64,
-    /// The unit of time in seconds: CUBIC's windows grow with the time, not with the round trips.
+    /// Unit of time in seconds, which CUBIC needs: its windows grow with time, not with RTTs.
     pub unit_s: f64,
 }
 
@@ -57,11 +57,10 @@ impl TcpPath {
 
 /// Throughput in packets per slot over a link that sends one packet a slot, with times of `path` in slots.
 ///
-/// The formulas are rates of sending on a path whose round-trip time does not depend on the window. So `rtt`
-/// is the base round trip, without queueing (at least the slot that the packet itself takes); what a formula
-/// promises beyond the link's packet a slot is cut off; and of what is sent the share 1 - p arrives:
-/// (1 - p) min(rate, 1). Where the window is larger than the path holds, the link is busy whatever the window
-/// does, and only timeouts cost anything: the square-root law, which has none, is then 1 - p.
+/// The formulas are send rates on a path whose RTT does not depend on the window. `rtt` is therefore the base RTT,
+/// without queueing (at least the slot of the packet itself); a rate above the link's packet per slot is cut off; and
+/// the share 1 - p arrives: (1 - p) min(rate, 1). If the window exceeds the bandwidth-delay product, the link is always
+/// busy and only timeouts cost throughput; the square-root law, which has none, is then 1 - p.
 ///
 /// # Errors
 /// `p` outside [0, 1]; `rtt`, `t0` or `unit_s` not above 0; `b` or `w_max` below 1; any of them not finite.
@@ -75,11 +74,11 @@ pub fn formula(formula: Formula, path: &TcpPath) -> Result<f64, AnalysisError> {
     Ok((1.0 - path.p) * rate.min(1.0))
 }
 
-/// The square-root law: C / (rtt sqrt(p)), C = sqrt(3 / (2 b)), and never above `w_max / rtt`.
+/// Square-root law: C / (rtt sqrt(p)), C = sqrt(3 / (2 b)), and never above `w_max / rtt`.
 ///
-/// Mathis, Semke, Mahdavi and Ott, ACM CCR 27(3), 1997, eq. 3. C = sqrt(3/2) = 1.22 takes a periodic loss
-/// after every 1/p packets and an acknowledgement for each of them; with delayed ones (b = 2) it is
-/// sqrt(3/4) = 0.87. Every loss is repaired by fast retransmit: there is no timeout, and `t0` plays no part.
+/// Mathis, Semke, Mahdavi and Ott, ACM CCR 27(3), 1997, eq. 3. C = sqrt(3/2) = 1.22 assumes a periodic loss after every
+/// 1/p packets and an acknowledgement for each packet; with delayed acknowledgements (b = 2) it is sqrt(3/4) = 0.87.
+/// Every loss is repaired by fast retransmit, without timeouts, so `t0` is not used.
 ///
 /// # Errors
 /// See [`formula`].
@@ -88,12 +87,11 @@ fn square_root_law(path: &TcpPath) -> Result<f64, AnalysisError> {
     Ok((3.0 / (2.0 * path.b * path.p)).sqrt().min(path.w_max) / path.rtt)
 }
 
-/// The send rate of Reno with timeouts and a limited window, the full model of Padhye et al.
+/// Send rate of Reno with timeouts and a limited window, the full model of Padhye et al.
 ///
-/// Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Reno performance", IEEE/ACM Trans. Networking 8(2),
-/// 2000, eq. 32 (SIGCOMM 1998 has it too): the packets of a period of fast retransmits and of the timeouts
-/// behind it, over its time. As printed it jumps up, by a few percent at small windows, where the limit of
-/// the window ends.
+/// Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Reno performance", IEEE/ACM Trans. Networking 8(2), 2000, eq. 32
+/// (SIGCOMM 1998 has it too): the packets in a period of fast retransmits and the timeouts after it, divided by its
+/// duration. As printed it jumps up, by a few percent at small windows, where the window limit ceases to matter.
 ///
 /// # Errors
 /// See [`formula`].
@@ -113,8 +111,8 @@ fn padhye(path: &TcpPath) -> Result<f64, AnalysisError> {
     Ok(packets / ((1.0 - p) * rtt * rounds + p * timeout * t0 * backoff(p)))
 }
 
-/// The well-known approximation of [`padhye`]: the same paper, eq. 33; RFC 5348 section 3.1 without the
-/// limits of the window and of the timeouts' share.
+/// Well-known approximation of [`padhye`], eq. 33 of that paper; RFC 5348 section 3.1 has it without the limits of the
+/// window and of the share of timeouts.
 ///
 /// # Errors
 /// See [`formula`].
@@ -126,10 +124,10 @@ fn padhye_approximation(path: &TcpPath) -> Result<f64, AnalysisError> {
     Ok((w_max / rtt).min(1.0 / time))
 }
 
-/// CUBIC with C = 0.4 and `beta_cubic` = 0.7 under a periodic loss after every 1/p packets: the window of RFC 9438
-/// figure 7 (section 5.2), 1.054 rtt^0.75 / p^0.75 with rtt in seconds, or Reno's sqrt(3 / (2 p)) where that is larger,
-/// in the Reno-friendly region (section 4.3); over `rtt`, and never above `w_max / rtt`. There are no timeouts and no
-/// fast convergence in it; `b` and `t0` play no part.
+/// Throughput of CUBIC with C = 0.4 and `beta_cubic` = 0.7 under a periodic loss after every 1/p packets: the window of
+/// RFC 9438 figure 7 (section 5.2), 1.054 rtt^0.75 / p^0.75 with rtt in seconds, or Reno's sqrt(3 / (2 p)) where that
+/// is larger, in the Reno-friendly region (section 4.3); over `rtt`, and never above `w_max / rtt`. It has no timeouts
+/// and no fast convergence; `b` and `t0` are not used.
 ///
 /// # Errors
 /// See [`formula`].

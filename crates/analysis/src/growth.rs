@@ -1,7 +1,7 @@
 //! Growth of the window without losses: `w(n, W, W_th)` of paper equation (9).
 
-/// The window in slots 1, 2, ... of a cycle that starts with `window` and loses nothing: slow start (W + 1)
-/// below `ssthresh`, congestion avoidance (W + 1/W) from there, never above `w_max`. Endless.
+/// Endless iterator over the window in slots 1, 2, ... of a cycle that starts with `window` and has no losses: slow
+/// start (W + 1) below `ssthresh`, then congestion avoidance (W + 1/W), never above `w_max`.
 pub(crate) fn windows(window: u32, ssthresh: u32, w_max: u32) -> impl Iterator<Item = f64> {
     let (ssthresh, w_max) = (f64::from(ssthresh), f64::from(w_max));
     std::iter::successors(Some(f64::from(window)), move |w| {
@@ -33,7 +33,7 @@ impl LossWindow {
         (2 * (self.floor - 1) + self.half - lowest) as usize
     }
 
-    /// Every window from 1 to `w_max`, by [`LossWindow::index`]; the last can't occur above `w_max`.
+    /// All loss windows from 1 to `w_max`, by [`LossWindow::index`]; the last cannot exceed `w_max`.
     pub(crate) fn all(w_max: u32) -> impl Iterator<Item = Self> {
         (1..=w_max).flat_map(|floor| [0, 1].map(|above| Self { floor, half: floor.div_ceil(2) + above }))
     }

@@ -8,7 +8,7 @@ use thiserror::Error;
 /// A connection of the paper flavour over a two-state channel that steps every slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
-    /// Loss recovery of the sender. SACK is `NewReno` here: feedback is instant.
+    /// Loss recovery of the sender. SACK equals `NewReno` here, since feedback is instant.
     pub variant: Variant,
     /// The receiver's window in segments.
     pub w_max: u32,
@@ -16,7 +16,7 @@ pub struct Model {
     pub dupthresh: u32,
     /// The timeout in slots (`T_o`); at least `2 w_max + 2`.
     pub timeout_slots: u32,
-    /// With back-off a timeout without progress doubles the next one, up to this many slots; `None` is the
+    /// Maximum timeout in slots under back-off, which doubles the timeout after each one without progress; `None`: the
     /// paper's constant timeout.
     pub backoff_max_slots: Option<u32>,
     /// The channel.
@@ -24,7 +24,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Whether the analysis can say anything about this model.
+    /// Checks that the analysis can solve the model.
     ///
     /// # Errors
     /// `w_max` or `dupthresh` is 0; `timeout_slots` below `2 w_max + 2`, so that a timer could

@@ -11,9 +11,9 @@ use crossfade_transport::Variant;
 
 /// Bounds on the throughput of the paper flavour, as printed.
 ///
-/// They are looser than [`bounds`](crate::bounds()): up to 24 % apart at 30 % loss. `NewReno`'s come from a
-/// pessimistic chain (24) and an optimistic one (25); neither is proven to be a bound, and both may count
-/// fewer transmissions per slot than there are.
+/// They are looser than [`bounds`](crate::bounds()): up to 24 % apart at 30 % loss. Those of `NewReno` come from a
+/// pessimistic chain (24) and an optimistic one (25); neither is proven to be a bound, and both may count too few
+/// transmissions per slot.
 ///
 /// Source: Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000, section IV.
 ///

@@ -40,12 +40,12 @@ pub trait Capture {
     /// A packet enters a medium with an air, whose PPDUs name it `parcel` until it leaves.
     fn enters(&mut self, _now: SimTime, _parcel: Parcel, _packet: Entering<'_>) {}
 
-    /// A PPDU was in the air. The PPDUs of a medium come in order of time, and the first one that carries a packet
-    /// before the packet leaves.
+    /// Takes a PPDU (physical-layer frame) that was in the air. The PPDUs of a medium come in order of time, and the
+    /// first one with a packet comes before the packet leaves.
     fn ppdu(&mut self, _ppdu: &Ppdu) {}
 }
 
-/// No capture.
+/// A simulation without a capture.
 impl Capture for () {
     const ENABLED: bool = false;
 

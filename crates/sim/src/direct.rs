@@ -19,7 +19,7 @@ use crossfade_link::LinkReport;
 use crossfade_transport::Ack;
 
 impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
-    /// Before the first event: turns the shortcut on for each direction where the ways of all flows allow it.
+    /// Turns the shortcut on, before the first event, for each direction in which the routes of all flows allow it.
     pub(crate) fn pass_where_possible(&mut self, ways: &[FlowWays]) {
         self.pass_if_possible::<Data>(ways, |ways| ways.data.first);
         self.pass_if_possible::<Ack>(ways, |ways| ways.acks.first);
@@ -69,8 +69,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Packets, and their bytes, that a link with the shortcut has counted as arrived too early. Packets that it counts
-    /// late are counted first.
+    /// Number of packets, and of their bytes, that a link with the shortcut has counted as arrived too early. Packets
+    /// that it counts late are counted first.
     fn counted_early<D: Direction>(&mut self, now: SimTime) -> (u64, u64) {
         // If the last event ended the run, simultaneous events that would come after it do not happen.
         let (by, last) = if self.is_over { (self.now, Some(self.last)) } else { (now, None) };

@@ -9,7 +9,7 @@ use crossfade_core::SimTime;
 /// Timeouts of one segment that has not reached the receiver yet and may be late or lost.
 #[derive(Clone, Debug)]
 pub(crate) struct Doubts {
-    /// Number of the segment; `u64::MAX` without one.
+    /// Number of the segment; `u64::MAX`: none.
     seq: u64,
     /// Times at which its timer expired, several with backoff.
     expired_at: Vec<SimTime>,
@@ -18,8 +18,8 @@ pub(crate) struct Doubts {
 impl Doubts {
     pub(crate) const NONE: Self = Self { seq: u64::MAX, expired_at: Vec::new() };
 
-    /// The timer of segment `seq` expired before the segment was received. Timeouts of another segment are forgotten:
-    /// the sender has seen its acknowledgement.
+    /// Records that the timer of segment `seq` expired before the segment was received. Timeouts of another segment are
+    /// forgotten, since its acknowledgement has reached the sender.
     pub(crate) fn on_timeout(&mut self, now: SimTime, seq: u64) {
         if self.seq != seq {
             self.clear();
@@ -34,8 +34,8 @@ impl Doubts {
         self.seq == seq
     }
 
-    /// A copy of the segment that was sent at `sent` arrived: returns the number of timeouts after `sent`, which were
-    /// spurious. Earlier timeouts stay undecided, for a copy that was overtaken.
+    /// Takes the arrival of a copy of the segment sent at `sent`. Returns the number of timeouts after `sent`, which
+    /// were spurious. Earlier timeouts stay undecided, since an overtaken copy may arrive later.
     #[cold]
     pub(crate) fn on_arrival(&mut self, sent: SimTime) -> u64 {
         let before = self.expired_at.len();

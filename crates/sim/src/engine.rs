@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const EVENTS_BETWEEN_CANCEL_CHECKS: u32 = 4096;
 
-/// Simulates `network` to its end. The observer sees events of the transports, the capture packets at the senders'
-/// interfaces; `()` is none of either.
+/// Simulates `network` to its end. The observer receives the transports' events, the capture the packets at the
+/// senders' interfaces; `()` stands for none.
 ///
 /// # Errors
 /// The network is invalid ([`Network::check`]), or `cancel` became true.
@@ -33,12 +33,11 @@ pub fn simulate<O: Observer, C: Capture>(
     Ok(engine.into_statistics())
 }
 
-/// A network in simulation.
+/// A simulated network, advanced step by step.
 ///
 /// It advances by events ([`step`](Self::step)) or by time ([`advance`](Self::advance)); the size of the steps does not
 /// change the outcome. Beside the simulated flows, packets can enter from outside ([`Fabric::push`]) and leave again
-/// ([`poll`](Self::poll)). As a
-/// [`Fabric`] it can stand between real hosts, with a whole network inside.
+/// ([`poll`](Self::poll)). As a [`Fabric`] it can connect real hosts by a whole network.
 pub struct Engine<O, C> {
     event_loop: Layouts<O, C>,
     /// Link events that were kept and not yet taken.
@@ -159,7 +158,7 @@ impl<O: Observer, C: Capture> Engine<O, C> {
     }
 }
 
-/// The ports are the outer ones; packets of the flows inside do not show.
+/// Ports are those to the outside; packets of simulated flows do not leave by them.
 ///
 /// A packet enters after all events up to its time. It needs a [`Passage`](crate::Passage) of the network from one port
 /// to the other: a packet without one, or after the end of the run, is dropped.
@@ -177,7 +176,7 @@ impl<O: Observer, C: Capture> Fabric for Engine<O, C> {
     }
 
     fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)> {
-        // Only as far as the next packet that leaves, so that it leaves at its time.
+        // Advance only to the next packet that leaves, so that it leaves at its time.
         either!(mut self, event_loop => loop {
             let left = event_loop.poll();
             if left.is_some() || !event_loop.run(now, 1) {

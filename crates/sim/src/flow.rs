@@ -11,7 +11,7 @@ use crossfade_link::Parcel;
 use crossfade_transport::congestion::ControlInfo;
 use crossfade_transport::{Receiver, Sender};
 
-/// Both ends of a TCP connection; the fields that every packet touches come first.
+/// Both ends of a connection; fields that every packet needs come first.
 #[repr(C)]
 pub(crate) struct Connection {
     pub(crate) sender: Sender,
@@ -20,13 +20,13 @@ pub(crate) struct Connection {
     pub(crate) timer_at: Option<SimTime>,
     /// Time of the delayed-ACK timer, if it runs.
     pub(crate) ack_timer_at: Option<SimTime>,
-    /// Number of the last segment that the application has to send; `u64::MAX` without end.
+    /// Number of the last segment of the application; `u64::MAX`: endless.
     pub(crate) last: u64,
     /// Timeouts that may turn out to be spurious.
     pub(crate) doubts: Doubts,
     /// Sum in seconds and number of the RTT samples of the sender, as last read.
     pub(crate) rtt_samples: (f64, u64),
-    /// Time between two segments that the application writes; `None` where all data are ready at once.
+    /// Time between two segments that the application writes; `None`: all data are ready at once.
     pub(crate) write_gap: Option<SimTime>,
 }
 
@@ -104,9 +104,9 @@ pub(crate) struct Flow {
     pub(crate) one_way_delay_sum_ns: u128,
     /// Index of the flow in the engine's table of flows.
     pub(crate) place: u32,
-    /// Index of the arrivals that the flow belongs to; `None` for a flow that lasts.
+    /// Index of the arrival process that started the flow; `None` for a permanent flow.
     pub(crate) arrivals: Option<u32>,
-    /// Number of the flow for observers. Places in the table are reused, these numbers are not.
+    /// Number of the flow for observers. Unlike places in the table, numbers are never reused.
     pub(crate) id: u32,
     /// Bytes by which the last packet is shorter than the others.
     pub(crate) last_short_by: u32,
@@ -115,12 +115,12 @@ pub(crate) struct Flow {
     pub(crate) unsent: u32,
     /// Time between the flow's start and its first packet.
     pub(crate) opening: SimTime,
-    /// Counts since the start. The sender's own counts are filled in when they are read.
+    /// Counts since the start. The sender's own counts are filled in when the counts are read.
     pub(crate) counts: FlowStatistics,
 }
 
 impl Flow {
-    /// A flow before its first packet. `stream` makes its random streams by their purpose.
+    /// Creates a flow before its first packet. `stream` makes its random streams by their purpose.
     pub(crate) fn new(
         config: &FlowConfig,
         place: u32,
@@ -174,7 +174,7 @@ impl Flow {
         FlowWays { lines: self.lines, data: self.data, acks: self.acks }
     }
 
-    /// Shortest time for which the receiver delays an ACK; `None` without delayed ACKs.
+    /// Shortest delay of a delayed ACK; `None` without delayed ACKs.
     pub(crate) fn shortest_delay(&self) -> Option<SimTime> {
         match &self.endpoints {
             Endpoints::Tcp(tcp) => tcp.receiver.shortest_delay(),

@@ -296,8 +296,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.enter::<Data>(flow, parcel);
     }
 
-    /// Makes sure that an event comes no later than the sender's deadline. A deadline that moves later needs no new
-    /// event until the old one happens.
+    /// Schedules an event no later than the sender's deadline. A deadline that moves later needs no new event until the
+    /// old one happens.
     fn schedule_timer(&mut self, flow: &mut Flow) {
         let Endpoints::Tcp(tcp) = &mut flow.endpoints else { return };
         if let Some(deadline) = tcp.sender.next_timeout()

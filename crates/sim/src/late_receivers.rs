@@ -27,8 +27,7 @@ const LINE: usize = 0;
 const NANOSECOND: SimTime = SimTime::from_nanos(1);
 
 impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
-    /// Before the first event: turns the shortcut on where it is exact. `waits` are the shortest delays of delayed
-    /// ACKs.
+    /// Turns the shortcut on, before the first event, if it is exact. `waits` are the shortest delays of delayed ACKs.
     pub(crate) fn tell_late_where_possible(&mut self, waits: impl Iterator<Item = Option<SimTime>>) {
         let is_wanted = self.shortcuts.late_receivers && !O::ENABLED;
         if !is_wanted || !self.forward.is_direct || !self.reverse.is_foreseen {
@@ -53,7 +52,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Notes a segment that was sent. Half-way to the end by the stall rule, receivers are brought up to date: new data
+    /// Records a sent segment. Half-way to the end by the stall rule, receivers are brought up to date, since new data
     /// may have reached them.
     #[inline]
     pub(crate) fn sent_late(&mut self) {
@@ -122,7 +121,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         times.clear();
     }
 
-    /// With receivers up to date, counts how many further segments cannot end the run. If they are few, receivers
+    /// Counts, with receivers up to date, how many further segments cannot end the run. If these are few, receivers
     /// process segments on time.
     pub(crate) fn count_harmless(&mut self, flows: &[Flow]) {
         if !self.late.is_on {

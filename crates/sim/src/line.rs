@@ -4,8 +4,8 @@ use crossfade_core::SimTime;
 use crossfade_link::Parcel;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The access lines of all hosts with one delay, without rate or loss. Packets leave in the order in which they enter,
-/// so one event at a time is enough for any number of hosts and packets.
+/// Access lines of all hosts with one delay, without rate or loss. Packets leave in the order in which they enter, so
+/// one pending event is enough for any number of hosts and packets.
 pub(crate) struct DelayLine {
     delay: SimTime,
     under_way: VecDeque<(SimTime, Parcel)>,

@@ -21,7 +21,7 @@ pub enum SenderGate {
     /// The sender waits until the link is idle and then sends one segment: one packet in each packet time, and no
     /// queue.
     Slot,
-    /// All segments that the window allows go into the link's queue at once.
+    /// The sender puts all segments that the window allows into the link's queue at once.
     Queue,
 }
 
@@ -40,9 +40,9 @@ pub type CongestionFactory = Arc<dyn Fn() -> Box<dyn CongestionControl> + Send +
 /// A connection of TCP, or of QUIC.
 #[derive(Clone)]
 pub struct Tcp {
-    /// Both ends; it sends [`SenderConfig::segments`] segments, or without end.
+    /// Configuration of both ends; the flow sends [`SenderConfig::segments`] segments, or endlessly.
     pub config: SenderConfig,
-    /// Factory of its congestion control; `None` uses the one that `config` names.
+    /// Factory of its congestion control; `None`: the one that `config` names.
     pub congestion: Option<CongestionFactory>,
 }
 

@@ -12,9 +12,9 @@ use crossfade_link::HopConfig;
 use crossfade_transport::TcpConfig;
 use std::sync::atomic::AtomicBool;
 
-/// One TCP connection over one hop each way.
+/// Network of one TCP connection over one hop in each direction.
 pub struct OneHop {
-    /// Both ends of the connection.
+    /// Configuration of both ends of the connection.
     pub tcp: TcpConfig,
     /// Bytes of a data packet on the wire.
     pub packet_size: u32,
@@ -74,7 +74,7 @@ pub fn run<O: Observer>(
     run_network(config.into(), observer, cancel)
 }
 
-/// Like [`run`], with another congestion control than Reno.
+/// Like [`run`], with the given congestion control instead of Reno.
 ///
 /// # Errors
 /// [`Interrupted`] once `cancel` is true.

@@ -18,12 +18,12 @@ pub(crate) struct Path<P, L: Layout> {
     pub(crate) links: L::Links,
     /// Access lines from the last link to the hosts.
     pub(crate) exits: L::Lines,
-    /// Shortcut `direct`: all packets go over one hop and a line behind it. They are put into the line at once, and the
-    /// hop has no events.
+    /// Whether shortcut `direct` is on: all packets pass one hop and then a line, are put into the line at once, and
+    /// the hop has no events.
     pub(crate) is_direct: bool,
-    /// Shortcut `foreseen`: all packets also come over one line to that hop, which loses and drops none. They are put
-    /// into the line behind it when they are sent; packets on the first line are those that the hop has not counted
-    /// yet.
+    /// Whether shortcut `foreseen` is on: all packets also come over one line to that hop, which loses and drops none.
+    /// They are put into the line behind the hop when they are sent; packets on the first line are those that the hop
+    /// has not counted yet.
     pub(crate) is_foreseen: bool,
     /// Time at which that hop will have sent all packets on the line before it.
     pub(crate) idle_at: SimTime,

@@ -10,7 +10,7 @@ use crossfade_link::{Departure, Fabric, Hop, Link, LinkEvent, LinkReport, Parcel
 pub(crate) trait PathLinkKind: Link {
     fn of(link: AnyLink) -> Self;
 
-    /// Time at which the transmitter has sent every packet that it holds; `None` where unknown.
+    /// Time at which the transmitter has sent every packet that it holds; `None` if unknown.
     fn idle_at(&self) -> Option<SimTime>;
 
     /// The link as a hop, if it is one.

@@ -21,11 +21,11 @@ pub(crate) enum Step {
 /// Next step of all packets behind a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// All packets go to their hosts.
+    /// All packets leave for their hosts.
     Exit,
     /// All packets go over this link of the direction.
     Link(u32),
-    /// Each packet follows its route.
+    /// Packets follow their routes.
     ByRoute,
 }
 
@@ -154,7 +154,7 @@ impl Routing {
         self.legs[leg as usize]
     }
 
-    /// Next step behind a link of a route; `None` at the route's end.
+    /// Next step after a link of a route; `None` at the route's end.
     pub(crate) fn after_link(&self, route: u32, link: u32) -> Option<Step> {
         self.after(route, |step| step == Step::Link(link))
     }

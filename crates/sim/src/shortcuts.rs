@@ -1,7 +1,7 @@
 //! Shortcuts of the engine that change no result.
 
-/// Shortcuts by which the engine saves events and code where the network allows it. No result depends on any of them
-/// (`docs/engine.md#shortcuts`): tests run networks with and without each.
+/// Shortcuts by which the engine saves events and code if the network allows it. No result depends on any of them
+/// (`docs/engine.md#shortcuts`); tests run networks with and without each.
 ///
 /// All need [`fates`](Self::fates); [`foreseen`](Self::foreseen) needs [`direct`](Self::direct), and
 /// [`late_receivers`](Self::late_receivers) needs both.
@@ -12,7 +12,7 @@ pub struct Shortcuts {
     /// transmission. If off, its queue decides when packets leave it, like any other queue; a gated sender always has a
     /// hop.
     pub fates: bool,
-    /// One flow over one hop each way uses tables of one entry, which the compiler knows.
+    /// Networks of one flow over one hop in each direction use tables whose size, one entry, is known to the compiler.
     pub single_hop: bool,
     /// Packets pass the only hop of a direction and the line behind it with one event.
     pub direct: bool,
@@ -23,14 +23,14 @@ pub struct Shortcuts {
 }
 
 impl Shortcuts {
-    /// All shortcuts, the default.
+    /// All shortcuts on, the default.
     pub const ALL: Self =
         Self { fates: true, single_hop: true, direct: true, foreseen: true, late_receivers: true };
-    /// No shortcuts.
+    /// All shortcuts off.
     pub const NONE: Self =
         Self { fates: false, single_hop: false, direct: false, foreseen: false, late_receivers: false };
 
-    /// All shortcuts but one, for each of them, and none: the sets that tests compare with [`ALL`](Self::ALL).
+    /// All shortcuts but one, for each of them, and no shortcuts: the sets that tests compare with [`ALL`](Self::ALL).
     pub fn each_off() -> [Self; 6] {
         let all = Self::ALL;
         [

@@ -16,7 +16,7 @@ pub struct FlowStatistics {
     pub bytes_delivered: u64,
     /// Segments given to the application in order; for UDP, datagrams that arrived.
     pub segments_in_order: u64,
-    /// All arrivals at the receiver.
+    /// Number of segments that arrived at the receiver, including duplicates.
     pub segments_received: u64,
     /// Transmissions, retransmissions included.
     pub segments_sent: u64,
@@ -32,9 +32,9 @@ pub struct FlowStatistics {
     pub segments_lost: u64,
     /// Transmissions dropped by the queues of the path.
     pub queue_drops: u64,
-    /// Transmissions that the last link of the route has completed, or that an earlier link has lost, without those
-    /// that were dropped, wait, or are under way before it. A mesh completes a transmission when the packet comes out
-    /// or is lost.
+    /// Number of transmissions that the last link of the route has completed or an earlier link has lost. Packets that
+    /// were dropped, wait, or are still before the last link do not count. A mesh completes a transmission when the
+    /// packet comes out or is lost.
     pub segments_transmitted: u64,
     /// Transmissions that a queue of the path marked "congestion experienced" (RFC 3168), counted as they leave it.
     pub ecn_marks: u64,
@@ -71,7 +71,7 @@ pub struct FlowStatistics {
     pub one_way_delay: Option<Box<DelayHistogram>>,
     /// Start of the flow, from the start of the run.
     pub start: SimTime,
-    /// Time from its start until all data of the flow were delivered; `None` if they were not.
+    /// Time from the start of the flow until all its data were delivered; `None` if they were not.
     pub completion_time: Option<SimTime>,
 }
 
@@ -166,8 +166,8 @@ impl NetworkStatistics {
     /// Jain's fairness index of the segments that each of [`NetworkStatistics::flows`] delivered in order; `None`
     /// without deliveries.
     ///
-    /// It takes flows that share the path all the time and send packets of one size: other flows would be unequal
-    /// however fair the path is.
+    /// It is meaningful for flows that share the path all the time and send packets of one size; other flows would have
+    /// unequal shares of a fair path.
     pub fn jain_fairness(&self) -> Option<f64> {
         let delivered: Vec<f64> = self.flows.iter().map(|flow| flow.segments_in_order as f64).collect();
         jain_fairness(&delivered)

@@ -36,7 +36,8 @@ pub struct Passage {
     pub route: usize,
 }
 
-/// Links, fabrics, and routes over them. Routes may share media, even routes of data with routes of acknowledgements.
+/// Links and fabrics of a network, and routes over them. Routes may share media, even routes of data with routes of
+/// acknowledgements.
 #[derive(Default)]
 pub struct Topology {
     /// Links and fabrics.

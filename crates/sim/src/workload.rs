@@ -20,7 +20,7 @@ pub enum Distribution {
         /// Mean of the distribution.
         mean: f64,
     },
-    /// Bounded Pareto: `P[X > x]` is (`min`/x)^`shape` up to constants, for x from `min` to `max`.
+    /// Bounded Pareto distribution: `P[X > x]` is (`min`/x)^`shape` up to constants, for x from `min` to `max`.
     BoundedPareto {
         /// The tail index; sizes of files on the web have 1.1 to 1.3 (Crovella and Bestavros 1997).
         shape: f64,
@@ -100,8 +100,8 @@ pub fn whole_segments(sender: &SenderConfig, bytes: u64, mss: u32) -> (u64, u32)
 /// Times between packets while a source is on.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Gaps {
-    /// The constant time that the rate gives. Several such sources keep their phases, so that at a full drop-tail queue
-    /// always the same sources lose packets (Floyd and Jacobson 1992).
+    /// Constant gaps, as the rate gives them. Several such sources keep their phases, so at a full drop-tail queue only
+    /// some of them ever lose packets (Floyd and Jacobson 1992).
     #[default]
     Periodic,
     /// Interval with uniform, independent jitter of up to this part of it; above 0, at most 1.
@@ -117,7 +117,7 @@ pub struct OnOff {
     pub rate_bps: f64,
     /// Duration of an on period in seconds.
     pub on_s: Distribution,
-    /// Duration of an off period in seconds; `None` never switches off.
+    /// Duration of an off period in seconds; `None`: the source never switches off.
     pub off_s: Option<Distribution>,
     /// Times between packets while on.
     pub gaps: Gaps,
@@ -145,8 +145,7 @@ impl OnOff {
     }
 }
 
-/// State of an on-off source. Its clock stops while it is off, so that the mean rate is exact however short the periods
-/// are.
+/// State of an on-off source. Its clock stops while it is off, so the mean rate is exact however short the periods are.
 #[derive(Clone, Debug)]
 pub(crate) struct OnOffSource {
     config: OnOff,
@@ -159,8 +158,8 @@ pub(crate) struct OnOffSource {
 }
 
 impl OnOffSource {
-    /// A source that switches on now. `stream` is the random stream of on and off periods, `gaps` that of times between
-    /// packets.
+    /// Creates a source that switches on now. `stream` is the random stream of on and off periods, `gaps` that of times
+    /// between packets.
     pub(crate) fn new(config: OnOff, packet_size: u32, mut stream: Stream, gaps: Stream) -> Self {
         let gap = SimTime::to_transmit(packet_size, config.rate_bps);
         let on_left = match config.off_s {

@@ -30,18 +30,18 @@ const ACK_DELAY_MAX: u32 = 64;
 /// Rarer changes of the channel are beyond what the iteration resolves.
 const RAREST: f64 = 1e-9;
 
-/// The throughput of the paper flavour in steady state, where an acknowledgement reaches the sender
-/// `ack_delay_slots` slots after the end of the slot of its packet.
+/// Exact throughput of the paper flavour in steady state, with acknowledgements that reach the sender `ack_delay_slots`
+/// slots after the end of the slot of their packet.
 ///
-/// It is exact to 1e-9. A packet's timer runs `timeout_slots` from the start of its own slot, whatever the
-/// delay. The number of states grows two- to threefold with each packet of the window, and by a half with
-/// each slot of delay up to the window's; `max_states`, of some 300 bytes each, limits it.
+/// The error is below 1e-9. A packet's timer runs `timeout_slots` from the start of the packet's slot, whatever the
+/// delay. The number of states grows by a factor of two to three with each packet of the window, and by a half with
+/// each slot of delay up to the window; `max_states` limits it. A state takes some 300 bytes.
 ///
 /// Source: the senders of Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000, section II, with duplicates in
 /// recovery inflating the window.
 ///
 /// # Errors
-/// What [`Model::check`] refuses; SACK; a window above 32; a delay above 64 slots; a channel that leaves a
+/// If [`Model::check`] refuses the model; for SACK; a window above 32; a delay above 64 slots; a channel that leaves a
 /// state with a probability below 1e-9; more than `max_states` states.
 pub fn exact_delayed(
     model: &Model,

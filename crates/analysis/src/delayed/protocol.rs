@@ -7,8 +7,8 @@ use std::collections::{HashMap, VecDeque};
 /// The timer of a packet that has arrived.
 const NEVER: u32 = u32::MAX;
 
-/// Sender, receiver and what is under way, at the start of a slot. Packets are counted from the oldest that
-/// is not acknowledged.
+/// State of sender, receiver and packets in flight, at the start of a slot. Packets are numbered from the oldest
+/// unacknowledged one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
     /// The bits of W.
@@ -146,7 +146,7 @@ impl State {
         self.w = w.min(f64::from(model.w_max)).to_bits();
     }
 
-    /// The packet that arrives at the end of the slot, if any does. Returns whether it is new.
+    /// Takes the packet that arrives at the end of the slot, if any. Returns whether it is new.
     fn end_slot(&mut self, arrives: Option<u32>) -> bool {
         let is_new = arrives.is_some_and(|seq| self.received >> seq & 1 == 0);
         if let Some(seq) = arrives {
@@ -204,7 +204,7 @@ pub(super) struct Row {
     pub(super) fast_retransmits: u32,
 }
 
-/// All states that can be reached, from the first.
+/// Enumerates all states that can be reached from the first.
 pub(super) fn enumerate(
     model: &Model,
     ack_delay_slots: u32,

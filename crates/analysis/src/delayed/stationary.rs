@@ -33,12 +33,11 @@ struct Step {
     probability: f64,
 }
 
-/// The stationary distribution by Gauss-Seidel: each state takes what flows in from the newest values of the
-/// others. States are in the order in which they are reached, so that a sweep follows most ways to their end.
+/// Stationary distribution by Gauss-Seidel iteration: each state takes its inflow from the newest values of the others.
+/// States are in the order in which they are reached, so a sweep follows most paths to their end.
 ///
-/// What is rare takes many sweeps to balance: that is solved between them on blocks of states, exactly
-/// (iterative aggregation and disaggregation, Koury, `McAllister`, Stewart, SIAM J. Alg. Disc. Meth. 5(2),
-/// 1984).
+/// Rare transitions would take many sweeps to balance; between sweeps they are solved exactly on blocks of states
+/// (iterative aggregation and disaggregation, Koury, `McAllister`, Stewart, SIAM J. Alg. Disc. Meth. 5(2), 1984).
 pub(super) fn solve(model: &Model, rows: &[Row]) -> Result<Delayed, AnalysisError> {
     let (first, steps, leaves) = incoming(model, rows);
     let (block, blocks) = blocks(rows);
@@ -116,7 +115,7 @@ fn blocks(rows: &[Row]) -> (Vec<u32>, usize) {
     (block, blocks)
 }
 
-/// Each block gets its share in the long run; `matrix` has the flow between blocks.
+/// Scales each block of states to its long-run share; `matrix` has the flow between blocks.
 fn rescale(flow: &mut [f64], block: &[u32], mut matrix: Vec<f64>, blocks: usize) {
     let mut weights = vec![0.0; blocks];
     for (flow, block) in flow.iter().zip(block) {

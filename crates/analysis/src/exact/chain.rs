@@ -210,7 +210,7 @@ impl Chain {
         self.loss.empty.iter().filter(|weight| weight.probability > 0.0).count() + self.loss.held.len()
     }
 
-    /// One cycle from every state; states less likely than `grain` are merged.
+    /// Computes one cycle from every state; states less likely than `grain` are merged.
     pub(super) fn step(&mut self, second: &SecondPart, grain: f64) -> Step {
         self.clear();
         let forgotten = self.second_part(second, grain) + self.first_part(grain);
@@ -270,7 +270,7 @@ impl Chain {
         forgotten
     }
 
-    /// One end of part 2, and the first slot of the next cycle.
+    /// Takes one end of part 2, and the first slot of the next cycle.
     fn end(&mut self, group: usize, end: End, mean: &Mean, held: Held, grain: f64) -> Forgotten {
         let Mean { probability, good_next, .. } = *mean;
         let lost = probability - good_next;
@@ -471,8 +471,8 @@ struct Retries {
     slots_squared: f64,
 }
 
-/// The timeout doubles up to its maximum with back-off. The loss before the first retry had the plain
-/// timeout.
+/// Retries after a timeout, which doubles up to its maximum with back-off. The loss before the first retry had the
+/// plain timeout.
 fn retries(model: &Model) -> Retries {
     let longest = model.backoff_max_slots.unwrap_or(model.timeout_slots);
     let doubled = |timeout: &u32| Some(timeout.saturating_mul(2).min(longest));

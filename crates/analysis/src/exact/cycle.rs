@@ -37,7 +37,7 @@ pub(super) enum End {
     Timeout,
     /// Tahoe's fast retransmit.
     Restart,
-    /// All holes were filled.
+    /// Recovery that has filled all holes.
     Recovered,
     /// Recovery ends by a timeout of a hole that could not be filled, after `arrived` others were.
     TimeoutInRecovery { arrived: u32 },
@@ -159,12 +159,12 @@ pub(super) struct SecondPart {
     grain: f64,
 }
 
-/// More patterns than this take too much memory.
+/// Largest number of loss patterns, for memory.
 const MAX_PATTERNS: usize = 3_000_000;
 
 impl SecondPart {
-    /// `endings`: those of [`crate::bounds`](fn@crate::bounds), of which the patterns that are followed are
-    /// taken away. `likely`: how likely a window of which floor is at most.
+    /// Creates part 2. `endings` are those of [`crate::bounds`](fn@crate::bounds), from which the patterns followed
+    /// here are subtracted. `likely` is an upper bound of the probability of a window, by its floor.
     pub(super) fn new(
         model: &Model,
         endings: &[Endings],
@@ -296,8 +296,8 @@ impl SecondPart {
         }
     }
 
-    /// Calls `emit` with every end of part 2, its means times `weight`, and what is held then. Returns what
-    /// was forgotten, times `weight`.
+    /// Calls `emit` with every end of part 2, its means times `weight`, and the packets held by the receiver then.
+    /// Returns the neglected part, times `weight`.
     pub(super) fn ends(
         &self,
         floor: u32,

@@ -38,31 +38,31 @@ pub struct Exact {
     pub mean_cycle_slots: f64,
     /// The variance of the slots of a cycle over all cycles; infinite if they are too long for a number.
     pub cycle_slots_variance: f64,
-    /// Number of cycles in which the window W has the floor 1, 2, ..., `w_max` when the first packet of the
-    /// cycle is lost: shares that sum to 1. With no loss at all it is that of the first one to come.
+    /// Share of cycles in which the window W has the floor 1, 2, ..., `w_max` when the first packet of the cycle is
+    /// lost; shares sum to 1. Without losses, that of the first loss to come.
     pub loss_windows: Vec<f64>,
 }
 
 /// Largest window: the held packets are a set of 64 bits.
 const W_MAX: u32 = 64;
-/// More states than this take too much time.
+/// Largest number of states, for time.
 const MAX_STATES: usize = 1_000_000;
 /// Merged at first what is less likely than this.
 const COARSEST: f64 = 1e-4;
-/// So many cycles the chain forgets where it started, before any change is looked at: they are cheap while it
-/// is coarse.
+/// Number of cycles in which the chain forgets its initial state, before changes are evaluated; they are cheap while
+/// the chain is coarse.
 const SETTLING: usize = 8;
 /// Below this rounding would matter.
 const MIN_ACCURACY: f64 = 1e-10;
 
-/// The throughput of the paper flavour in steady state, to an absolute `accuracy`.
+/// Throughput of the paper flavour in steady state, to an absolute `accuracy`.
 ///
 /// Source: Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000, sections II and IV, with the receiver's buffer
 /// added to the state.
 ///
 /// # Errors
-/// What [`Model::check`] refuses; a window above 64; an accuracy outside 1e-10 to 0.1; more states than fit
-/// into seconds of work.
+/// If [`Model::check`] refuses the model; for a window above 64, an accuracy outside 1e-10 to 0.1, or more states than
+/// can be solved in seconds.
 pub fn exact(model: &Model, accuracy: f64) -> Result<Exact, AnalysisError> {
     model.check()?;
     if model.w_max > W_MAX {
@@ -102,7 +102,7 @@ pub fn exact(model: &Model, accuracy: f64) -> Result<Exact, AnalysisError> {
             likely = step.floors.iter().map(|share| share * (1.0 + step.mean.alone)).collect();
             let change = step.change(&last);
             let ahead = changes_ahead(last_change, change);
-            // What the step before forgot shows in this one.
+            // States that the last step merged affect this one.
             let merged = f64::max(cost.of_all(step.forgotten), cost.of_all(last.forgotten)) / step.mean.slots;
             // A coarse chain needs no more steps than it is right.
             enough = ahead <= f64::max(accuracy / 4.0, merged / 16.0);
@@ -144,8 +144,8 @@ impl Cost {
     }
 }
 
-/// Sum of all further changes, if they shrink as the last two did, or to a half each time. Unknown
-/// from one change alone.
+/// Sum of all further changes, if they shrink like the last two, or to a half each time. It is unknown from one change
+/// alone.
 fn changes_ahead(last_change: f64, change: f64) -> f64 {
     if last_change.is_nan() {
         return f64::INFINITY;
@@ -206,8 +206,8 @@ fn never_loses(model: &Model) -> Exact {
     }
 }
 
-/// No retransmission after a timeout ever arrives: a bad run is longer than any number there is, or the
-/// channel alternates and the timeout is even.
+/// Whether no retransmission after a timeout ever arrives: a bad run is longer than any number can be, or the channel
+/// alternates and the timeout is even.
 fn never_recovers(model: &Model) -> bool {
     let longest = model.backoff_max_slots.unwrap_or(model.timeout_slots);
     good_after(&model.channel, Bad, longest) < f64::MIN_POSITIVE

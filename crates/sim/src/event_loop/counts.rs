@@ -27,8 +27,8 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         self.reports_by(self.net.now)
     }
 
-    /// Reports of all links at `now`, after all events up to then. Flows learn how many of their segments the last link
-    /// of their route has not sent.
+    /// Reports of all links at `now`, after all events up to `now`. Also updates, for each flow, how many of its
+    /// segments the last link of its route has not sent.
     fn reports_by(&mut self, now: SimTime) -> Vec<LinkReport> {
         let net = &mut self.net;
         // After the end of the run no packet is sent.

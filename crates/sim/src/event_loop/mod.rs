@@ -51,7 +51,8 @@ pub(crate) struct EventLoop<O, C, L: Layout> {
 
 impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     /// `network` was checked.
-    // Here and below: what happens once a flow or less stays out of the loop, whose code is as fast as it is short.
+    // Here and below: code for events that happen once per flow or less is kept out of the loop, which is faster if its
+    // code is short.
     #[inline(never)]
     pub(crate) fn new(network: Network, observer: O, capture: C) -> Self {
         let Network {
@@ -137,7 +138,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         }
     }
 
-    /// Time at which something happens next; `None` once the run is over.
+    /// Time of the next event; `None` once the run is over.
     pub(crate) fn next_event(&self) -> Option<SimTime> {
         if self.net.outside.has_left() || !self.has_begun {
             return Some(self.net.now);
@@ -145,7 +146,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         if self.net.is_over { None } else { self.net.queue.next_time() }
     }
 
-    /// Lets events happen up to `until`, so many at most. Returns whether it stopped before all of them.
+    /// Processes events up to `until`, at most `events` of them. Returns whether it stopped before the last.
     #[inline(never)]
     pub(crate) fn run(&mut self, until: SimTime, most: u32) -> bool {
         if !self.has_begun {
@@ -169,8 +170,8 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         !self.net.is_over
     }
 
-    /// What comes over a link in the instant that ends the run goes on to the next link, whichever of the two events
-    /// was scheduled first: that depends on how often a queue wants to be asked, and must not show.
+    /// Forwards packets that leave a link at the instant at which the run ends, whichever of the two events was
+    /// scheduled first. That order depends on how often a queue asks for events, and must not affect results.
     #[cold]
     fn pass_on(&mut self) {
         let net = &mut self.net;
@@ -342,7 +343,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
 
     #[inline(never)]
     fn begin(&mut self) {
-        // What links tell of themselves comes in portions of events.
+        // Link events are passed on in batches.
         if !self.net.is_traced {
             let ways = self.flows.iter().map(Flow::ways).chain(self.groups.iter().map(|group| group.ways));
             self.net.pass_where_possible(&ways.collect::<Vec<_>>());
