@@ -75,7 +75,7 @@ pub enum AntennaCorrelation {
 }
 
 impl AntennaCorrelation {
-    /// Angular spreads at the transmitter and at the receiver; `None` without correlation.
+    /// Angular spreads at transmitter and receiver; `None` without correlation.
     pub fn spreads(self) -> Option<(AngularSpread, AngularSpread)> {
         let table_1 = |spread: f64| {
             let end = |mean_angle: f64| AngularSpread {
@@ -93,10 +93,10 @@ impl AntennaCorrelation {
         }
     }
 
-    /// `R_t^(1/2)` and `R_r^(1/2)`; `None` without correlation.
+    /// Square roots `R_t^(1/2)` and `R_r^(1/2)` of the correlation matrices; `None` without correlation.
     ///
     /// # Errors
-    /// A spread is refused by [`AngularSpread::correlation`].
+    /// If [`AngularSpread::correlation`] refuses a spread.
     pub fn roots(self, n_t: usize, n_r: usize) -> Result<Option<(Matrix, Matrix)>, ChannelError> {
         check_antennas("n_t", n_t)?;
         check_antennas("n_r", n_r)?;

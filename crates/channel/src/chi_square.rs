@@ -14,7 +14,7 @@ pub struct ChiSquareTest {
 }
 
 impl ChiSquareTest {
-    /// The test of this statistic; `None` without degrees of freedom, where data cannot contradict the hypothesis.
+    /// Test with this statistic; `None` without degrees of freedom, when data cannot contradict the hypothesis.
     pub(crate) fn new(statistic: f64, freedom: u32) -> Option<Self> {
         if freedom == 0 {
             return None;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Loss process of packets or frames, with its parameters.
 #[derive(Clone, Debug)]
 pub enum LossConfig {
-    /// No losses.
+    /// A channel without losses.
     Lossless,
     /// Independent losses.
     Iid {
@@ -127,7 +127,7 @@ impl LossConfig {
         }
     }
 
-    /// Markov chain of the process for the analysis. It takes up to a second where [`Self::needs_fit`].
+    /// Markov chain of the process for the analysis. It takes up to a second if [`Self::needs_fit`].
     ///
     /// # Errors
     /// The assumption of a Markov chain in time that the process violates.

@@ -42,8 +42,8 @@ impl CorrelatedShadowing {
     }
 }
 
-/// A realisation of shadowing: the power over its median in decibels. It is a function of stream and time alone; going
-/// back computes all steps from the start.
+/// A realisation of shadowing: the power over its median, in dB. It depends on stream and time alone; a step back in
+/// time computes all steps from the start.
 #[derive(Clone, Debug)]
 pub struct ShadowingProcess {
     shadowing: CorrelatedShadowing,

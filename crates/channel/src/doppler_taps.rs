@@ -32,8 +32,8 @@ const LANES: usize = 16;
 
 /// Complex gains of independent paths, each of mean power 1 and autocorrelation `J0(2 pi fd_t k)` over k slots.
 ///
-/// Gains are a function of the stream and the slot alone: slots can be computed in any order, and the process never
-/// repeats. In increasing order a path takes 10 to 20 ns a slot; a jump takes two blocks of 1024 samples.
+/// Gains depend on the stream and the slot alone, so slots can be computed in any order, and the process never repeats.
+/// In increasing order a path takes 10 to 20 ns per slot; a jump costs two blocks of 1024 samples.
 #[derive(Clone, Debug)]
 pub struct DopplerTaps {
     taps: usize,
@@ -57,7 +57,7 @@ pub struct DopplerTaps {
 #[derive(Clone, Debug)]
 struct Segment {
     number: Option<u64>,
-    /// Its rows, then those of the second half of the next block, which the next segment begins with.
+    /// Rows of the segment, then those of the second half of the next block, with which the next segment begins.
     rows: Vec<f32>,
 }
 

@@ -7,11 +7,10 @@ use thiserror::Error;
 /// Error of an invalid channel, in one line: the parameter, its value, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ChannelError {
-    /// A number outside its range (or not a number). Parameters are named as everywhere: `p_e`, `fd_t`,
-    /// `mean_burst`, ...
+    /// A parameter (`p_e`, `fd_t`, `mean_burst`, ...) that is outside its range or not a number.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
-    /// Both states of a Markov channel are absorbing, so that it has no stationary distribution.
+    /// Both states of a Markov channel are absorbing, so it has no stationary distribution.
     #[error(
         "p_gg = 1 contradicts p_bb = 1: one of them must be below 1, or the channel never changes its state"
     )]

@@ -16,7 +16,7 @@ use rand::RngExt;
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
 
-/// Error rate of blocks over the signal-to-noise ratio. Ratios are no decibels.
+/// Error rate of blocks as a function of the signal-to-noise ratio, which is linear, not in dB.
 pub trait ErrorRate: Debug + Send + Sync {
     /// Effective ratio of a block whose equally long parts have these ratios; for one part, its own ratio.
     fn effective(&self, ratios: &[f64]) -> f64;
@@ -32,9 +32,9 @@ pub struct ErrorRateLoss {
     pub rates: Arc<dyn ErrorRate>,
     /// Mean ratio in dB; with shadowing, the median of the mean.
     pub snr_db: f64,
-    /// Rayleigh fading of the ratio; `None` is a constant gain of 1.
+    /// Rayleigh fading of the SNR; `None`: a constant gain of 1.
     pub fading: Option<Motion>,
-    /// Shadowing of the mean; `None` without.
+    /// Shadowing of the mean SNR; `None`: none.
     pub shadowing: Option<CorrelatedShadowing>,
     /// Number of parts of a step with gains of their own.
     pub parts: u32,
@@ -119,9 +119,9 @@ impl ErrorRateLoss {
         self.shadowing.is_none() && !matches!(self.fading, Some(Motion::Moving { .. }))
     }
 
-    /// The share of usual blocks that fails in the long run: the mean of the error rate over the ratio's distribution,
-    /// exponential under fading, log-normal under shadowing; exact to 1e-5, within 1.2e-4 of the height of a step in
-    /// the error rate; `None` where blocks have several parts.
+    /// Long-run loss rate of blocks of the usual size: the mean of the error rate over the distribution of the SNR,
+    /// exponential under fading, log-normal under shadowing. The error is below 1e-5, or 1.2e-4 of the height of a step
+    /// in the error rate. `None` if blocks have several parts.
     pub fn rate(&self) -> Option<f64> {
         *self.known.get_or_init(|| self.mean_rate())
     }
@@ -166,7 +166,7 @@ fn advanced(stream: &Stream, by: u128) -> Stream {
     stream
 }
 
-/// The ratio that each transmission meets. A function of the stream, the time and the number of the transmission.
+/// SNR of each transmission, a function of the stream, the time and the number of the transmission.
 #[derive(Clone, Debug)]
 pub struct FadingRatio {
     snr_db: f64,

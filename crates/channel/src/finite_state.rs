@@ -6,10 +6,10 @@ use crate::loss::{Clock, LossProcess};
 use crossfade_core::{OutOfRange, SimTime, Stream};
 use rand::{RngExt, SeedableRng};
 
-/// A Markov chain whose states lose what is sent in them with a probability each (H. S. Wang and N. Moayeri,
-/// "Finite-State Markov Channel", IEEE Trans. Vehicular Technology 44(1), 1995).
+/// A Markov chain in which each state has a loss probability (H. S. Wang and N. Moayeri, "Finite-State Markov Channel",
+/// IEEE Trans. Vehicular Technology 44(1), 1995).
 ///
-/// Two states that lose nothing and everything are Gilbert's; two with other probabilities Elliott's.
+/// Two states with loss probabilities 0 and 1 are Gilbert's model, with other probabilities Elliott's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FiniteStateChannel {
     transitions: Vec<Vec<f64>>,
@@ -89,9 +89,9 @@ fn reaches_all(states: usize, leads: impl Fn(usize, usize) -> bool) -> bool {
     reached.into_iter().all(|reached| reached)
 }
 
-/// The stationary distribution of an irreducible chain by state reduction, which subtracts nothing: W. K. Grassmann,
-/// M. I. Taksar and D. P. Heyman, "Regenerative analysis and steady state distributions for Markov chains",
-/// Operations Research 33(5), 1985.
+/// Stationary distribution of an irreducible chain by state reduction, which subtracts nothing: W. K. Grassmann, M. I.
+/// Taksar and D. P. Heyman, "Regenerative analysis and steady state distributions for Markov chains", Operations
+/// Research 33(5), 1985.
 fn stationary(mut p: Vec<Vec<f64>>) -> Vec<f64> {
     let states = p.len();
     for last in (1..states).rev() {
@@ -113,8 +113,9 @@ fn stationary(mut p: Vec<Vec<f64>>) -> Vec<f64> {
 
 /// Loss process of a [`FiniteStateChannel`].
 ///
-/// The state is a function of the stream and the step: stays in a state are drawn, not steps. Whether a transmission is
-/// lost is a draw of its own, by its number. The chain starts in its stationary distribution.
+/// The state depends on the stream and the step; durations of stays in a state are drawn, not single steps. Another
+/// random number, indexed by the transmission, decides whether it is lost. The chain starts in its stationary
+/// distribution.
 #[derive(Clone, Debug)]
 pub struct FiniteStateLoss {
     channel: FiniteStateChannel,
@@ -140,7 +141,7 @@ impl FiniteStateLoss {
         Self { channel, leave, clock, states, state, last_of_stay, errors, next_draw: 0 }
     }
 
-    /// The state of `step`. Steps must not decrease from call to call.
+    /// State in step `step`. Steps must not decrease from call to call.
     fn state(&mut self, step: u64) -> usize {
         while self.last_of_stay < step {
             let (from, row) = (self.state, &self.channel.transitions[self.state]);

@@ -25,8 +25,8 @@ pub(crate) fn frequency_at(place: usize) -> usize {
     place.reverse_bits() >> (usize::BITS - BLOCK.ilog2())
 }
 
-/// Cooley and Tukey (1965), radix 2, in place, of whole rows. Two stages at a time, in parts that stay in the cache: no
-/// sum is another for that.
+/// Fourier transform of whole rows, in place, radix 2 (Cooley and Tukey, 1965). Two stages at a time run on parts that
+/// fit into the cache, which changes no sum.
 pub(crate) struct Transform<'a> {
     rows: &'a mut [f32],
     width: usize,

@@ -10,7 +10,7 @@ use std::f64::consts::TAU;
 
 const LANES: usize = 16;
 
-/// The gains of frequency bins, each taken at its centre: H(f) = sum over paths of sqrt(power) gain exp(-j 2 pi f
+/// Gains of frequency bins, taken at the centre of each bin: H(f) = sum over paths of sqrt(power) gain exp(-j 2 pi f
 /// delay).
 #[derive(Clone, Debug)]
 pub struct FrequencyResponse {

@@ -13,7 +13,7 @@ pub struct Geometric {
 }
 
 impl Geometric {
-    /// `p` 0 waits forever, 1 never waits. The mean is (1 - p) / p.
+    /// Creates the distribution of waits with mean (1 - p) / p; `p` = 0 waits forever, `p` = 1 never waits.
     ///
     /// # Panics
     /// If `p` is no probability.
@@ -22,7 +22,7 @@ impl Geometric {
         Self { scale: 1.0 / libm::log1p(-p) }
     }
 
-    /// One draw of the stream, whatever p is; `u64::MAX` stands for every wait too long to count.
+    /// Draws a wait, always by one random number of the stream; `u64::MAX` stands for waits too long to count.
     pub fn sample(self, stream: &mut Stream) -> u64 {
         // P[ln U / ln(1 - p) >= k] = (1 - p)^k. The conversion rounds down and saturates.
         (libm::log(open_uniform(stream)) * self.scale) as u64

@@ -5,10 +5,10 @@ use crate::geometric::Geometric;
 use crate::loss::LossProcess;
 use crossfade_core::{SimTime, Stream};
 
-/// Loses each transmission with the same probability, independently of all others.
+/// Independent losses: each transmission is lost with one probability.
 ///
-/// Which transmissions are lost depends on the stream alone. The gaps between losses are drawn, not each
-/// transmission: where losses are rare, a transmission costs a comparison.
+/// Losses depend on the stream alone. The gaps between losses are drawn, not single transmissions, so a transmission
+/// costs one comparison if losses are rare.
 #[derive(Clone, Debug)]
 pub struct Iid {
     gap: Geometric,

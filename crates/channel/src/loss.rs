@@ -27,10 +27,10 @@ impl Clock {
 
 /// Decides which transmissions a channel loses.
 pub trait LossProcess: Send {
-    /// Whether the channel loses transmission number `transmission`, counted from 0, which starts at `now`.
+    /// Whether transmission number `transmission`, counted from 0, which starts at `now`, is lost.
     ///
-    /// Calls come in order of both arguments. The answer is a function of the process's random stream, the
-    /// time and the number of the transmission, not of how often it was asked before.
+    /// Calls come in order of both arguments. The result depends on the process's random stream, the time and the
+    /// number of the transmission, not on earlier calls.
     fn lost(&mut self, now: SimTime, transmission: u64) -> bool;
 
     /// Like [`lost`](Self::lost), but of a transmission of `bytes`: a process whose losses depend on the size has its

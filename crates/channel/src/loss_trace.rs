@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use thiserror::Error;
 
-/// Text format of a loss trace. `#` starts a comment; white space and commas separate.
+/// Text format of a loss trace. `#` starts a comment; white space and commas separate numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
     /// Detect the format; an error if the text can be read in both.
@@ -40,7 +40,7 @@ impl FromStr for TraceFormat {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}{problem}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
 pub struct TraceError {
-    /// Number of the faulty line from 1; `None` if the whole text is at fault.
+    /// Number of the faulty line, from 1; `None` if the whole text is faulty.
     pub line: Option<usize>,
     /// Problem, and allowed values.
     pub problem: String,
@@ -89,12 +89,12 @@ impl LossTrace {
 
     /// Reads a trace.
     ///
-    /// A total given as `packets`, or in the text by a line `# packets N`, must be the number of digits, or
-    /// above every lost number. Without one, lost numbers end with the last packet lost.
+    /// A total number of packets, given as `packets` or by a line `# packets N` in the text, must equal the number of
+    /// digits, or be above every lost number. Without a total, a list of lost numbers ends with the last lost packet.
     ///
     /// # Errors
-    /// Text that does not follow `format`; totals that contradict it or each other; text that `Auto` can
-    /// read either way (`0`, `1` and `10` on three lines); no packets at all.
+    /// If the text does not follow `format`, totals contradict it or each other, `Auto` can read the text in both
+    /// formats (`0`, `1` and `10` on three lines), or there are no packets.
     pub fn parse(text: &str, format: TraceFormat, packets: Option<u64>) -> Result<ParsedTrace, TraceError> {
         let text = text.trim_start_matches('\u{feff}');
         let total = Total::find(text, packets)?;
@@ -232,7 +232,7 @@ struct TokenError {
 #[derive(Clone, Copy)]
 struct Total {
     packets: u64,
-    /// The line of the header; `None` for the caller's argument.
+    /// Line of the header; `None` for the caller's argument.
     line: Option<usize>,
 }
 

@@ -8,7 +8,7 @@ use rand::RngExt;
 
 /// A two-state Markov chain; `p_gb` is the probability that a bad step follows a good one.
 ///
-/// All four transition probabilities are kept, so that a small one has all its digits; `1 - p_gg` would not.
+/// All four transition probabilities are stored, so a small one has all its digits, unlike `1 - p_gg`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(clippy::struct_field_names, reason = "the names of the field")]
 pub struct TwoStateMarkov {
@@ -31,7 +31,7 @@ impl TwoStateMarkov {
         Ok(Self { p_gg, p_gb: 1.0 - p_gg, p_bg: 1.0 - p_bb, p_bb })
     }
 
-    /// Chain from the share of bad steps and the mean length of a run of bad steps.
+    /// Creates a chain from the share of bad steps and the mean length of a run of bad steps.
     ///
     /// ```
     /// let chain = crossfade_channel::TwoStateMarkov::from_burst(0.2, 4.0).unwrap();
@@ -39,8 +39,8 @@ impl TwoStateMarkov {
     /// ```
     ///
     /// # Errors
-    /// `p_e` outside [0, 1]; `mean_burst` below 1 or not finite; `p_e` so large that the good runs between
-    /// such bursts would have to be shorter than one step (`p_gb` above 1).
+    /// If `p_e` is outside [0, 1], `mean_burst` is below 1 or not finite, or `p_e` is so large that good runs between
+    /// such bursts would be shorter than one step (`p_gb` above 1).
     pub fn from_burst(p_e: f64, mean_burst: f64) -> Result<Self, ChannelError> {
         let p_e = probability("p_e", p_e)?;
         if !(mean_burst >= 1.0 && mean_burst.is_finite()) {
@@ -65,8 +65,8 @@ impl TwoStateMarkov {
         Ok(Self { p_gg: 1.0 - p_e, p_gb: p_e, p_bg: 1.0 - p_e, p_bb: p_e })
     }
 
-    /// Chain from all its probabilities, for callers that computed the small ones without cancellation. Rounding beyond
-    /// 1 is cut off.
+    /// Creates a chain from all its probabilities, for callers that computed small ones without cancellation. Values
+    /// above 1 by rounding are set to 1.
     pub(crate) fn with_all_digits(p_gb: f64, p_bg: f64, p_bb: f64) -> Self {
         let p_gb = p_gb.min(1.0);
         Self { p_gg: 1.0 - p_gb, p_gb, p_bg: p_bg.min(1.0), p_bb: p_bb.min(1.0) }
@@ -103,11 +103,10 @@ impl TwoStateMarkov {
     }
 }
 
-/// Loses what is sent in a bad step of a [`TwoStateMarkov`] chain.
+/// Loss process that loses the transmissions in bad steps of a [`TwoStateMarkov`] chain.
 ///
-/// The state is a function of the stream and the step. Runs of equal states are drawn, not steps, so that
-/// idle time costs next to nothing; what is sent in the same step shares its fate. The chain starts in its
-/// stationary distribution.
+/// The state depends on the stream and the step. Runs of equal states are drawn, not steps, so idle time costs next to
+/// nothing; transmissions in one step share its fate. The chain starts in its stationary distribution.
 #[derive(Clone, Debug)]
 pub struct MarkovLoss {
     leave_good: Geometric,

@@ -46,7 +46,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// Too little happened in a trace to fit a chain to it.
+/// Error: a trace has too few changes of fate to fit a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "{packets} packets, {losses} lost, {changes} changes between delivered and lost: a fit needs at least {} \
@@ -65,9 +65,9 @@ pub struct FitError {
 /// Whether a first-order chain describes a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// No test finds memory.
+    /// No test rejects independent losses.
     Independent,
-    /// There is memory, and no test finds any beyond one packet.
+    /// Independence is rejected, and no test finds memory beyond one packet.
     FirstOrder,
     /// A goodness-of-fit test rejects the chain, but the run lengths are nearly those of the chain.
     NearlyFirstOrder,
@@ -76,7 +76,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict as one word of a table: `independent`, `first-order`, ...
+    /// Name of the verdict in tables: `independent`, `first-order`, ...
     pub fn name(self) -> &'static str {
         match self {
             Self::Independent => "independent",
@@ -93,18 +93,19 @@ const Z95: f64 = 1.959963984540054;
 impl MarkovFit {
     /// Fewer changes leave less than five transitions out of a state, and intervals cover less than 93 %.
     pub const MIN_CHANGES: u64 = 10;
-    /// A test rejects below this p-value. With three tests, one chain in 30 is wrongly rejected.
+    /// Significance level: a test rejects below this p-value. With three tests, one true chain in 30 is wrongly
+    /// rejected.
     pub const SIGNIFICANCE: f64 = 0.01;
     /// Largest difference between two distribution functions of run lengths that count as nearly the same.
     pub const NEAR: f64 = 0.02;
 
-    /// Fits a chain to independent traces of one process; mostly there is one.
+    /// Fits a chain to independent traces of one process, usually a single trace.
     ///
-    /// `p_gb` = `n_gb / n_g`: the share of delivered packets with a lost one behind it, among all that have a
-    /// packet behind them; `p_bg` likewise (Anderson and Goodman, Ann. Math. Stat. 28(1), 1957). Intervals:
-    /// Agresti and Coull, which unlike Wilson's cover close to 95 % also where `p_bb` is near 0
-    /// (Brown, Cai and `DasGupta`, Statistical Science 16(2), 2001). That of `mean_burst` is 1 over that of
-    /// `p_bg`, and that of `p_e` comes from ln `p_gb` - ln `p_bg` by the delta method.
+    /// `p_gb` = `n_gb / n_g`: the share of delivered packets that are followed by a lost one; `p_bg` is the share of
+    /// lost packets that are followed by a delivered one (Anderson and Goodman, Ann. Math. Stat. 28(1), 1957).
+    /// Intervals: Agresti and Coull, which unlike Wilson's cover close to 95 % also where `p_bb` is near 0 (Brown, Cai
+    /// and `DasGupta`, Statistical Science 16(2), 2001). That of `mean_burst` is 1 over that of `p_bg`, and that of
+    /// `p_e` comes from ln `p_gb` - ln `p_bg` by the delta method.
     ///
     /// # Errors
     /// Fewer than [`Self::MIN_CHANGES`] changes of fate.
@@ -198,7 +199,8 @@ impl MarkovFit {
         if good.value() > bad.value() { ("good", good) } else { ("bad", bad) }
     }
 
-    /// Resolution of this number of runs: Kolmogorov's 95 % point is 1.36 over the root of their number.
+    /// Smallest difference of distributions that this number of runs would show: Kolmogorov's 95 % point, 1.36 over the
+    /// root of the number.
     fn resolution(&self) -> String {
         let runs = self.bad_runs.runs();
         let size = 1.36 / (runs as f64).sqrt();

@@ -35,7 +35,7 @@ impl MarkovView {
         Self::exact(TwoStateMarkov::with_all_digits(0.0, 1.0, 0.0))
     }
 
-    /// Independent losses. They need no clock: a slot holds one transmission at most.
+    /// View of independent losses, which need no clock, since a slot holds at most one transmission.
     ///
     /// # Errors
     /// `p_e` outside [0, 1].
@@ -43,10 +43,10 @@ impl MarkovView {
         Ok(Self::exact(TwoStateMarkov::iid(p_e)?))
     }
 
-    /// A chain. The slot of `clock` is the analysis's own: the time that a packet takes on the link.
+    /// View of a chain. The slot of `clock` must be that of the analysis, the transmission time of a packet.
     ///
     /// # Errors
-    /// A chain with memory that steps with each transmission.
+    /// If a chain with memory steps with each transmission.
     pub fn markov(chain: TwoStateMarkov, clock: Clock) -> Result<Self, NotMarkov> {
         match clock {
             Clock::Transmission if chain.p_bb() != chain.p_gb() => Err(NotMarkov::StepsPerTransmission),
@@ -54,10 +54,11 @@ impl MarkovView {
         }
     }
 
-    /// Rayleigh fading under a threshold, by a chain fitted to sampled fading. Takes up to a second: keep it.
+    /// View of Rayleigh fading under a threshold, by a chain fitted to sampled fading. It takes up to a second, so keep
+    /// the result.
     ///
     /// # Errors
-    /// Fading that steps with each transmission; losses too rare to fit a chain; parameters out of range.
+    /// If fading steps with each transmission, losses are too rare to fit a chain, or parameters are out of range.
     pub fn rayleigh(p_e: f64, fd_t: f64, clock: Clock) -> Result<Self, NotMarkov> {
         if p_e == 0.0 || p_e == 1.0 {
             return Self::iid(p_e);

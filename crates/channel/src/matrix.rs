@@ -75,9 +75,9 @@ impl Matrix {
         Self::from_fn(self.columns, self.rows, |row, column| self[(column, row)].conj())
     }
 
-    /// The Hermitian root of a positive semidefinite Hermitian matrix: B = B^H, B B = A.
+    /// Hermitian root B of a positive semidefinite Hermitian matrix A: B = B^H, B B = A.
     ///
-    /// By eigenvalues, those below 0 (rounding) taken for 0.
+    /// It is computed from eigenvalues; those below 0, by rounding, count as 0.
     #[must_use]
     pub fn hermitian_root(&self) -> Self {
         let (values, vectors) = self.hermitian_eigen();

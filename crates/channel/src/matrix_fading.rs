@@ -12,7 +12,7 @@ use crossfade_core::{SimTime, Stream};
 use num_complex::Complex64;
 use rand::{Rng, SeedableRng};
 
-/// Change of gains from frame to frame. Within a frame they are constant.
+/// Change of gains from frame to frame; gains are constant within a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Motion {
     /// Independent gains of each transmission (`block-rayleigh`).
@@ -33,10 +33,10 @@ pub enum Motion {
     },
 }
 
-/// The gains between `n_T` transmit and `n_R` receive antennas: entries of mean power 1, H of `n_R` x `n_T`.
+/// Gains between `n_T` transmit and `n_R` receive antennas: a matrix H of `n_R` x `n_T` entries with mean power 1.
 ///
-/// Gains are a function of the stream and of the transmission (independent), its block or the step of the clock
-/// (moving) alone: they can be asked for in any order. Nothing wraps, however long a run is.
+/// Gains depend only on the stream and on the transmission (independent gains), its block, or the step of the clock
+/// (moving gains), so they can be computed in any order. They never repeat, however long a run is.
 #[derive(Clone, Debug)]
 pub struct MatrixFading {
     n_t: usize,
@@ -62,7 +62,8 @@ impl MatrixFading {
     /// Draws a realisation from `stream`.
     ///
     /// # Errors
-    /// No antennas or more than 8 at an end; `fd_t` outside [1e-100, 1e9]; blocks of no step; angles out of range.
+    /// If an end has no antenna or more than 8, `fd_t` is outside [1e-100, 1e9], blocks have no step, or angles are out
+    /// of range.
     pub fn new(
         (n_t, n_r): (usize, usize),
         motion: Motion,

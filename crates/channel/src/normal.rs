@@ -5,10 +5,10 @@ use num_complex::Complex64;
 use rand::Rng;
 use std::f64::consts::TAU;
 
-/// A circularly symmetric complex normal number of variance 1: real and imaginary part have variance 1/2 each
-/// (Box and Muller 1958). Two draws of the stream.
+/// Draws a circularly symmetric complex normal number of variance 1, with variance 1/2 of real and imaginary part each
+/// (Box and Muller 1958). It takes two numbers of the stream.
 ///
-/// The channel coefficient between two antennas under Rayleigh fading.
+/// It is the channel coefficient between two antennas under Rayleigh fading.
 pub fn complex_normal(stream: &mut Stream) -> Complex64 {
     // Uniform on (0, 1) without the end points: the logarithm is finite.
     let mut uniform = || ((stream.next_u64() >> 12) as f64 + 0.5) * f64::EPSILON;

@@ -13,8 +13,8 @@ const LIGHT_M_PER_S: f64 = 299_792_458.0;
 /// g(d) = (lambda / (4 pi d0))^2 (d / d0)^-exponent
 /// ```
 ///
-/// The mean of ns-2's `Propagation/Shadowing`. [`LogNormalShadowing`](crate::LogNormalShadowing) is its random
-/// part.
+/// It is the mean of ns-2's `Propagation/Shadowing`, whose random part is
+/// [`LogNormalShadowing`](crate::LogNormalShadowing).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathLoss {
     exponent: f64,

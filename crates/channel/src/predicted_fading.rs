@@ -15,9 +15,9 @@ use std::sync::Arc;
 /// p = (1 - e) h + sqrt(e (1 - e)) w,
 ///
 /// w drawn like h and independent of it. The error h - p has power e and is orthogonal to p, as that of a minimum mean
-/// square error prediction: h given p is Gaussian around p. The errors are as coloured as the channel.
+/// square error prediction: h given p is Gaussian around p. The errors have the autocorrelation of the channel.
 ///
-/// A function of the streams and the slot. The channel of a stream is the same whatever the error.
+/// Gains depend on the streams and the slot. The channel of a stream does not depend on the error.
 #[derive(Clone, Debug)]
 pub struct PredictedFading {
     response: Arc<FrequencyResponse>,
@@ -30,11 +30,11 @@ pub struct PredictedFading {
 }
 
 impl PredictedFading {
-    /// A realisation of `profile` seen through `response`, with the maximum Doppler shift `fd_t` in cycles a slot. The
-    /// first stream is the channel's, the second that of the errors.
+    /// Creates a realisation of `profile` seen through `response`, with the maximum Doppler shift `fd_t` in cycles per
+    /// slot. The first stream is that of the channel, the second that of the errors.
     ///
     /// # Errors
-    /// `nmse` outside [0, 1); `fd_t` as [`DopplerTaps::new`].
+    /// If `nmse` is outside [0, 1), or [`DopplerTaps::new`] refuses `fd_t`.
     pub fn new(
         profile: &DelayProfile,
         response: Arc<FrequencyResponse>,
@@ -90,9 +90,9 @@ impl PredictedFading {
     }
 }
 
-/// The normalised mean square error that the best linear predictor reaches which knows the last `observations` slots,
-/// each with a signal-to-noise ratio of `snr`, and looks `horizon` slots ahead: Wiener's filter of a channel of
-/// autocorrelation `J0(2 pi fd_t k)`.
+/// Normalised mean square error of the best linear predictor, `horizon` slots ahead, from the last `observations`
+/// slots, each observed with a signal-to-noise ratio of `snr`: the Wiener filter for a channel with autocorrelation
+/// `J0(2 pi fd_t k)`.
 pub fn wiener_nmse(fd_t: f64, horizon: f64, snr: f64, observations: usize) -> f64 {
     let correlation = |slots: f64| libm::j0(TAU * fd_t * slots);
     let n = observations;

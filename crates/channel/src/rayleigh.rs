@@ -85,13 +85,13 @@ impl RayleighFading {
         libm::j0(2.0 * PI * self.fd_t)
     }
 
-    /// The two-state chain of this fading under the threshold that loses the share `p_e`.
+    /// Two-state chain for this fading, under the threshold with loss rate `p_e`.
     ///
-    /// At 0, below 1e-290 (where products have no more all their digits) and at 1 it is the limit: bad steps are
-    /// single as losses vanish, good ones as they take over.
+    /// For `p_e` of 0, below 1e-290 (where products lose digits) and of 1 it is the limit: bad steps become single as
+    /// losses vanish, good steps as losses prevail.
     ///
-    /// The relative error of each transition probability is below 5e-15 (measured for `fd_t` 1e-4 to 1.3 and
-    /// `p_e` 1e-6 to 0.5). Takes 4 to 15 us there, more in extremely slow fading.
+    /// The relative error of each transition probability is below 5e-15 (measured for `fd_t` 1e-4 to 1.3 and `p_e` 1e-6
+    /// to 0.5). It takes 4 to 15 us there, more in extremely slow fading.
     ///
     /// # Errors
     /// `p_e` outside [0, 1].
@@ -121,7 +121,7 @@ impl RayleighFading {
 }
 
 impl TwoStateMarkov {
-    /// Chain in place of Rayleigh fading of normalised Doppler frequency `fd_t` that loses the share `p_e`: see
+    /// Creates the chain for Rayleigh fading of normalised Doppler frequency `fd_t` with loss rate `p_e`: see
     /// [`RayleighFading::markov`].
     ///
     /// # Errors
@@ -141,9 +141,9 @@ struct Means {
 
 /// The integrals of the module's head, for s = 1 - |rho|.
 ///
-/// Near d = 0 the integrands change over the scales s and sqrt(u s), many decades apart; in log d they are
-/// smooth. So each panel is twice as far out as the one before. Its Gauss rule of n points converges like
-/// 4.2^-2n: v has its poles near +-i s, and Re v > 0, which bounds exp(-v), where |Im d| < |Re d|.
+/// Near d = 0 the integrands change over the scales s and sqrt(u s), many decades apart; in log d they are smooth. Each
+/// panel therefore lies twice as far out as the last. The Gauss rule of n points converges like 4.2^-2n: v has its
+/// poles near +-i s, and Re v > 0, which bounds exp(-v), where |Im d| < |Re d|.
 fn means_over_the_circle(u: f64, s: f64) -> Means {
     let rho = 1.0 - s;
     let peak = (2.0 - s) / s; // v(0) / u

@@ -12,7 +12,7 @@ use crossfade_core::{RunSeed, SimTime};
 /// A chain fitted to [`RayleighLoss`], how sure it is, and what theory says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RayleighFit {
-    /// The fit. Its intervals take steps for those of a chain; `precision` does not.
+    /// The fit. Its intervals assume the steps of a chain, unlike `precision`.
     pub fit: MarkovFit,
     /// The chain with the probabilities of one step: [`TwoStateMarkov::from_rayleigh`].
     pub closed_form: TwoStateMarkov,
@@ -30,19 +30,19 @@ const BURSTS: f64 = 10_000.0;
 const REALISATIONS: f64 = 100.0;
 /// With fewer bursts in a realisation, the runs cut off at its ends would be missed among the long ones.
 const BURSTS_PER_REALISATION: f64 = 100.0;
-/// About a second. Where bursts are rarer than 10,000 in it, `precision` says what that costs.
+/// Largest number of sampled steps, about a second. If they contain fewer than 10,000 bursts, `precision` shows the
+/// effect.
 const MOST_STEPS: f64 = 2e7;
 /// With fewer, `p_bg` would be known to 20 % only.
 const FEWEST_BURSTS: f64 = 100.0;
 
 impl RayleighFit {
-    /// Samples fading of normalised Doppler frequency `fd_t`, losses below its `p_e` quantile; fits a chain.
+    /// Samples fading of normalised Doppler frequency `fd_t`, with losses below its `p_e` quantile, and fits a chain.
     ///
-    /// Always the same realisations: streams `fit.rayleigh` of seed 0.
+    /// The realisations are always those of the streams `fit.rayleigh` of seed 0.
     ///
     /// # Errors
-    /// Bursts so rare that 20 million steps would hold fewer than 100; `p_e` outside [0, 1];
-    /// `fd_t` outside [1e-100, 1e9].
+    /// If 20 million steps would hold fewer than 100 bursts, `p_e` is outside [0, 1], or `fd_t` outside [1e-100, 1e9].
     pub fn new(p_e: f64, fd_t: f64) -> Result<Self, NotMarkov> {
         let closed_form = TwoStateMarkov::from_rayleigh(p_e, fd_t)?;
         let bursts_per_step = closed_form.p_e() * closed_form.p_bg();

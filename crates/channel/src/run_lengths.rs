@@ -14,11 +14,11 @@ pub struct RunLengths {
     pub counts: Vec<u64>,
     /// The share of runs at least as long as each of them.
     pub survival: Vec<f64>,
-    /// Survival function of the fitted chain: `p^(length - 1)`, p its probability to stay.
+    /// Survival function of the fitted chain: `p^(length - 1)`, where p is the probability of staying in the state.
     pub fitted: Vec<f64>,
     /// Largest distance of the two distributions.
     pub distance: RunDistance,
-    /// Pearson's test of the geometric law; `None` where there are too few runs, or lengths, for one.
+    /// Pearson's test of the geometric law; `None` for too few runs or lengths.
     pub test: Option<ChiSquareTest>,
 }
 
@@ -99,11 +99,11 @@ const MIN_EXPECTED: f64 = 5.0;
 /// Maximum number of bins, so that each is wide enough to show a systematic difference.
 const MOST_BINS: f64 = 50.0;
 
-/// Pearson's chi-square test, neighbouring lengths pooled until a bin expects enough runs.
+/// Pearson's chi-square test, with neighbouring lengths pooled until a bin has enough expected runs.
 ///
-/// One degree of freedom is taken off for the fitted probability. It comes from the single lengths, not the
-/// bins, so that the true law is between those of one degree less and of none (Chernoff and Lehmann 1954):
-/// rejections at 5 % are 5 to 6 %.
+/// One degree of freedom is subtracted for the fitted probability. Since that is fitted to the single lengths, not the
+/// bins, the true law lies between those with one degree less and none (Chernoff and Lehmann 1954): at 5 %, 5 to 6 % of
+/// true hypotheses are rejected.
 fn chi_square(sorted: &[u64], law: GeometricRuns) -> Option<ChiSquareTest> {
     let total = sorted.len() as f64;
     let share = f64::max(MIN_EXPECTED / total, 1.0 / MOST_BINS);

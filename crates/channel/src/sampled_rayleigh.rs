@@ -20,7 +20,7 @@ use num_complex::Complex64;
 use rand::{Rng, RngExt};
 use std::f64::consts::{FRAC_PI_2, TAU};
 
-/// M. Cost is linear in it, and so is what is left of the bias.
+/// Number M of pairs of waves. The cost grows with it, and the remaining bias falls with it.
 const PAIRS: usize = 64;
 /// N.
 const WAVES: usize = 2 * PAIRS;
@@ -31,8 +31,8 @@ const LANES: usize = 4;
 
 /// Complex gain of a Rayleigh fading channel, one value a step; mean power 1, correlation `J0(2 pi fd_t k)`.
 ///
-/// The gain is a function of the stream and the step alone: steps can be asked for in any order. Asking in
-/// increasing order is cheap, about 50 ns a step; a jump costs the 64 steps around it.
+/// The gain depends on the stream and the step alone, so steps can be computed in any order. In increasing order a step
+/// takes about 50 ns; a jump costs the 64 steps around it.
 #[derive(Clone, Debug)]
 pub struct SampledRayleigh {
     pairs: Box<Pairs>,
@@ -140,14 +140,14 @@ fn radians(phase: u64) -> f64 {
     phase.cast_signed() as f64 * (TAU / TURN)
 }
 
-/// Loses what is sent while the power of a [`SampledRayleigh`] process is below a threshold.
+/// Loss process that loses transmissions while the power of a [`SampledRayleigh`] process is below a threshold.
 ///
-/// The threshold is 1/F, raised by what the finite number of waves lacks in deep fades: over realisations,
-/// the share `p_e` is lost to 1e-5 of itself. (One realisation for ever would be off by 1/N rms, 0.8 %: its
-/// pairs keep their angles theta. The interval over runs includes that.) Two consecutive steps have the
-/// statistics of [`RayleighFading::markov`] but for the finite number of waves, which lowers `p_bb` by about
-/// 1.25/N at most, 1 % of itself (an Edgeworth expansion, and runs of 4e8 steps). Over more steps it
-/// is what the chain approximates.
+/// The threshold is 1/F, raised to compensate for the deep fades that a finite number of waves lacks: over realisations
+/// the loss rate is `p_e` with a relative error of 1e-5. (A single endless realisation would be off by 1/N rms, 0.8 %,
+/// since its pairs keep their angles theta. Intervals over runs include that.) Two consecutive steps have the
+/// statistics of [`RayleighFading::markov`] but for the finite number of waves, which lowers `p_bb` by about 1.25/N at
+/// most, 1 % of itself (an Edgeworth expansion, and runs of 4e8 steps). Over more steps it differs from the chain,
+/// which only approximates it.
 #[derive(Clone, Debug)]
 pub struct RayleighLoss {
     fading: SampledRayleigh,
@@ -156,7 +156,8 @@ pub struct RayleighLoss {
 }
 
 impl RayleighLoss {
-    /// Loses the share `p_e` under fading of normalised Doppler frequency `fd_t`, one step a tick of `clock`.
+    /// Creates losses of rate `p_e` under fading of normalised Doppler frequency `fd_t`, with one step per tick of
+    /// `clock`.
     ///
     /// # Errors
     /// `p_e` outside [0, 1]; `fd_t` outside [1e-100, 1e9].
@@ -173,11 +174,11 @@ impl LossProcess for RayleighLoss {
     }
 }
 
-/// The level below which the power of the finite sum falls as often as an exponential variable below `u`.
+/// Level below which the power of the finite sum falls as often as an exponential variable falls below `u`.
 ///
-/// The mean of |h|^4 is 2 - 1/N, not 2. To first order in 1/N the power has the density
-/// exp(-x) (1 - L2(x) / (2N)), L2 the second Laguerre polynomial; its integral up to u lacks
-/// exp(-u) (u - u^2/2) / (2N), and raising u to first order makes up for it.
+/// The mean of |h|^4 is 2 - 1/N, not 2. To first order in 1/N the power has the density exp(-x) (1 - L2(x) / (2N)), L2
+/// the second Laguerre polynomial; its integral up to u lacks exp(-u) (u - u^2/2) / (2N), which raising u to first
+/// order compensates.
 fn finite_sum_threshold(u: f64) -> f64 {
     if u.is_finite() { u * (1.0 + (1.0 - u / 2.0) / (2.0 * WAVES as f64)) } else { u }
 }

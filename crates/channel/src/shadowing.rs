@@ -35,7 +35,7 @@ impl LogNormalShadowing {
         self.std_db
     }
 
-    /// The factor of the power, 1 in the median. Two draws of the stream, none without shadowing.
+    /// Draws the factor of the power, whose median is 1. It takes two numbers of the stream, none without shadowing.
     pub fn gain(&self, stream: &mut Stream) -> f64 {
         if self.std_db == 0.0 {
             return 1.0;
@@ -44,7 +44,7 @@ impl LogNormalShadowing {
         libm::exp(self.std_db * normal * LN_10 / 10.0)
     }
 
-    /// Probability that the gain is at most `margin_db` below the median: `P[gain >= -margin_db]`, with the gain in dB.
+    /// Probability of a gain no more than `margin_db` below the median: `P[gain >= -margin_db]`, with the gain in dB.
     pub fn probability_above(&self, margin_db: f64) -> f64 {
         if self.std_db == 0.0 {
             return f64::from(u8::from(margin_db >= 0.0));

@@ -47,10 +47,10 @@ pub trait Vector:
     /// The absolute value.
     #[must_use]
     fn abs(self) -> Self;
-    /// Maximum by lane; `other` where both are equal.
+    /// Maximum of each lane; `other` if both are equal.
     #[must_use]
     fn max(self, other: Self) -> Self;
-    /// Minimum by lane; `other` where both are equal.
+    /// Minimum of each lane; `other` if both are equal.
     #[must_use]
     fn min(self, other: Self) -> Self;
     /// Lanes in which `self` is below `other`.
@@ -77,8 +77,8 @@ pub trait Vector:
     fn multiply_wide(value: Self::Int, factor: u32) -> (Self::Int, Self::Int);
 }
 
-/// A computation over vectors of any width. `run` and all that it calls should be `#[inline(always)]`, or
-/// the intrinsics become function calls.
+/// A computation over vectors of any width. `run` and all functions that it calls should be `#[inline(always)]`,
+/// otherwise the intrinsics become function calls.
 pub trait Kernel {
     /// Result of the kernel.
     type Output;
@@ -86,7 +86,7 @@ pub trait Kernel {
     fn run<V: Vector>(self) -> Self::Output;
 }
 
-/// The instructions that kernels run on. Results do not depend on them.
+/// Instruction set of kernels. Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Simd(Level);
 
@@ -102,7 +102,7 @@ enum Level {
 }
 
 impl Simd {
-    /// All names, narrowest first.
+    /// Names of all instruction sets, narrowest first.
     pub const NAMES: [&str; 4] = ["scalar", "sse2", "avx2", "avx512"];
 
     /// The instructions of that name, if the name exists and this processor has them.
@@ -124,11 +124,11 @@ impl Simd {
         levels.into_iter().filter(|&(_, has)| has).map(|(level, _)| Self(level))
     }
 
-    /// Instruction set named by the environment variable `CROSSFADE_SIMD`; the widest that this processor has if it is
-    /// not set. Read once.
+    /// Instruction set named by the environment variable `CROSSFADE_SIMD`, which is read once; by default the widest of
+    /// this processor.
     ///
     /// # Errors
-    /// The name does not exist, or this processor lacks the instructions.
+    /// If the name does not exist, or this processor lacks the instructions.
     pub fn chosen() -> Result<Self, ChannelError> {
         static CHOSEN: OnceLock<Result<Simd, ChannelError>> = OnceLock::new();
         let choose = || match std::env::var_os("CROSSFADE_SIMD") {
@@ -250,7 +250,7 @@ mod x86 {
     use super::*;
     use std::arch::x86_64::*;
 
-    /// The wrappers of one width. Safety of every block: vectors of a width are made only inside [`Simd::run`]
+    /// Declares the wrappers of one width. Safety of every block: vectors of a width are made only inside [`Simd::run`]
     /// of that level, and loads and stores are checked against the length of the slice.
     macro_rules! vector {
         ($real:ident($r:ty), $int:ident($i:ty), $lanes:literal,

@@ -5,8 +5,8 @@ use crate::loss_trace::LossTrace;
 use crossfade_core::SimTime;
 use std::sync::Arc;
 
-/// Loss process of a trace: packet n of the trace is step n of the clock. After its last packet the trace
-/// begins again.
+/// Loss process of a recorded trace: packet n of the trace is step n of the clock. The trace repeats after its last
+/// packet.
 #[derive(Clone, Debug)]
 pub struct TraceLoss {
     trace: Arc<LossTrace>,

@@ -10,7 +10,7 @@ use crate::scheme::Scheme;
 use crate::symbol_error::{bit_error, frame_error, symbol_error};
 use crate::transceiver::PhyConfig;
 
-/// Distribution of the ratio at the decision: `scale` times a sum of `diversity` unit exponentials.
+/// Distribution of the SNR at the decision: `scale` times a sum of `diversity` unit exponentials.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Diversity {
     /// Diversity order D.
@@ -35,10 +35,10 @@ impl Diversity {
         Ok(Self { diversity, scale: times * rho / config.n_t as f64 })
     }
 
-    /// Bit error rate. `None` for constellations without exact formula.
+    /// Bit error rate; `None` for constellations without an exact formula.
     ///
-    /// BPSK and QPSK: ((1 - mu) / 2)^D sum of C(D-1+k, k) ((1 + mu) / 2)^k, mu = sqrt(g / (1 + g)) with g the
-    /// mean ratio of a bit in one branch (Proakis).
+    /// BPSK and QPSK: ((1 - mu) / 2)^D sum of C(D-1+k, k) ((1 + mu) / 2)^k, mu = sqrt(g / (1 + g)), where g is the mean
+    /// SNR of a bit in one branch (Proakis).
     pub fn bit_error(self, modulation: Modulation) -> Option<f64> {
         if modulation.bits() > 2 {
             bit_error(modulation, 1.0)?;

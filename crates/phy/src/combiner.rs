@@ -22,7 +22,7 @@ enum What {
     Sum(Box<Matrix>, Vec<f32>),
     /// The weighted sum of estimates, and the sum of the weights of each symbol.
     Weighted([f64; MOST_SYMBOLS], Vec<f32>),
-    /// Every reception.
+    /// All receptions, kept one by one.
     All(VecDeque<(Matrix, Vec<f32>)>),
 }
 

@@ -13,7 +13,7 @@ use crossfade_channel::Matrix;
 use crossfade_channel::simd::Simd;
 use num_complex::Complex64;
 
-/// Detector of interfering symbols. For orthogonal schemes, whose symbols do not interfere, every detector is the
+/// Detector of interfering symbols. For orthogonal schemes, whose symbols do not interfere, every detector equals the
 /// matched filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detector {
@@ -62,7 +62,7 @@ impl Detector {
     /// Checks that the detector can detect the scheme.
     ///
     /// # Errors
-    /// `linear` on symbols that interfere; `ml` with more than 2^16 candidates.
+    /// If `linear` meets symbols that interfere, or `ml` has more than 2^16 candidates.
     pub fn check(self, scheme: Scheme, n_t: usize, modulation: Modulation) -> Result<(), PhyError> {
         let symbols = scheme.groups(n_t).iter().map(Vec::len).max().unwrap_or(1);
         match self {
@@ -99,7 +99,8 @@ pub(crate) struct Detection {
 }
 
 impl Detection {
-    /// Sets the detector up for matched outputs of that Gram matrix; `reuse` is set up before.
+    /// Prepares the detector for matched outputs with this Gram matrix; `reuse` is an earlier preparation whose memory
+    /// is used.
     pub(crate) fn prepare(&self, gram: &Matrix, reuse: &mut Prepared) {
         if self.orthogonal {
             *reuse = Prepared::Filter(Filter::matched(gram));

@@ -18,7 +18,7 @@ use thiserror::Error;
 /// Error of an unusable table, in one line that names the line of the table from 1.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum TableError {
-    /// No line with the names of columns, or one that lacks some.
+    /// The table has no line of column names, or columns are missing.
     #[error("the table has no column {column}: needed are snr_db and error_rate (or residual)")]
     NoColumn {
         /// The one that lacks.
@@ -66,7 +66,7 @@ pub enum TableError {
         /// Transmissions of the point.
         transmissions: u32,
     },
-    /// More transmissions fail than fewer.
+    /// The error rate rises with the number of transmissions.
     #[error(
         "line {line}: residual = {residual:?} after {transmissions} transmissions is above {before:?} after \
          one less"
@@ -94,7 +94,7 @@ pub enum TableError {
     /// Empty table.
     #[error("the table has no lines")]
     Empty,
-    /// More points than are read.
+    /// The table has more points than Crossfade reads.
     #[error("line {line}: the table has more than {most} points: must be at most so many")]
     TooLong {
         /// The first line too many.
@@ -240,13 +240,13 @@ impl ErrorRateCurve {
         self.points[0].1.len() as u32
     }
 
-    /// The share of frames that still fail after `transmissions` at `snr_db`.
+    /// Share of frames that still fail after `transmissions` transmissions at `snr_db`.
     ///
-    /// Between ratios its logarithm is interpolated linearly (the share itself where one is 0). Beyond the
-    /// last number of transmissions each further one helps as much as the last did.
+    /// Its logarithm is interpolated linearly between SNRs, or the share itself if one is 0. Beyond the last number of
+    /// transmissions, each further one multiplies it by the last ratio.
     ///
     /// # Errors
-    /// A ratio outside the table.
+    /// If the SNR is outside the table.
     pub fn residual(&self, snr_db: f64, transmissions: u32) -> Result<f64, TableError> {
         let (from, to) = self.range_db();
         if !(from..=to).contains(&snr_db) {
@@ -300,7 +300,7 @@ impl ErrorRateCurve {
     /// that it failed in all before: what a run draws against.
     ///
     /// # Errors
-    /// A ratio outside the table.
+    /// If the SNR is outside the table.
     pub fn failure(&self, snr_db: f64, transmission: u32) -> Result<f64, TableError> {
         let before = self.residual(snr_db, transmission.saturating_sub(1))?;
         let after = self.residual(snr_db, transmission)?;

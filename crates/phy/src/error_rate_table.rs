@@ -50,10 +50,10 @@ pub struct ErrorRateTable {
 /// Rule for block sizes that are not in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockSizes {
-    /// Like n/m blocks of the nearest size m, each of which fails by itself.
+    /// Blocks of n bytes fail like n/m independent blocks of the nearest size m.
     #[default]
     Scaled,
-    /// Like blocks of the nearest size.
+    /// Blocks fail like those of the nearest size.
     Nearest,
 }
 
@@ -67,7 +67,7 @@ pub struct ErrorRates {
 /// Error of a mode that the table lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoCurve {
-    /// No match.
+    /// No line of the table matches.
     #[error("has no lines with {wanted}: it has several tables, told apart by {columns}")]
     None {
         /// Requested value.
@@ -75,7 +75,7 @@ pub enum NoCurve {
         /// Keys that distinguish tables.
         columns: String,
     },
-    /// No mode of this name.
+    /// The table has no mode of this name.
     #[error("has no mode {mode:?}: must be one of {modes}")]
     Mode {
         /// Requested value.

@@ -30,10 +30,11 @@ pub enum Received {
 }
 
 impl FrameRadio {
-    /// A radio at the signal-to-noise ratio `rho`, no decibels. Payloads and noise come from `stream`.
+    /// Creates a radio at the signal-to-noise ratio `rho` (linear, not in dB). Payloads and noise come from `stream`.
     ///
     /// # Errors
-    /// [`PhyConfig::check`] refuses the configuration, the fading has other antennas, or `CROSSFADE_SIMD` is invalid.
+    /// If [`PhyConfig::check`] refuses the configuration, the fading has other antennas, or `CROSSFADE_SIMD` is
+    /// invalid.
     pub fn new(config: PhyConfig, fading: MatrixFading, rho: f64, stream: Stream) -> Result<Self, PhyError> {
         let transceiver = Arc::new(Transceiver::new(config, stream)?);
         if fading.antennas() != (config.n_t, config.n_r) {
@@ -55,8 +56,8 @@ impl FrameRadio {
         self.rho = rho;
     }
 
-    /// Sends payload number `sdu` in transmission number `transmission`, which starts at `now`, and detects it
-    /// by itself: how many bits are wrong. A function of these and the streams alone.
+    /// Sends payload number `sdu` in transmission number `transmission`, which starts at `now`, and detects it without
+    /// earlier copies. Returns the number of wrong bits, which depends on these arguments and the streams alone.
     pub fn receive(&mut self, now: SimTime, transmission: u64, sdu: u64) -> u32 {
         let gains = self.fading.gains(now, transmission);
         let nmse = self.transceiver.config().nmse;
@@ -66,7 +67,7 @@ impl FrameRadio {
         self.transceiver.detect(&self.reception, &mut self.workspace)
     }
 
-    /// Transmits a frame to an ARQ receiver: `first` says that no copy of the payload was sent before.
+    /// Transmits a frame to an ARQ receiver; `first`: no copy of the payload was sent before.
     pub fn transmit(&mut self, now: SimTime, transmission: u64, sdu: u64, first: bool) -> Received {
         let passes = self.receive(now, transmission, sdu) == 0;
         match self.transceiver.config().combining {

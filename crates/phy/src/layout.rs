@@ -25,8 +25,8 @@ macro_rules! with_size {
 }
 pub(crate) use with_size;
 
-/// Runs `$body` with a constant `$K` for the loops of a kernel: `$size`, or 8 where that has no kernel of its
-/// own. See [`size`].
+/// Runs `$body` with a constant `$K` for the loops of a kernel: `$size`, or 8 if there is no kernel of that size. See
+/// [`size`].
 macro_rules! with_capacity {
     ($size:expr, $K:ident => $body:expr) => {
         match $size {

@@ -39,7 +39,7 @@ impl Filter {
         filter
     }
 
-    /// Zero forcing: G^-1 z, of ratio 1 / (G^-1)_kk.
+    /// Zero forcing: estimate G^-1 z, with SNR 1 / (G^-1)_kk.
     pub(crate) fn zero_forcing<const K: usize>(gram: &Matrix) -> Self {
         let mut filter = Self::empty(false);
         for (k, row) in inverse::<K>(gram, 1e-12).iter().enumerate() {
@@ -49,8 +49,8 @@ impl Filter {
         filter
     }
 
-    /// Minimum mean square error: Omega z, Omega = (G + I)^-1, of ratio 1 / `Omega_kk` - 1. The estimate has the
-    /// gain 1 - `Omega_kk`, which is divided out.
+    /// Minimum mean square error: estimate Omega z with Omega = (G + I)^-1 and SNR 1 / `Omega_kk` - 1. The estimate is
+    /// divided by its gain, 1 - `Omega_kk`.
     pub(crate) fn minimum_error<const K: usize>(gram: &Matrix) -> Self {
         let mut filter = Self::empty(false);
         for (k, row) in inverse::<K>(gram, 1.0).iter().enumerate() {

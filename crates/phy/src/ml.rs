@@ -68,7 +68,8 @@ impl Candidates {
     }
 }
 
-/// Detects the symbols of a group in all blocks; K is its size, or no less. `QPSK` is whether they are that.
+/// Maximum-likelihood detector of the symbols of a group in all blocks. K is at least the size of the group; `QPSK`:
+/// all symbols are QPSK.
 pub(crate) struct Ml<'a, const K: usize, const QPSK: bool> {
     pub(crate) symbols: &'a Symbols,
     pub(crate) packing: Packing,
@@ -114,8 +115,8 @@ impl<const K: usize, const QPSK: bool> Kernel for Ml<'_, K, QPSK> {
 }
 
 impl<const K: usize, const QPSK: bool> Ml<'_, K, QPSK> {
-    /// Runs through all values of all symbols but the last. `v[k]` is what is left of the outputs once the
-    /// symbols before k are subtracted.
+    /// Tries all values of all symbols but the last. `v[k]` has the outputs less the contribution of the symbols before
+    /// k.
     #[inline(always)]
     fn search<V: Vector>(&self, v: &mut [[(V, V); K]; K]) -> Best<V> {
         let n = size::<K>(self.candidates.count);

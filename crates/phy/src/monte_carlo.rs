@@ -41,13 +41,12 @@ pub struct AttemptCounts {
 }
 
 impl MonteCarlo {
-    /// Attempt l of frame f is transmission f x `attempts` + l of channel and noise; moving gains make a step
-    /// at each. `rho` is a ratio, not
-    /// dB. With `stop_when_accepted` a frame is not retransmitted once it was accepted: then later attempts
-    /// count only frames that needed them.
+    /// Creates the simulation at SNR `rho` (linear, not in dB). Attempt l of frame f is transmission f x `attempts` + l
+    /// of channel and noise, and moving gains make a step at each. With `stop_when_accepted` an accepted frame is not
+    /// retransmitted, so later attempts count only frames that needed them.
     ///
     /// # Errors
-    /// What [`PhyConfig::check`] refuses; a fading with other antennas; no attempts.
+    /// If [`PhyConfig::check`] refuses the configuration, the fading has other antennas, or `attempts` is 0.
     pub fn new(
         config: PhyConfig,
         fading: MatrixFading,

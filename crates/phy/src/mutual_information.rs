@@ -51,7 +51,7 @@ struct Point {
     information: OnceLock<f64>,
 }
 
-/// All constellations: BPSK and the squares.
+/// Tables of all constellations: BPSK and the square ones.
 static ALL: [MutualInformation; 7] = [
     MutualInformation::new("bpsk", 1, 1),
     MutualInformation::new("qpsk", 2, 1),
@@ -95,10 +95,10 @@ impl MutualInformation {
         self.at_db(to_db(snr))
     }
 
-    /// Es/N0 at which a symbol carries `information` bits, no decibels. Where that is 0 the ratio is 0; where it is all
-    /// bits that a symbol has, every large ratio does, and the least of the grid is given.
+    /// Es/N0 (linear, not in dB) at which a symbol carries `information` bits. For 0 bits it is 0; for all bits of a
+    /// symbol, which every large Es/N0 reaches, it is the smallest such value of the grid.
     ///
-    /// Within 1e-6 dB where a symbol lacks at least 0.001 of its bits and has 0.001 of them.
+    /// The error is below 1e-6 dB if a symbol carries between 0.001 and 0.999 of its bits.
     pub fn inverse(&self, information: f64) -> f64 {
         from_db(self.inverse_db(information))
     }
@@ -128,8 +128,8 @@ impl MutualInformation {
         f64::midpoint(low, high)
     }
 
-    /// Place behind a point of the grid at which `information` is crossed, in steps of the grid from its beginning, by
-    /// Newton's method; `None` where the curve is so flat that rounding matters.
+    /// Place after grid point `whole` at which the curve crosses `information`, in steps of the grid from its
+    /// beginning, by Newton's method; `None` if the curve is so flat that rounding matters.
     fn crossing(&self, whole: usize, information: f64) -> Option<f64> {
         let [below, above] = [whole, whole + 1].map(|point| self.of(&self.grid()[point]));
         let rise = above - below;
@@ -177,7 +177,7 @@ impl MutualInformation {
         *point.information.get_or_init(|| self.integral(point.snr))
     }
 
-    /// The polynomial between a point of the grid and the next; `None` where the grid ends.
+    /// Polynomial between a point of the grid and the next; `None` at the end of the grid.
     fn polynomial(&self, whole: usize) -> Option<&[f64; POINTS]> {
         let empty = || (1..self.grid().len()).map(|_| OnceLock::new()).collect();
         let cell = self.polynomials.get_or_init(empty).get(whole)?;
@@ -233,8 +233,8 @@ impl MutualInformation {
     }
 }
 
-/// The likelihood of each level over that of the one that was sent: Gaussian, so the ratio of two neighbours is `next`
-/// above and below that one, and falls by the factor `after` from each to the next. What can be neglected is 0.
+/// Likelihood of each level relative to the sent one. Likelihoods are Gaussian, so the ratio to the neighbours of the
+/// sent level is `next`, and each further ratio is smaller by the factor `after`. Negligible values are 0.
 fn relative_likelihoods(likelihoods: &mut [f64], sent: usize, next: [f64; 2], after: f64) {
     const NEGLIGIBLE: f64 = 1e-26;
     likelihoods.fill(0.0);

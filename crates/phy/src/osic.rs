@@ -22,7 +22,7 @@ use crossfade_channel::simd::{Kernel, Vector};
 /// Symbols of a code share their ratio in pairs, but for rounding: then the first comes first.
 pub(crate) const TIE: f64 = 1e-9;
 
-/// Quantities of detection that depend on the channel alone. Rows and columns are in order of detection.
+/// Quantities of the detection that depend on the channel alone, with rows and columns in order of detection.
 #[derive(Clone, Debug)]
 pub(crate) struct Stages {
     /// The symbol of each stage.

@@ -37,11 +37,11 @@ impl Kernel for Payload<'_> {
     }
 }
 
-/// The matched filter outputs of a channel: z = C s + L n, n white.
+/// Matched filter outputs of a channel: z = C s + L n, with white noise n.
 ///
-/// C is c E^H H with E what the receiver takes H for, and L L^H = c E^H E the covariance of the noise. With a
-/// perfect estimate both are made of G. Of the noise at all antennas in all slots only these K values
-/// matter.
+/// C is c E^H H, where E is the receiver's estimate of H, and L L^H = c E^H E is the covariance of the noise. With a
+/// perfect estimate both follow from the Gram matrix G. Only these K noise values matter, not those of all antennas and
+/// slots.
 #[derive(Clone, Debug)]
 pub(crate) struct Matched {
     signal: [[[f32; 2]; MOST_SYMBOLS]; MOST_SYMBOLS],

@@ -11,9 +11,9 @@ use num_complex::Complex64;
 /// Antenna scheme: the mapping of symbols to antennas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// One antenna at either end.
+    /// One antenna at each end (SISO).
     Siso,
-    /// One transmit antenna, maximal-ratio combining of the receive antennas.
+    /// One transmit antenna, and maximal-ratio combining of the receive antennas (SIMO).
     Simo,
     /// Alamouti (1998): two antennas, rate 1.
     Alamouti,
@@ -33,8 +33,8 @@ pub enum StbcPower {
     /// Power equal to that of every other scheme: sqrt(rho / 4) an antenna.
     #[default]
     Equal,
-    /// sqrt(rho / 2) an antenna, as equations 12 to 16 print: twice the power. The paper's figures agree with
-    /// this.
+    /// Amplitude sqrt(rho / 2) per antenna, as printed in equations 12 to 16: twice the power. The paper's figures
+    /// agree with it.
     Printed,
 }
 
@@ -184,8 +184,9 @@ impl Scheme {
             .collect()
     }
 
-    /// The equivalent channel: rows of slot 1 of all receive antennas, of slot 2, ...; columns are symbols.
-    /// It gives what is received, conjugated in the slots where [`conjugated`](Scheme::conjugated) says so.
+    /// Equivalent channel matrix: rows are receive antennas in slot 1, in slot 2, and so on; columns are symbols. Its
+    /// product with the symbols is the received signal, conjugated in the slots that [`conjugated`](Scheme::conjugated)
+    /// names.
     pub fn equivalent(self, gains: &Matrix) -> Vec<Vec<Complex64>> {
         let antennas = 0..gains.rows();
         if self.code().is_empty() {

@@ -17,7 +17,7 @@ pub struct SoftFrame {
 }
 
 impl SoftFrame {
-    /// A detected reception; `passes_alone` says whether it passes its check alone.
+    /// Creates the soft frame of a detected reception; `passes_alone`: it passes its check without combining.
     pub fn new(transceiver: Arc<Transceiver>, reception: Reception, passes_alone: bool) -> Self {
         Self { transceiver, reception: Box::new(reception), passes_alone, kept: None }
     }
@@ -27,9 +27,9 @@ impl SoftFrame {
         self.passes_alone
     }
 
-    /// Combines the copy received last with earlier copies of the frame; true if the frame passes its check by
-    /// the rule [`Accept`]. Earlier copies of another scheme or detector are discarded, and all of them where
-    /// nothing is combined.
+    /// Combines the last received copy with earlier copies of the frame. Returns whether the frame passes its check by
+    /// the rule [`Accept`]. Earlier copies of another scheme or detector are discarded, and all of them if nothing is
+    /// combined.
     pub fn add(&mut self, mut copy: Self) -> bool {
         let transceiver = Arc::clone(&copy.transceiver);
         let is_alike = transceiver.config() == self.transceiver.config();

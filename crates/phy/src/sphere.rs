@@ -9,9 +9,9 @@ use crate::layout::{MOST_SYMBOLS, Packing};
 use crossfade_channel::Matrix;
 use num_complex::Complex64;
 
-/// Rounding leaves a root of some columns of a Gram matrix without full rank (antennas that fade alike). Outputs
-/// are of single precision: divided by less than this part of the greatest entry, what is rounded off them
-/// would outweigh the noise.
+/// Relative size below which an entry of the root of a Gram matrix counts as 0. Without full rank (fully correlated
+/// antennas) rounding leaves small entries. Outputs have single precision, and their rounding errors, divided by such
+/// an entry, would exceed the noise.
 const PRECISION: f64 = 1e-6;
 
 /// The search of one frame.

@@ -12,10 +12,10 @@ use crate::scheme::Scheme;
 use crate::table_lines::table_lines;
 use thiserror::Error;
 
-/// A table that cannot be used. The message is one line and names the line of the table, counted from 1.
+/// Error in a table of switch levels. The message is one line and names the line of the table, counted from 1.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SwitchingError {
-    /// No line with the names of columns, or one that lacks some.
+    /// The table has no line of column names, or columns are missing.
     #[error("the table has no column {column}: needed are axis, from, to, phy.scheme")]
     NoColumn {
         /// The one that lacks.
@@ -84,9 +84,9 @@ pub enum SwitchingError {
 pub struct SchemeChoice {
     /// Mapping of symbols to antennas.
     pub scheme: Scheme,
-    /// Detector; `None` is that of the scenario.
+    /// Detector; `None`: that of the scenario.
     pub detector: Option<Detector>,
-    /// The constellation; `None` as elsewhere.
+    /// Modulation; `None`: that of the scenario.
     pub modulation: Option<Modulation>,
 }
 
@@ -186,7 +186,7 @@ impl SwitchingTable {
     }
 }
 
-/// The value of a column of words; `None` where there is no such column, or nothing in it.
+/// Value in a column of words; `None` if the column is missing or empty.
 fn word<T>(
     fields: &[&str],
     column: Option<usize>,

@@ -53,11 +53,9 @@ fn phase_error(points: f64, g: f64) -> f64 {
     sum * (1.0 - 1.0 / points) / (3.0 * f64::from(steps))
 }
 
-/// The probability that a bit is decided wrongly in white noise, for BPSK and the Gray labelled squares; `None`
-/// for the others.
+/// Bit error probability in white noise, for BPSK and Gray-labelled square constellations; `None` for others.
 ///
-/// Exact: all levels of a dimension, all that they may be taken for, and the bits by which their labels
-/// differ.
+/// It is exact: a sum over all levels of a dimension, all wrong decisions, and the bits in which their labels differ.
 pub fn bit_error(modulation: Modulation, g: f64) -> Option<f64> {
     if modulation == Modulation::Bpsk {
         return Some(q((2.0 * g).sqrt()));

@@ -82,8 +82,8 @@ impl Symbols {
         matches!(self.shape, Shape::Qpsk)
     }
 
-    /// The least G |s|^2 / 2 - Re(s* v) of all points s: the candidate for one symbol that fits best. `half` is
-    /// G / 2, `inverse` 1 / G.
+    /// Best candidate for one symbol: the point s with the least G |s|^2 / 2 - Re(s* v). `half` is G / 2, `inverse` 1 /
+    /// G.
     #[inline(always)]
     pub(crate) fn least_metric<V: Vector, const QPSK: bool>(&self, x: V, y: V, half: V, inverse: V) -> V {
         if QPSK {
@@ -138,7 +138,7 @@ impl Symbols {
     }
 }
 
-/// The level of a Gray label. Not a closure: those are compiled without the instructions of their caller.
+/// Level of a Gray label. It is no closure, since closures are compiled without the instruction set of their caller.
 #[inline(always)]
 fn map_level<V: Vector>(gray: V::Int, side: f32, step: f32) -> V {
     let number = gray ^ (gray >> 1);

@@ -29,8 +29,8 @@ pub struct PhyConfig {
     pub n_r: usize,
     /// The power of codes with four antennas.
     pub stbc_power: StbcPower,
-    /// Normalised mean square error of the receiver's channel estimate: 0 is perfect knowledge. The receiver
-    /// takes the estimate for the channel.
+    /// Normalised mean square error of the receiver's channel estimate, 0 for perfect knowledge. The receiver uses the
+    /// estimate as if it were the channel.
     pub nmse: f64,
     /// Combining of receptions of the same frame, if any.
     pub combining: Option<Combining>,
@@ -89,8 +89,8 @@ impl PhyConfig {
 
 const MOST_FRAME_BITS: u32 = 1 << 20;
 
-/// Sends and receives frames. Payloads are a function of the stream and their number, noise one of the stream
-/// and the transmission.
+/// Sender and receiver of frames. Payloads depend on the stream and their number, noise on the stream and the
+/// transmission.
 #[derive(Clone, Debug)]
 pub struct Transceiver {
     config: PhyConfig,
@@ -132,10 +132,10 @@ impl Transceiver {
         Self::with_simd(config, stream, Simd::chosen()?)
     }
 
-    /// Transceiver on given instructions. Results do not depend on them.
+    /// Creates a transceiver with a given instruction set, on which results do not depend.
     ///
     /// # Errors
-    /// What does not fit together.
+    /// If the configuration is inconsistent.
     pub fn with_simd(config: PhyConfig, stream: Stream, simd: Simd) -> Result<Self, PhyError> {
         config.check()?;
         let bits = config.modulation.bits();
@@ -231,11 +231,11 @@ impl Transceiver {
         self.detect_outputs(&reception.statistic, &reception.sent, workspace)
     }
 
-    /// Decides the labels of the symbols of one block from what was received: slot by slot all antennas, noise
-    /// of variance 1, over `gains` at `rho` (a ratio). For received vectors from elsewhere.
+    /// Decides the labels of the symbols of one block from externally received values: slot by slot those of all
+    /// antennas, with noise of variance 1, over `gains` at SNR `rho` (linear).
     ///
     /// # Panics
-    /// Not as many values as slots times receive antennas, or gains of other antennas.
+    /// If the number of values is not slots times receive antennas, or gains have other antennas.
     pub fn decide(&self, gains: &Matrix, rho: f64, received: &[Complex64]) -> Vec<u32> {
         let (scheme, n_r) = (self.config.scheme, self.config.n_r);
         assert_eq!((gains.columns(), gains.rows()), (self.config.n_t, n_r));

@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 /// Reads a TOML document; `name` stands in error messages.
 ///
 /// # Errors
-/// Text that is not TOML; dates and non-finite numbers, which no key takes.
+/// If the text is not TOML, or contains dates or non-finite numbers, which no key takes.
 pub(crate) fn parse_toml(text: &str, name: &str) -> Result<Map<String, Value>, ScenarioError> {
     let table: toml::Table =
         text.parse().map_err(|error: toml::de::Error| syntax_error(text, name, &error))?;
@@ -88,7 +88,7 @@ pub fn parse_value(text: &str) -> Value {
 /// and `null` removes.
 ///
 /// # Errors
-/// The key leads through something that is not a table, or has an empty part.
+/// If the key leads through a value that is not a table, or has an empty part.
 pub(crate) fn set(root: &mut Map<String, Value>, key: &str, value: &Value) -> Result<(), ScenarioError> {
     let mut table = root;
     let mut path = String::new();

@@ -6,10 +6,10 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
-/// One value for all users of a flow, or a range spread evenly from the first user to the last.
+/// Value for all users of a flow, or a range spread evenly from the first user to the last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PerUser<T> {
-    /// One value for all users.
+    /// Common value of all users.
     One(T),
     /// A range from the first user to the last.
     Range {

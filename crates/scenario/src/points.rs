@@ -144,7 +144,7 @@ impl Points {
         Arc::new(Point { index, axes, scenario, setup, id })
     }
 
-    /// All points in order, each rebuilt when reached.
+    /// Iterates over all points in order; each is rebuilt when reached.
     pub fn iter(&self) -> impl Iterator<Item = Arc<Point>> {
         (0..self.len()).map(|index| self.at(index))
     }

@@ -18,7 +18,7 @@ pub(crate) const MOST_POINTS: usize = 100_000;
 /// `start`, `stop` and `step` may carry one and the same unit (`1 ms:10 ms:1 ms`, `log:0.1:10:5` has none).
 ///
 /// # Errors
-/// What is wrong, in one line.
+/// The error in one line.
 pub(crate) fn expand(text: &str) -> Result<Vec<Value>, String> {
     if let Some(rest) = text.trim().strip_prefix("log:") {
         return log_range(rest);

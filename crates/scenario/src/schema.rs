@@ -394,7 +394,7 @@ mod tests {
         check(scenario).unwrap_err().to_string()
     }
 
-    /// All dotted keys of the schema.
+    /// Lists all dotted keys of the schema.
     fn all_keys(schema: &Value, key: &str) -> Vec<String> {
         let properties = schema["properties"].as_object().into_iter().flatten();
         let inner = properties.flat_map(|(name, property)| all_keys(property, &join(key, name)));

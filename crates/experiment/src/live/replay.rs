@@ -322,7 +322,8 @@ mod tests {
         entries
     }
 
-    /// The same packets as recorded before results version 12: the loss is reported as packet 1 enters.
+    /// Journal of these four packets in the form of results versions before 12: the loss is reported as packet 1
+    /// enters.
     fn told_as_decided() -> Vec<Entry> {
         let is_loss = |entry: &Entry| matches!(entry, Entry::Departure { fate: Fate::Lost, .. });
         let mut entries = recorded();

@@ -144,8 +144,8 @@ fn resolve_queue_up(
     Ok(())
 }
 
-/// Fills in the queues of users on the downlink: that of `link`, and those of flows in its place. The queue of each
-/// flow.
+/// Fills in the queues of users on the downlink: that of `link`, or that of a flow if it has one. Returns the queue of
+/// each flow.
 fn resolve_queues(
     scenario: &mut Scenario,
     users: &Users,

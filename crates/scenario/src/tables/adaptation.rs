@@ -40,8 +40,8 @@ pub struct CellFeedback {
     pub bits: Option<u32>,
 }
 
-/// Outer-loop link adaptation: an offset added to predicted SNR. A new frame that fails lowers it, one that is
-/// received raises it.
+/// Outer-loop link adaptation: an offset added to predicted SNR. A failed new frame lowers the offset, a received one
+/// raises it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct OuterLoop {

@@ -17,8 +17,9 @@ pub struct Aggregation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Span>,
 
-    /// ACK thinning factor of a flow. Of so many ACKs released together, one is sent (RFC 3449 section 5.2.1),
-    /// counted back from the newest. 1 keeps all, 1000 the newest. Dropped ACKs count in queue_drops. With period.
+    /// ACK thinning factor of a flow. Of each group of this many ACKs released together, one is sent (RFC 3449 section
+    /// 5.2.1), counted back from the newest: 1 keeps all ACKs, 1000 the newest alone. Dropped ACKs count in
+    /// queue_drops. Needs period.
     #[schemars(range(min = 1), extend("x-default" = "1, with period"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinning: Option<u32>,

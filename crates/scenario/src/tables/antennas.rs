@@ -26,11 +26,11 @@ pub struct Antennas {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlation: Option<Correlation>,
 
-    /// Angles and spacing of the transmit antennas. With correlation = "custom".
+    /// Angles and spacing of the transmit antennas. Needs correlation = "custom".
     #[serde(skip_serializing_if = "Spread::is_absent")]
     pub transmitter: Spread,
 
-    /// Angles and spacing of the receive antennas. With correlation = "custom".
+    /// Angles and spacing of the receive antennas. Needs correlation = "custom".
     #[serde(skip_serializing_if = "Spread::is_absent")]
     pub receiver: Spread,
 }

@@ -21,8 +21,8 @@ pub struct Arq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<ArqProtocol>,
 
-    /// Largest number of retransmissions of a frame, or "unlimited"; then it is given up. Of rlp-is99, persistence
-    /// says what counts; the radio link protocols take no "unlimited".
+    /// Largest number of retransmissions of a frame, or "unlimited"; then it is given up. In rlp-is99, persistence
+    /// decides what counts; the radio link protocols do not take "unlimited".
     #[schemars(extend("x-default" = "3 for rlp-is99 and rlp-nack; unlimited for the others"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retransmissions: Option<Retransmissions>,
@@ -34,8 +34,8 @@ pub struct Arq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<FrameWindow>,
 
-    /// Retransmission timeout of a frame, from the start of its transmission. Of rlp-nack, how long the receiver
-    /// waits for the answer to a NACK.
+    /// Retransmission timeout of a frame, from the start of its transmission. In rlp-nack, the time for which the
+    /// receiver waits for the answer to a NACK.
     #[schemars(extend(
         "x-default" = "from the start of a frame to its acknowledgement, for stop-and-wait, go-back-n and \
                        selective-repeat; 4 frames for rlp-nack"
@@ -105,7 +105,7 @@ pub struct Arq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retransmissions_are_flagged: Option<bool>,
 
-    /// Whether a corrupt copy of a frame triggers a NACK at once. Only where framing.header is readable.
+    /// Whether a corrupt copy of a frame triggers a NACK at once. Needs framing.header = "readable".
     #[schemars(extend("x-default" = "true, of rlp-nack"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nack_corrupt: Option<bool>,
@@ -231,12 +231,12 @@ pub struct Feedback {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<FrameSpan>,
 
-    /// Bit rate of the reverse path. With size.
+    /// Bit rate of the reverse path. Needs size.
     #[schemars(extend("x-default" = "none: feedback takes no time to transmit"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 
-    /// Size of one acknowledgement or NAK in bytes. With rate.
+    /// Size of one acknowledgement or NAK in bytes. Needs rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
 

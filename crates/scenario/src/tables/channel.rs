@@ -46,7 +46,7 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed: Option<Speed>,
 
-    /// Carrier frequency, such as "2 GHz". With speed.
+    /// Carrier frequency, such as "2 GHz". Needs speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carrier: Option<Frequency>,
 
@@ -77,8 +77,8 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_p_e: Option<Vec<Share>>,
 
-    /// Indices of the lost transmissions, from 0, in rising order; retransmissions count. Of frames on links with
-    /// frames, idle ones included.
+    /// Indices of the lost transmissions, from 0, in rising order; retransmissions count. On links with frames they
+    /// count frames, including idle ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drops: Option<Vec<u64>>,
 
@@ -111,7 +111,7 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eb_n0_db: Option<f64>,
 
-    /// Standard deviation of log-normal shadowing in dB, with snr_db as its median. With decorrelation.
+    /// Standard deviation of log-normal shadowing in dB, with snr_db as its median. Needs decorrelation.
     #[schemars(range(min = 0, max = 40), extend("x-default" = "none, of block-rayleigh"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowing_db: Option<f64>,
@@ -142,8 +142,8 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fading: Option<FadingWord>,
 
-    /// Number of parts of a step with gains of their own. The effective SNR of a block is that of their mean mutual
-    /// information.
+    /// Number of parts of a step with gains of their own. The effective SNR of a block is that of the parts' mean
+    /// mutual information.
     #[schemars(range(min = 1, max = 64), extend("x-default" = "1, of error-rate-table"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<u32>,
@@ -153,7 +153,7 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modulation: Option<GrayModulation>,
 
-    /// Combining of the receptions of a retransmitted frame. On links with frames.
+    /// Combining of the receptions of a retransmitted frame. Needs a link with frames.
     #[schemars(extend("x-default" = "none, of error-rate-table"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combining: Option<CopiesWord>,

@@ -21,7 +21,7 @@ pub struct Figure {
     pub x: Option<String>,
 
     /// Metric on the y axis, or the ratio of two. A ratio is "a.goodput_bps/b.goodput_bps"; each of several has a row
-    /// of panels. For events a sender variable such as cwnd, or seq.
+    /// of panels. For events it is a variable of the sender, such as cwnd, or seq.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "throughput or goodput; cwnd of events"))]
     pub y: Option<Names>,
@@ -31,7 +31,7 @@ pub struct Figure {
     #[schemars(extend("x-default" = "the other axes, as far as that makes no more than a dozen curves"))]
     pub by: Option<Names>,
 
-    /// Axis of the sweep with one panel per value. Of two, the first runs across, the second down.
+    /// Axis of the sweep with one panel per value. Of two axes, the first runs across, the second down.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "none"))]
     pub panels: Option<Names>,

@@ -91,8 +91,8 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 
-    /// Size of a UDP packet on the wire in bytes. TCP packets have tcp.mss + tcp.headers, those of the flow where it
-    /// gives them.
+    /// Size of a UDP packet on the wire in bytes. TCP packets have tcp.mss + tcp.headers, by the flow's own tcp table
+    /// if it has one.
     #[schemars(extend("x-default" = "link.packet_size"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<Size>,
@@ -106,11 +106,11 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_period: Option<Span>,
 
-    /// Mean duration for which a UDP source is on. With off; without both it is always on.
+    /// Mean duration for which a UDP source is on. Needs off; without both keys the source is always on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<Span>,
 
-    /// Mean duration for which a UDP source is off. With on.
+    /// Mean duration for which a UDP source is off. Needs on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub off: Option<Span>,
 

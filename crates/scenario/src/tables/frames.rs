@@ -65,7 +65,7 @@ pub struct Headers {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compressed: Option<Size>,
 
-    /// Size of the TCP/IP header before compression, in bytes. With compressed.
+    /// Size of the TCP/IP header before compression, in bytes. Needs compressed.
     #[schemars(extend("x-default" = "40 B, with compressed"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_ip: Option<Size>,

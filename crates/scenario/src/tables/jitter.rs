@@ -17,13 +17,13 @@ pub struct Jitter {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub std: Option<Span>,
 
-    /// Largest delay in multiples of std. With std.
+    /// Largest delay in multiples of std. Needs std.
     #[schemars(extend("x-default" = "3, with std"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n_std: Option<f64>,
 
-    /// Bit rate at which packets of a flow leave behind one that was delayed more. At the rate of the link a delay
-    /// never falls while the link is busy. With std.
+    /// Bit rate at which packets of a flow leave after one that was delayed longer. At the rate of the link a delay
+    /// never falls while the link is busy. Needs std.
     #[schemars(extend("x-default" = "none: they follow at once"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,

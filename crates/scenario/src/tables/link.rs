@@ -47,15 +47,15 @@ macro_rules! wireless {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub frame_size: Option<Size>,
 
-            /// Framing: how packets become frames. With frame_size.
+            /// Framing: how packets become frames. Needs frame_size.
             #[serde(skip_serializing_if = "Framing::is_absent")]
             pub framing: Framing,
 
-            /// Header sizes of packets on this link. With frame_size.
+            /// Header sizes of packets on this link. Needs frame_size.
             #[serde(skip_serializing_if = "Headers::is_absent")]
             pub headers: Headers,
 
-            /// ARQ protocol of the link. With frame_size.
+            /// ARQ protocol of the link. Needs frame_size.
             #[serde(skip_serializing_if = "Arq::is_absent")]
             pub arq: Arq,
 
@@ -259,7 +259,7 @@ impl Varying {
         self.refuse(key, reason)
     }
 
-    /// Error of losses beside it, in the table of the channel; `trace` is the table of a trace.
+    /// Error for losses in the table `channel`, beside a trace in the table `trace` that has losses of its own.
     fn refuse_losses(&self, channel: &str, trace: &str) -> ScenarioError {
         let (of, reason) = match self {
             Self::Trace(_) => (trace, "the table has losses of its own"),

@@ -63,7 +63,7 @@ pub struct Mesh {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<u64>,
 
-    /// Distance of neighbours in a chain or grid, and radius of a star. Of a random placement the side of its square
+    /// Distance of neighbours in a chain or grid, and radius of a star. In a random placement, the side of the square
     /// over the square root of the number of nodes.
     #[schemars(extend("x-default" = "200 m, without mesh.file"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ pub struct Mesh {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub routing: Option<RoutingWord>,
 
-    /// Nodes of each static route, in order; packets take it in both directions. With routing "static".
+    /// Nodes of each static route, in order; packets take it in both directions. Needs routing "static".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub routes: Option<Vec<Vec<u32>>>,
 
@@ -93,12 +93,12 @@ pub struct Mesh {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reception: Option<ReceptionWord>,
 
-    /// Path loss exponent: power falls with this power of the distance. Of reception "sinr".
+    /// Path loss exponent: power falls with this power of the distance. Needs reception "sinr".
     #[schemars(range(min = 1, max = 8), extend("x-default" = "2, with reception \"sinr\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_loss_exponent: Option<f64>,
 
-    /// Standard deviation of log-normal shadowing in dB, drawn for each frame and receiver. Of reception "sinr".
+    /// Standard deviation of log-normal shadowing in dB, drawn for each frame and receiver. Needs reception "sinr".
     #[schemars(range(min = 0, max = 30), extend("x-default" = "4, with reception \"sinr\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowing_db: Option<f64>,
@@ -118,18 +118,18 @@ pub struct Mesh {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub antennas: Option<u32>,
 
-    /// Nulling rule: which known, engaged neighbours a node nulls. Not of plain.
+    /// Nulling rule: which known, engaged neighbours a node nulls. Not taken by plain.
     #[schemars(extend("x-default" = "full; none for plain"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<Rule>,
 
-    /// Behaviour of a node that would have to null as many signals as it has antennas. Not of plain.
+    /// Behaviour of a node that would have to null as many signals as it has antennas. Not taken by plain.
     #[schemars(extend("x-default" = "defer; none for plain"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overload: Option<OverloadWord>,
 
-    /// Whether a node starts from the antenna weights of its last exchange. Otherwise it starts from its first
-    /// antenna alone. Not of plain.
+    /// Whether a node starts from the antenna weights of its last exchange. Otherwise it starts from its first antenna
+    /// alone. Not taken by plain.
     #[schemars(extend("x-default" = "false; none for plain"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sticky: Option<bool>,
@@ -139,7 +139,7 @@ pub struct Mesh {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimation_error_db: Option<f64>,
 
-    /// Coherence time: how long a channel stays constant. Not of plain.
+    /// Coherence time: how long a channel stays constant. Not taken by plain.
     #[schemars(extend("x-default" = "none: the whole run"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coherence_time: Option<Span>,
@@ -167,8 +167,8 @@ pub struct Mesh {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Limit>,
 
-    /// Least contention window, in backoff slots. The first backoff is drawn from 0 to so many backoff slots, and
-    /// each failure doubles the window.
+    /// Least contention window, in backoff slots. The first backoff is drawn from 0 to this number of backoff slots,
+    /// and each failure doubles the window.
     #[schemars(range(min = 1, max = 65535), extend("x-default" = "31"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cw_min: Option<u32>,

@@ -177,8 +177,8 @@ pub struct Scenario {
     /// Duration and number of runs.
     pub run: Run,
 
-    /// Channel: which data packets, or frames, are lost. Required unless link.trace is a table, which has the losses,
-    /// or link.satellite is there, which has them too.
+    /// Channel: which data packets, or frames, are lost. Required unless a table in link.trace or link.satellite
+    /// determines the losses.
     pub channel: Channel,
 
     /// Physical layer of the link, with channel.model = "block-rayleigh".
@@ -186,7 +186,7 @@ pub struct Scenario {
     pub phy: Phy,
 
     /// Link that carries the data packets: a table, or "profile:NAME" for a shipped profile. A profile may also have
-    /// channel, reverse and wired; keys of the scenario's own stand above it. `crossfade list --profiles` names them.
+    /// channel, reverse and wired; keys of the scenario override it. `crossfade list --profiles` lists profiles.
     #[schemars(extend("x-required" = true))]
     pub link: Link,
 
@@ -231,9 +231,9 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alternative: Option<String>,
 
-    /// Alternatives by name, such as radio technologies: tables that replace the scenario's. An alternative may hold
-    /// channel, phy, link, reverse, wired, mesh, cell, nr, wlan, tcp and flows, each whole: nothing of the table that
-    /// it replaces is left. Keys that are set or swept beside the file hold in all of them.
+    /// Alternatives by name, such as radio technologies: tables that replace the scenario's. An alternative may have
+    /// channel, phy, link, reverse, wired, mesh, cell, nr, wlan, tcp and flows; each replaces the whole table of that
+    /// name. Keys that the command line sets or sweeps hold in all alternatives.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub alternatives: Map<String, Value>,
 

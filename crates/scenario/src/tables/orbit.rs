@@ -43,11 +43,11 @@ pub struct OrbitTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_elevation_deg: Option<f64>,
 
-    /// Place of the terminal: degrees north and degrees east. With gateway.
+    /// Place of the terminal: degrees north and degrees east. Needs gateway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminal: Option<[f64; 2]>,
 
-    /// Place of the gateway: degrees north and degrees east. With terminal.
+    /// Place of the gateway: degrees north and degrees east. Needs terminal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gateway: Option<[f64; 2]>,
 }
@@ -55,7 +55,7 @@ pub struct OrbitTable {
 absent!(OrbitTable);
 
 impl OrbitTable {
-    /// Fills in the defaults of the table called `table`; `None` where nothing is said.
+    /// Fills in the defaults of the table called `table`; `None` if it is absent.
     pub(super) fn resolve(&mut self, table: &str) -> Result<Option<Orbit>, ScenarioError> {
         if self.is_absent() {
             return Ok(None);

@@ -39,8 +39,8 @@ impl Keys<'_> {
         }
     }
 
-    /// Fills in the defaults. A congestion control that `sets_rate` is paced by it. What is usual stays unsaid.
-    /// QUIC is paced unless it is told otherwise, at the rate that RFC 9002 section 7.7 has as its example.
+    /// Fills in the defaults. A congestion control that `sets_rate` always paces. A key with the usual value stays
+    /// absent. QUIC is paced by default, at the example rate of RFC 9002 section 7.7.
     pub(super) fn resolve(
         self,
         sets_rate: bool,
@@ -59,7 +59,7 @@ impl Keys<'_> {
         }
         let usual = if is_quic { Pacing::Internal } else { Pacing::Off };
         let pacing = self.pacing.unwrap_or(usual);
-        // What is usual stays unsaid.
+        // A key with the usual value stays absent.
         self.pacing.take_if(|given| *given == usual);
         if pacing == Pacing::Off {
             let others = Keys { pacing: &mut None, ..self };

@@ -55,10 +55,10 @@ pub struct Phy {
     #[serde(skip_serializing_if = "Estimation::is_absent")]
     pub estimation: Estimation,
 
-    /// File of switch levels of scheme, detector and modulation. Each frame takes them by the SNR at its start, which
+    /// File of switch levels of scheme, detector and modulation. Each frame uses those for the SNR at its start, which
     /// the sender knows. Columns: axis (channel.snr_db), from, to, phy.scheme, and optionally phy.detector and
-    /// phy.modulation, as written by `crossfade best --switching --csv`. link.rate is that of the fastest entry.
-    /// Copies of a frame are combined where scheme, detector and modulation agree.
+    /// phy.modulation, as written by `crossfade best --switching --csv`. link.rate is that of the fastest entry. Copies
+    /// of a frame are combined where scheme, detector and modulation agree.
     #[schemars(extend("x-default" = "none: phy.scheme is used throughout"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<FileName>,
@@ -69,9 +69,9 @@ pub struct Phy {
     pub fidelity: Option<PhyFidelity>,
 
     /// Table of residual errors for fidelity = "table". It is CSV with the columns snr_db (rho), transmissions (1, 2,
-    /// ...) and residual, the frame error rate after so many transmissions, combined where they are. Of the columns
-    /// scheme, detector, correlation, stbc_power, combining, combining_stage and frame_bits those that differ from
-    /// line to line select the lines; others are ignored. `crossfade phy --csv` writes it.
+    /// ...) and residual, the frame error rate after that many transmissions, with combining if there is any. Of the
+    /// columns scheme, detector, correlation, stbc_power, combining, combining_stage and frame_bits, those that differ
+    /// from line to line select the lines; others are ignored. `crossfade phy --csv` writes such a table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<FileName>,
 }
@@ -171,7 +171,8 @@ pub enum StbcPower {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Estimation {
-    /// Normalised mean square error of the estimated gains. The receiver takes them for the channel.
+    /// Normalised mean square error of the estimated gains. The receiver uses the estimates as if they were the
+    /// channel.
     #[schemars(range(min = 0), extend("exclusiveMaximum" = 1, "x-default" = "0, of block-rayleigh: it knows them"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nmse: Option<f64>,
@@ -215,8 +216,8 @@ pub(super) fn word<T>(
 }
 
 impl Phy {
-    /// Fills in the defaults of the physical layer under `channel` and the rate that follows from it; `None`
-    /// where the channel has none. Frames are yet to be known.
+    /// Fills in the defaults of the physical layer of `channel`, and the rate that follows; `None` if the channel has
+    /// no physical layer. Frames are resolved later.
     pub(crate) fn resolve(
         &mut self,
         channel: &mut Channel,

@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Policer {
-    /// Committed information rate, at which tokens arrive. With burst.
+    /// Committed information rate, at which tokens arrive. Needs burst.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 
-    /// Committed burst size: the most tokens the bucket holds. With rate.
+    /// Committed burst size: the most tokens the bucket holds. Needs rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<Size>,
 }

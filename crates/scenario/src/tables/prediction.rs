@@ -20,12 +20,12 @@ pub struct Prediction {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nmse: Option<f64>,
 
-    /// Prediction horizon: time ahead, predicted from 32 TTIs observed at the mean SNR. Without an nmse it gives the
-    /// error of each user.
+    /// Prediction horizon: time ahead, predicted from 32 TTIs observed at the mean SNR. Without an nmse it determines
+    /// the error of each user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub horizon: Option<Span>,
 
-    /// Bias of the predicted SNR. With the error's power included it is right in the mean.
+    /// Bias of the predicted SNR. With the power of the error added, the mean of predictions is right.
     #[schemars(extend("x-default" = "unbiased"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sinr: Option<SinrWord>,

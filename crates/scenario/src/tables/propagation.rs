@@ -136,7 +136,7 @@ impl ProfileKeys<'_> {
 }
 
 impl Shadowing {
-    /// Fills in the defaults; `None` where there is none.
+    /// Fills in the defaults; `None` without shadowing.
     pub(super) fn resolve(&mut self, table: &str) -> Result<Option<ShadowingConfig>, ScenarioError> {
         let config = ShadowingConfig {
             std_db: *self.sigma_db.get_or_insert(4.0),

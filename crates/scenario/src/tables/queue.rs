@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 #[schemars(transform = taken_by::<Discipline>)]
 pub struct Queue {
-    /// Queue limit in packets or bytes, besides the packet being sent. Packets beyond it are dropped. A time ("200
-    /// ms") means what the link sends in it at its rate, "1 bdp" what it sends in the longest idle RTT of a packet
-    /// (the bandwidth-delay product); both are bytes, at least a packet.
+    /// Queue limit in packets or bytes, besides the packet being sent. Packets beyond it are dropped. A time ("200 ms")
+    /// means the bytes that the link sends in it, "1 bdp" those that it sends in the longest idle RTT of a packet (the
+    /// bandwidth-delay product), at least a packet.
     #[schemars(extend("x-default" = "1000 packets, or unlimited where the windows of all flows hold no more; 10240 packets for \"fq-codel\", 250 ms for \"dualpi2\" (10000 packets with profile \"linux\"). Required for red, codel and pie"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,

@@ -15,20 +15,20 @@ const LONGEST_ACK_DELAY: SimTime = SimTime::from_millis(1 << 14);
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Quic {
-    /// Packet threshold of loss detection. A packet is lost so many numbers behind an acknowledged one (RFC 9002
-    /// section 6.1.1, which recommends no less than 3).
+    /// Packet threshold of loss detection. A packet is lost if its number is this far below an acknowledged one (RFC
+    /// 9002 section 6.1.1, which recommends no less than 3).
     #[schemars(range(min = 1, max = 1_000_000), extend("x-default" = "3"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_threshold: Option<u32>,
 
-    /// Time threshold of loss detection in RTTs (RFC 9002 section 6.1.2). It runs from the departure of a packet
-    /// behind which another was acknowledged.
+    /// Time threshold of loss detection in RTTs (RFC 9002 section 6.1.2). It runs from the departure of a packet, once
+    /// a later packet is acknowledged.
     #[schemars(range(min = 1, max = 1000), extend("x-default" = "1.125"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_threshold: Option<f64>,
 
-    /// Persistent congestion threshold in probe timeouts between losses. If nothing is acknowledged for as long, the
-    /// window falls to two packets (RFC 9002 section 7.6).
+    /// Persistent congestion threshold in probe timeouts between losses. If all packets sent over that time are lost,
+    /// the window falls to two packets (RFC 9002 section 7.6).
     #[schemars(range(min = 1, max = 1000), extend("x-default" = "3"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent_threshold: Option<u32>,

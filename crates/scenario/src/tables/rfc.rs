@@ -90,8 +90,8 @@ pub struct Rfc {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accurate_ecn_option: Option<bool>,
 
-    /// Whether an idle sender restarts from the initial window (RFC 5681 section 4.1). It is idle after a
-    /// retransmission timeout without data.
+    /// Whether an idle sender restarts from the initial window (RFC 5681 section 4.1). It is idle if it has sent no
+    /// data for a retransmission timeout.
     #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart_after_idle: Option<bool>,
@@ -114,14 +114,14 @@ pub struct Rfc {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<Rules>,
 
-    /// Number of quick ACKs: not delayed at the start, after a duplicate, and after a gap. A gap is longer than a
+    /// Number of quick ACKs: not delayed at the start, after a duplicate, and after a pause. A pause is longer than a
     /// timeout.
     #[schemars(range(max = 1000), extend("x-default" = "0; 16 with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quick_acks: Option<u32>,
 
-    /// Whether ACKs are not delayed while a receive window like Linux's grows. That is half a dozen at the start, and
-    /// a few dozen after each RTT with a new maximum of data read. That window bounds the sender.
+    /// Whether ACKs are not delayed while a receive window like Linux's grows. This affects half a dozen ACKs at the
+    /// start, and a few dozen after each RTT with a new maximum of data read. The window limits the sender.
     #[schemars(extend("x-default" = "false; true with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth_acks: Option<bool>,
@@ -162,7 +162,8 @@ pub struct Rfc {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rack_rules: Option<Rules>,
 
-    /// Whether NewReno spreads its segments like recovery with SACK. It takes each duplicate ACK for a report.
+    /// Whether NewReno spreads its segments like recovery with SACK. Each duplicate ACK then counts as a report of one
+    /// segment.
     #[schemars(extend("x-default" = "false; true with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prr_without_sack: Option<bool>,
@@ -233,7 +234,7 @@ impl Rfc {
         let timestamps = *self.timestamps.get_or_insert(usual.timestamps);
         let rack = *self.rack.get_or_insert(usual.rack && sack);
         let (ecn, accurate_ecn) = self.resolve_ecn(counts_marks)?;
-        // What is usual stays unsaid.
+        // A key with the usual value stays absent.
         self.accurate_ecn_option.take_if(|given| !*given);
         let config = RfcConfig {
             congestion_control,
@@ -296,8 +297,8 @@ impl Rfc {
         }
     }
 
-    /// Whether data may be marked, and whether marks are counted. What is usual for the congestion control stays
-    /// unsaid.
+    /// Fills in whether data may be marked, and whether marks are counted. Keys with the usual values of the congestion
+    /// control stay absent.
     fn resolve_ecn(&mut self, counts_marks: bool) -> Result<(bool, bool), ScenarioError> {
         let ecn = *self.ecn.get_or_insert(counts_marks);
         let usual = counts_marks && ecn;

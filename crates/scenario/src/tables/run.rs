@@ -33,7 +33,7 @@ pub struct Run {
     pub runs: Option<u64>,
 
     /// Table of draws for the runs. The first line names keys of the scenario, each further line gives their values.
-    /// Run r takes row r, so that intervals include the uncertainty of these values. A run without a row is refused.
+    /// Run r takes row r, so intervals include the uncertainty of these values. A run without a row is refused.
     #[schemars(extend("x-default" = "none: all runs have the values of the scenario"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draws: Option<FileName>,
@@ -49,8 +49,8 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 
-    /// Target number of failed frames of method phy. First transmissions count; with run.metric = "frames_given_up"
-    /// in all. 400 make a standard error of 5 %. Contradicts run.runs, run.precision and run.count.
+    /// Target number of failed frames of method phy. First transmissions count; with run.metric = "frames_given_up" all
+    /// transmissions do. 400 failures make a standard error of 5 %. Contradicts run.runs, run.precision and run.count.
     #[schemars(range(min = 1, max = 1_000_000_000), extend("x-default" = "400, where phy is the only method that is random", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_errors: Option<u64>,

@@ -46,8 +46,8 @@ macro_rules! direction {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub step_correlation: Option<f64>,
 
-            /// Time between two grants; 0 s for a stream of bits. Each grant lets out at once what the rate allows
-            /// for this time. Its phase is drawn in each slot, for each direction.
+            /// Time between two grants; 0 s for a stream of bits. Each grant lets the bytes leave at once that the rate
+            /// allows for this time. Its phase is drawn in each slot, for each direction.
             #[schemars(extend("x-default" = "of the profile"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub grant: Option<Span>,
@@ -62,8 +62,8 @@ macro_rules! direction {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub grant_spread: Option<f64>,
 
-            /// Share of grants that come at another phase than before. Half of these moves last, the others
-            /// are taken back by the next grant.
+            /// Share of grants with another phase than the last one. Half of these changes last, the others are undone
+            /// by the next grant.
             #[schemars(extend("x-default" = "of the profile"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub grant_moves: Option<Share>,
@@ -104,9 +104,8 @@ macro_rules! direction {
 }
 
 direction! {
-    /// Satellite link in both directions. At each boundary of slots capacity is out for a moment and comes back over
-    /// a ramp, and the next slot has another rate and perhaps another satellite. Link and reverse take the place of
-    /// its directions.
+    /// Satellite link in both directions. At each boundary of slots the capacity drops out and comes back over a ramp;
+    /// the next slot has another rate and perhaps another satellite. It replaces the rates of link and reverse.
     Satellite {
         /// Measured link that the other keys are taken from where they are not given.
         #[schemars(extend("x-default" = "starlink-leocc-2025"))]
@@ -271,8 +270,8 @@ impl SatelliteSetup {
 }
 
 impl Satellite {
-    /// Fills in what the profile says: the direction of the data and that of the acknowledgements; `None` is a link
-    /// without satellite.
+    /// Fills in the values of the profile. Returns the direction of the data and that of the acknowledgements; `None`
+    /// for a link without a satellite.
     pub(crate) fn resolve(&mut self) -> Result<Option<[SatelliteSetup; 2]>, ScenarioError> {
         if self.is_absent() {
             return Ok(None);

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Shaper {
-    /// Committed information rate, at which tokens arrive. With burst.
+    /// Committed information rate, at which tokens arrive. Needs burst.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 
-    /// Committed burst size: the most tokens the bucket holds. With rate.
+    /// Committed burst size: the most tokens the bucket holds. Needs rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<Size>,
 }
@@ -44,8 +44,8 @@ impl Shaper {
     }
 }
 
-/// The rate in bit/s and the bytes of the bucket of the table called `table`, before a link that sends packets of up to
-/// `largest_packet` at `link_bps`; `does` is what a bucket does there.
+/// Rate in bit/s and size in bytes of the bucket in the table `table`, before a link that sends packets of up to
+/// `largest_packet` at `link_bps`; `does` names the bucket's function in errors.
 pub(super) fn bucket(
     table: &str,
     given: (Option<Rate>, Option<Size>),

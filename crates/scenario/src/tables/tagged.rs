@@ -12,7 +12,7 @@ use serde::Serialize;
 pub(crate) trait Tag: Copy + PartialEq + Serialize + 'static {
     /// The key of the tag.
     const KEY: &'static str;
-    /// All of them.
+    /// All words.
     const WORDS: &'static [Self];
 
     /// The keys that a table takes beside the tag.
@@ -32,7 +32,7 @@ pub(crate) trait Tag: Copy + PartialEq + Serialize + 'static {
     }
 }
 
-/// Declares a tag: the words, and the keys that each takes. A key that the table lacks does not compile.
+/// Declares a tag: its words, and the keys that each word takes. A key missing from the table is a compile error.
 macro_rules! tag {
     (
         $(#[$attribute:meta])*

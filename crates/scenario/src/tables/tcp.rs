@@ -56,7 +56,7 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing_ca_ratio: Option<f64>,
 
-    /// Number of segments that leave back to back when paced. BBR's windows have room for three times as many.
+    /// Number of segments that leave back to back when paced. The windows of BBR allow for three such bursts.
     #[schemars(range(min = 1, max = 127), extend("x-default" = "with pacing, a 1024th of a second's worth and at least 2; 1 for bbr-v1 below 1.2 Mbit/s"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tso_segments: Option<u32>,
@@ -70,8 +70,8 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub w_max: Option<Window>,
 
-    /// Limit of the congestion window: segments, { per_hop = 0.357 }, or "unlimited". Per hop, it is so many segments
-    /// for each hop there and back of a mesh, which a sender learns from its routes as the connection begins.
+    /// Limit of the congestion window: segments, { per_hop = 0.357 }, or "unlimited". With per_hop it is that many
+    /// segments for each hop there and back in a mesh, by the routes at the beginning of the connection.
     #[schemars(extend("x-default" = "none: tcp.w_max alone"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwnd_limit: Option<WindowLimit>,
@@ -108,8 +108,8 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headers: Option<Size>,
 
-    /// Size of an ACK on the wire in bytes, without SACK blocks. QUIC: the headers of a data packet without the
-    /// STREAM frame, and an ACK frame with one range, 10, with ECN counts 16.
+    /// Size of an ACK on the wire in bytes, without SACK blocks. QUIC: the headers of a data packet without the STREAM
+    /// frame, and an ACK frame of 10 bytes with one range, 16 with ECN counts.
     #[schemars(extend("x-default" = "40 B; 52 B for flavour \"rfc\" with timestamps; 8 B more with tcp.rfc.accurate_ecn_option; 65 B for flavour \"quic\", 71 B with ECN"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_size: Option<Size>,
@@ -211,8 +211,8 @@ impl TcpSetup {
 }
 
 impl Tcp {
-    /// Fills in the defaults. `alone` says that the flow has a path of one hop to itself, `round_trip_hops` how many
-    /// hops of a mesh it has there and back.
+    /// Fills in the defaults. `alone`: the flow has a path of one hop to itself; `round_trip_hops`: number of hops of a
+    /// mesh there and back.
     pub(crate) fn resolve(
         &mut self,
         packet_size: u32,

@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Trace {
-    /// File of delivery opportunities. Each line is a time in whole milliseconds at which 1500 bytes may leave. It
-    /// begins again after its last time. The format of mahimahi and of many cellular traces.
+    /// File of delivery opportunities. Each line is a time in whole milliseconds at which 1500 bytes may leave. The
+    /// trace repeats after its last time. Mahimahi and many cellular traces have this format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opportunities: Option<FileName>,
 
-    /// Bytes that may leave at an opportunity. CellReplay's heavy traces have 1400 B: their text is mahimahi's. Taken
-    /// by opportunities.
+    /// Bytes that may leave at an opportunity. CellReplay's heavy traces, which have mahimahi's format, have 1400 B.
+    /// Taken by opportunities.
     #[schemars(extend("x-default" = "1500 B, of opportunities"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opportunity_size: Option<Size>,
@@ -34,7 +34,7 @@ pub struct Trace {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rates: Option<FileName>,
 
-    /// Table of attenuation over time, beyond that under a clear sky: time_s, attenuation_db. With budget.
+    /// Table of attenuation over time, beyond that under a clear sky: time_s, attenuation_db. Needs budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attenuation: Option<FileName>,
 
@@ -55,12 +55,12 @@ pub struct Trace {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delays_end: Option<DelaysEnd>,
 
-    /// Behaviour after the end of the capacity. A table that does not say how long its last row lasts needs period.
+    /// Behaviour after the end of the capacity. A table without the duration of its last row needs period.
     #[schemars(extend("x-default" = "loop, of opportunities; of rates what the file says, or else hold"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_end: Option<AtEnd>,
 
-    /// Direction taken from a file that holds both. Taken by rates and delays.
+    /// Direction to read from a file with both. Taken by rates and delays.
     #[schemars(extend("x-default" = "none: such a file needs it"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<Way>,
@@ -225,7 +225,7 @@ const KINDS: [(&str, &[&str]); 3] = [
 ];
 
 impl Trace {
-    /// Fills in the defaults; `None` is a link without a trace.
+    /// Fills in the defaults; `None` for a link without a trace.
     pub(crate) fn resolve(
         &mut self,
         table: &str,

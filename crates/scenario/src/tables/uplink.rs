@@ -32,8 +32,7 @@ pub struct Uplink {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snr_offset_db: Option<f64>,
 
-    /// Scheduler of the uplink. Its best-bin has the candidates, and its proportional-fair the window, of a cell with
-    /// that scheduler.
+    /// Scheduler of the uplink. With best-bin all bins are candidates; proportional-fair has a window of 100 slots.
     #[schemars(extend("x-default" = "as the cell"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<SchedulerWord>,

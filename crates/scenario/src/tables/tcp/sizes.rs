@@ -45,7 +45,7 @@ impl Tcp {
         [Size(QUIC_PACKET + 10 + counts), Size(4)]
     }
 
-    /// RFC 7323 section 3.2: the option has ten bytes, padded to twelve. It is there unless it is switched off.
+    /// Bytes of the timestamps option (RFC 7323 section 3.2): ten, padded to twelve, or 0 if it is off.
     fn timestamp_bytes(&self, flavour: Flavour) -> u32 {
         if flavour == Flavour::Rfc && self.rfc.timestamps != Some(false) { 12 } else { 0 }
     }
