@@ -32,7 +32,8 @@ pub struct Uplink {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snr_offset_db: Option<f64>,
 
-    /// Scheduler of the uplink. With best-bin all bins are candidates; proportional-fair has a window of 100 slots.
+    /// Scheduler of the uplink. If it differs from the cell's, best-bin has all bins as candidates, and
+    /// proportional-fair a window of 100 slots.
     #[schemars(extend("x-default" = "as the cell"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<SchedulerWord>,
