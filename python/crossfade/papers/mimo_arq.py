@@ -33,7 +33,7 @@ from crossfade.tables import Cell, Table
 KEY = "mimo-arq"
 CITATION = (
     "A. Lopez Toledo and X. Wang, TCP Performance over Wireless MIMO Channels with ARQ and Packet Combining, "
-    "IEEE Trans. Mobile Computing 5(2), 2006"
+    "IEEE Trans. Mobile Computing 5(3), 2006"
 )
 
 SNR = Along("snr_db", "dB")
