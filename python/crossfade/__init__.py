@@ -101,7 +101,7 @@ _HOMES = {
     "run": "api",
     "sweep": "sweeps.sweep",
 }
-"""Where the names of this module are, each loaded when it is asked for: not every command needs them."""
+"""Modules of the public names; each is loaded at first use, since not every command needs it."""
 
 _MOVED = {
     "curves": ["Best", "Comparison", "Knee", "crossings", "knee", "threshold"],

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 MOST_SHOWN = 200
-"""So many characters of a text from outside are quoted in a message."""
+"""Number of characters of a user's text that a message quotes."""
 
 # What a terminal obeys, or does not show: C0 (but no line feed) and DEL, C1; soft hyphen; Arabic letter mark;
 # zero widths, marks and overrides of direction (https://www.unicode.org/reports/tr9/), ends of lines and
@@ -109,7 +109,7 @@ class CrossfadeWarning(UserWarning):
 
 
 def outlive_peers() -> None:
-    """From here on who is gone at the other end of a connection or a pipe is a ``BrokenPipeError``.
+    """Make a closed connection or pipe a ``BrokenPipeError``, from now on.
 
     A command ends quietly when the reader of its output has had enough (SIGPIPE); it must not for a client.
     """
@@ -118,6 +118,6 @@ def outlive_peers() -> None:
 
 
 def all_is_loaded() -> None:
-    """From here on Ctrl-C is a ``KeyboardInterrupt``, as ever."""
+    """Make Ctrl-C a ``KeyboardInterrupt`` again, as is usual in Python."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)

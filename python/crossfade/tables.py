@@ -22,7 +22,7 @@ Cell = float | int | str | None
 """A number, a word, or nothing (an interval where a value is exact, a metric that is undefined)."""
 
 ENOUGH_RUNS = 5
-"""From so many runs on a 95 % interval is shown; of fewer its ends say little of the next run."""
+"""Number of runs from which a 95 % interval is shown; with fewer its ends are unreliable."""
 EACH_RUN = "_each_run"
 """Suffix of the column that has a metric in each run, as words, in tables that figures are drawn of."""
 

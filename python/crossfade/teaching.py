@@ -164,9 +164,9 @@ class BatchedCongestionControl:
     period: float | None = None
     """Seconds from one call to the first acknowledgement that brings another; None for a round trip."""
     ends_batch: tuple[Literal["loss", "timeout", "mark"], ...] = ()
-    """What ends a batch at once: a new recovery, a timeout, a congestion mark."""
+    """Events that end a batch at once: a new recovery, a timeout, a congestion mark."""
     ended_by: str = ""
-    """What ended the batch at hand: "round", "period", or one of ``ends_batch``."""
+    """Cause of the end of the current batch: "round", "period", or one of ``ends_batch``."""
     ect_1: bool = False
     """Segments say ECT(1)."""
 
@@ -255,7 +255,7 @@ class Step:
     marks: float
     """The share of what arrived that carried a congestion mark."""
     filled: float
-    """What is under way, over the highest rate times the shortest round trip."""
+    """Data in flight, divided by the highest rate times the shortest RTT."""
 
 
 class Policy(BatchedCongestionControl):
@@ -272,7 +272,7 @@ class Policy(BatchedCongestionControl):
     trip.
     """
     step: Step | None = None
-    """What was seen last, for rewards."""
+    """The last observation, for rewards."""
 
     OBSERVED = ((0.0, 1.0), (1.0, 10.0), (0.0, 1.0), (0.0, 1.0), (0.0, 10.0), (-1.0, 1.0))
     MOST = 1e6

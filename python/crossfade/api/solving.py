@@ -231,7 +231,7 @@ class Check:
     network: str = "path"
     """The kind of network: "path" (links in a row), "mesh", "cell", "nr", "wlan", or one of your own."""
     facts: dict[str, Any] = field(default_factory=dict)
-    """What can be said of the network at the first point of a sweep, by its kind."""
+    """Facts about the network at the first point of a sweep, by its kind."""
     scenario: dict[str, Any] = field(default_factory=dict)
     """The scenario at the first point of a sweep, all defaults filled in."""
     memory_of_rows: int = 0

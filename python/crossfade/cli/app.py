@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _meant(error: typer.TyperException) -> str:
-    """What somebody wanted who gave a scenario for a command."""
+    """Hint for a user who gave a scenario in place of a command."""
     found = re.fullmatch(r"No such command '(.*)'\.", error.format_message())
     if found is None:
         return ""
@@ -125,10 +125,10 @@ def _fail(message: str) -> int:
 
 
 def _open_standard_streams() -> None:
-    """Where a shell has closed one (``2>&-``), let it lead nowhere.
+    """Replace standard streams that the shell has closed (``2>&-``) by the null device.
 
-    Else the next file, a database or a device, gets its number and what is said; and what is for ``None`` as
-    standard error, Python writes to standard output.
+    Otherwise the next opened file, a database or a device, gets the stream's number, and messages are written
+    into it; and Python prints messages for a missing standard error to standard output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:

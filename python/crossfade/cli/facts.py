@@ -1,4 +1,4 @@
-"""What ``crossfade check`` says of a scenario's network and flows: one line each, no more than is given."""
+"""Lines of ``crossfade check`` about a scenario's network and flows."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def cell_lines(cell: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
 
 
 def _users(users: Sequence[Mapping[str, Any]]) -> str:
-    """How strongly users are received, how their channels change, and how well these are predicted."""
+    """SNRs of users, speeds and coherence of their channels, and errors of predictions."""
     ratios = _range([user["mean_snr_db"] for user in users], "dB")
     if users[0]["is_recorded"]:
         return f"recorded ratios, mean {ratios}"
@@ -92,7 +92,7 @@ def _link(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
 
 
 def _satellite(facts: Mapping[str, Any]) -> str:
-    """How often its satellites change, and what is without capacity or waits for a grant."""
+    """Slots and delay of a satellite link, its wait for grants, and its outages."""
     parts = [
         f"satellite {facts['direction']}, slots of {time_text(facts['slot_s'])}",
         f"mean delay {time_text(facts['mean_delay_s'])}",
@@ -105,7 +105,7 @@ def _satellite(facts: Mapping[str, Any]) -> str:
 
 
 def _channel(link: Mapping[str, Any], key: str, scenario: Mapping[str, Any]) -> str:
-    """What it loses, how long bursts are, and how fast its gains change."""
+    """Loss rate of a channel, mean burst, and Doppler frequency."""
     model = value_at(scenario, f"{key}.model")
     if model in (None, "none"):
         return ""
@@ -125,7 +125,7 @@ def _channel(link: Mapping[str, Any], key: str, scenario: Mapping[str, Any]) -> 
 
 
 def mesh_lines(mesh: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """What an exchange takes, what a window of one packet reaches, and every flow."""
+    """Duration of an exchange of a mesh, goodput of a window of one packet, and every flow."""
     bounds = [
         f"{flow['name'] or 'the flow'} ({flow['round_trip_hops']} hops there and back) "
         f"{flow['window_1_bps'] / 1e6:.4g} Mbit/s, round trip {flow['round_trip_s'] * 1e3:.4g} ms"
@@ -238,7 +238,7 @@ def wlan_lines(wlan: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
 
 
 def _nr_uplink(nr: Mapping[str, Any]) -> list[str]:
-    """How users of an NR cell come by grants, if it has an uplink."""
+    """Grants and peak rate of the uplink of an NR cell, if it has one."""
     uplink = nr.get("uplink")
     if uplink is None:
         return []
@@ -266,7 +266,7 @@ def _range(values: Sequence[float], unit: str) -> str:
 
 
 def _flow(flow: Mapping[str, Any], packet_bytes: int, scenario: Mapping[str, Any]) -> str:
-    """What it sends, by which TCP, its round trip, and what the link carries in it."""
+    """Traffic and TCP of a flow, its RTT, and its bandwidth-delay product."""
     product = flow["bdp_bytes"]
     fits = ""
     if product is not None:
@@ -275,7 +275,7 @@ def _flow(flow: Mapping[str, Any], packet_bytes: int, scenario: Mapping[str, Any
 
 
 def _sender(flow: str, scenario: Mapping[str, Any]) -> str:
-    """What it sends, and by which TCP."""
+    """Traffic and TCP of a flow."""
     table = scenario.get("flows", {}).get(flow, {})
     tcp = {**scenario["tcp"], **(table.get("tcp") or {})}
     traffic = table.get("traffic", "bulk")
@@ -331,6 +331,6 @@ def _other_lines(kind: str, facts: Mapping[str, Any], scenario: Mapping[str, Any
 
 
 def network_lines(kind: str, facts: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """What the core says of the network of a scenario, and its flows."""
+    """Lines about the network of a scenario and its flows."""
     lines = LINES.get(kind)
     return _other_lines(kind, facts, scenario) if lines is None else lines(facts, scenario)

@@ -1,4 +1,4 @@
-"""What is shown of a metric where there are too few runs for an interval: each of them."""
+"""Estimates of metrics with too few runs for an interval: the value of each run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def each_run(point: Point, name: str, mean: float | None, factor: float) -> str:
 
 
 def note(points: Iterable[Point]) -> str:
-    """What is said below a table; nothing where there are enough runs."""
+    """Note below a table with too few runs; empty if there are enough."""
     few = sorted({point.runs for point in points if is_few(point)})
     if not few:
         return ""

@@ -147,7 +147,7 @@ class Asked:
         return read_methods(self.method)
 
     def options(self, kind: type[Any] = RunOptions) -> dict[str, Any]:
-        """As the keyword arguments of a function that takes options of this kind (:mod:`crossfade.plans`)."""
+        """Keyword arguments for a function that takes options of this kind (:mod:`crossfade.plans`)."""
         found: dict[str, Any] = {"set": self.keys or None, "over": self.axes or None, "seed": self.seed}
         found |= {"point": self.point}
         found |= {"runs": self.runs, "precision": self.precision, "jobs": self.jobs}
@@ -178,7 +178,7 @@ class Compared:
     where: WhereOption = None
 
     def options(self) -> dict[str, Any]:
-        """As the keyword arguments of functions that compare."""
+        """Keyword arguments for functions that compare."""
         return vars(self) | {"where": read_conditions("--where", self.where)}
 
 
@@ -229,6 +229,6 @@ class Drawn:
         width_in_inches(Page(self.width or "single", self.font_size))
 
     def options(self) -> dict[str, Any]:
-        """As the keyword arguments of functions that draw."""
+        """Keyword arguments for functions that draw."""
         own = {name: value for name, value in vars(self).items() if name != "no_markers"}
         return own | {"markers": not self.no_markers, "where": read_conditions("--where", self.where)}

@@ -1,4 +1,4 @@
-"""How tables fit a terminal: no number and no value of an axis is ever cut.
+"""Fits tables to a terminal, without cutting a number or a value of an axis.
 
 An axis with one value stands above the table as a line. What does not fit goes in this order: the number of
 runs stands above where it is everywhere the same, long values of an axis get numbers whose meaning stands
@@ -35,7 +35,7 @@ class Column:
     is_right: bool = False
     """A column of counts: it may go above the table where it is everywhere the same."""
     key: str = ""
-    """What the lines above the table call it; the head, if there is nothing else."""
+    """Name of the column in the lines above the table; by default its heading."""
 
     @property
     def width(self) -> int:
@@ -53,7 +53,7 @@ class Fitted:
 
 
 def fitted(columns: Sequence[Column], width: int | None) -> Fitted:
-    """As much of a table as a width has room for (None: any); one metric always stays."""
+    """Columns that fit into a width (None: any width); one metric always stays."""
     shown, above = [], []
     for column in columns:
         is_constant = column.is_axis and len(column.cells) > 1 and len(set(column.cells)) == 1

@@ -1,4 +1,4 @@
-"""What commands give: the files they write, what they print of results, and what they say of a Ctrl-C."""
+"""Outputs of commands: files, printed results, and the message after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Found(Protocol):
 
 
 class Outputs:
-    """What a command gives. Its files are looked at before anything runs.
+    """Outputs of a command. Its files are checked before anything runs.
 
     They are never what it reads: a scenario or results file, and the files that it or options name.
     """
@@ -58,7 +58,7 @@ class Outputs:
 
     @property
     def console(self) -> Console:
-        """Where tables go: standard output, unless something else has that."""
+        """Console for tables: standard output, unless data are written there."""
         return terminal.console(stderr=self.on_stdout)
 
     def print(self, table: Callable[[Console], object], found: _Found | None = None) -> None:

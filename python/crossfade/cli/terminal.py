@@ -1,4 +1,4 @@
-"""What a person reads: tables with rounded numbers. Exact numbers are in CSV and JSON."""
+"""Tables for people, with rounded numbers; unrounded numbers are in CSV and JSON."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def console(stderr: bool = False) -> Console:
 
 
 def _asked_width() -> int | None:
-    """What ``COLUMNS`` says, a terminal or not."""
+    """The width in the environment variable ``COLUMNS``, with or without a terminal."""
     text = os.environ.get("COLUMNS", "")
     return int(text) if text.isdecimal() and int(text) > 0 else None
 
@@ -143,7 +143,7 @@ def print_results(
 
 
 def _intervals(points: Sequence[Point]) -> str:
-    """What stands beside the means of a table."""
+    """Heading of a table's estimates: means with intervals, or with each run."""
     random = [point for point in points if point.runs]
     if random and all(map(is_few, random)):
         return "mean (each run)"
@@ -163,7 +163,7 @@ def _estimate(point: Point, name: str, estimate: Mapping[str, Any] | None, facto
 
 
 def print_some_results(results: Results, to: Console, most: int) -> None:
-    """As :func:`print_results`; of more than ``most`` points only the range of each of the main metrics."""
+    """Like :func:`print_results`, but of more than ``most`` points only ranges of the main metrics."""
     if len(results.points) <= most:
         print_results(results, to)
         return
@@ -456,7 +456,7 @@ def print_trace(found: LinkTrace, to: Console) -> None:
 
 
 def _of_recording(row: dict[str, Any]) -> Iterator[str]:
-    """What there is to know of a recording beside its windows."""
+    """Further facts about a recording, beside its windows."""
     window = f"windows of {row['window_s'] * 1e3:g} ms"
     yield f"{row['facts']} {'fact' if row['facts'] == 1 else 'facts'}, {window}"
     if row["unlimited"]:
@@ -563,7 +563,7 @@ def _value(found: Best, at: Decision) -> dict[str, float | None]:
 
 
 def _print_switching(found: Best, to: Console) -> None:
-    """What to use where, along each axis."""
+    """Print the choice to use in each range of each axis."""
     for axis, ranges in groupby(found.ranges, lambda at: (at.axis, at.unit, tuple(at.condition))):
         grid = _grid()
         _add_columns(grid, [*axis[2], "from", "to", *found.choose, "change between", "because of"])

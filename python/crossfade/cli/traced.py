@@ -21,13 +21,13 @@ from crossfade.tables import Cell, label
 
 @dataclass(frozen=True)
 class Traced:
-    """What was compared: a scenario with what is set, or a results file, which keeps both."""
+    """Source of a comparison: a scenario with overrides, or a results file, which has both."""
 
     source: str
     asked: Asked
 
     def command(self, axes: Mapping[str, Any], run: int) -> str:
-        """What shows every event of a run at a point."""
+        """Command that shows every event of a run at a point."""
         name, keys, seed = self.source, dict(self.asked.keys), self.asked.seed
         if is_results_file(self.source):
             stored = datasets.read_plan(self.source, None).plan.description
@@ -47,7 +47,7 @@ def _written(value: Any) -> str:
 
 
 def worst_pair(found: Comparison, pair: Pair, traced: Traced) -> str:
-    """Where the first of a pair is worst against the second, and how to look at it."""
+    """The run in which the first of a pair does worst against the second, and the command that traces it."""
     assert pair.worst_run is not None
     assert pair.worst_difference is not None
     much = _in_words(pair.worst_difference, pair.reference, found.unit)

@@ -35,7 +35,7 @@ class Constraint:
         return cls(match[1], match[2], limit)
 
     def slack(self, sample: Sample) -> Sample:
-        """By how much the metric is on the right side."""
+        """Distance of the metric from the limit; positive if the limit is met."""
         return -sample + self.limit if self.sign.startswith("<") else sample - self.limit
 
     def holds(self, slack: float) -> bool:

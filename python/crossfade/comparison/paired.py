@@ -132,7 +132,7 @@ class Sample:
         return None if self.is_exact or math.isinf(half) else half
 
     def verdict(self, coverage: float = COVERAGE) -> Verdict:
-        """On which side of 0 the interval lies.
+        """The side of 0 on which the interval lies.
 
         ``equal`` is 0 in every run, which no more runs would change; a single run ``cannot tell``.
         """

@@ -144,4 +144,4 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, *_: object) -> None:
-        """Nothing: the token would stand in it."""
+        """Log nothing, since a log would contain the token."""

@@ -97,7 +97,7 @@ def y_axis(y: str, parts: Sequence[Part], is_log: bool | None = None) -> Axis:
 
 
 def _limits(y: str, values: Sequence[float], readings: Sequence[Reading]) -> Limits:
-    """From zero where that does not flatten the curves, with all of every interval.
+    """Limits of the y axis: from zero unless that flattens the curves, with all intervals inside.
 
     Only one of few runs that reaches out by more than three times the largest value is cut by the frame: the
     curves would be flat.

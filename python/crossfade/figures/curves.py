@@ -33,12 +33,12 @@ class Reading:
 
     @property
     def reach(self) -> tuple[float, float] | None:
-        """From where to where its interval or its runs reach, None where there is neither."""
+        """Lower and upper end of the interval, or of the runs; None without either."""
         return (min(self.runs), max(self.runs)) if self.runs else self.interval
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """From where to where the interval reaches, None where there is none."""
+        """Lower and upper end of the interval; None without one."""
         if self.ends is not None or self.half is None:
             return self.ends
         return self.value - self.half, self.value + self.half

@@ -221,7 +221,7 @@ def _set_axis(axes: Axes, axis: Axis, which: str) -> None:
 
 
 def _plain_numbers(axes: Axes, which: str) -> None:
-    """On a logarithmic axis short numbers themselves, and where it spans few decades at 2 and 5 too."""
+    """Label a logarithmic axis with short plain numbers, and at 2 and 5 if it spans few decades."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()

@@ -63,7 +63,7 @@ class Wanted:
         panels: str | Sequence[str] | None = None,
         where: Mapping[str, Any] | None = None,
     ) -> Wanted:
-        """With what is asked for in its place, and without columns that this table has not.
+        """The figure with options in place of its own, and without columns that this table lacks.
 
         An axis that was taken out of a sweep cannot be drawn along any more; what is asked for must be there.
         """

@@ -9,7 +9,7 @@ from pathlib import Path
 from crossfade.errors import OutputError, shortened
 
 MOST_LINKS = 40
-"""As many as Linux follows on the way to a file."""
+"""Largest number of symbolic links on a path, as in Linux."""
 
 
 def check_own_way(path: Path) -> None:

@@ -17,7 +17,7 @@ from crossfade.papers.verdicts import Outcome, Silence
 from crossfade.tables import Cell
 
 Curve = Mapping[str, Cell]
-"""What selects a curve among points: columns and their values."""
+"""Columns and values that select a curve among points."""
 
 Range = tuple[float, float]
 

@@ -25,7 +25,7 @@ from crossfade.results.rows import value_at
 from crossfade.tables import Cell, Table
 
 SpecialCheck = Callable[[Mapping[str, Any], Options], list[Outcome]]
-"""What a check of a paper's own kind finds."""
+"""Outcome of a check that is special to a paper."""
 
 
 # Keys of which one says how fast gains change: a set one replaces that of a reading.
@@ -215,7 +215,7 @@ def channel_axis() -> Axis:
 
 
 RAYLEIGH = "rayleigh "
-"""What stands before the ``fd_t`` of a sampled fading process in place of the Markov channel."""
+"""Prefix of the ``fd_t`` of a sampled fading process, in place of the Markov channel."""
 
 
 def _channel(value: Any) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def compare(
 
 
 def wider(curves: Curves, first: Curve, second: Curve, link: float) -> Outcome:
-    """By how many dB more the first curve takes from 10 to 90 % of what a link can carry: above 0."""
+    """Check that the first curve needs more dB to rise from 10 to 90 % of the link's rate."""
     where = f"from 10 to 90 % of the link, {checks.common([first, second])}"
     one, other = (_width(curves, curve, link) for curve in (first, second))
     return _larger(where, one, other)

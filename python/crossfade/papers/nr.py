@@ -68,7 +68,7 @@ def _kilobytes(value: Any) -> Cell:
 
 
 def _gap_ms(pattern: Any) -> Cell:
-    """From an uplink slot to the next, at most, with slots of 0.5 ms."""
+    """Longest time from an uplink slot to the next, with slots of 0.5 ms."""
     if pattern is None:
         return None
     if pattern == "fdd":

@@ -288,7 +288,7 @@ def _exact_beside(method: str, check: Mapping[str, Any], options: Options) -> It
 
 
 def _loss_windows(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """By how much the mean window at the first loss of a cycle is larger than with i.i.d. losses."""
+    """Difference of the mean window at the first loss of a cycle from that with i.i.d. losses."""
     asked = _analysed(replace(options, over={"channel": ["iid", check["channel"]]}), ["analysis:exact"])
     windows: dict[tuple[Cell, Cell], dict[Cell, float]] = {}
     for point in SET.results(check["figure"], asked).points:

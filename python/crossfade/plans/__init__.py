@@ -1,4 +1,4 @@
-"""From a scenario to a plan: what is to be run, read from a text with what is asked for on top of it."""
+"""Reads plans: the points and runs of a scenario, with the overrides of a command or a call."""
 
 from __future__ import annotations
 

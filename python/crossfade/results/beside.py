@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 INTERVAL = ("_ci95", "_ci95_low", "_ci95_high")
-"""What is appended to the name of a metric for the columns of its interval."""
+"""Suffixes of a metric's name for the columns of its interval."""
 BESIDE = {
     "_ci95": "half-width of the 95 % interval of",
     "_ci95_low": "lower end of the 95 % interval of",
@@ -11,6 +11,6 @@ BESIDE = {
     "_runs": "number of runs with a value of",
     "_at_least": "whether it is a lower bound, of",
 }
-"""What stands beside a metric in columns, with its words."""
+"""Columns beside that of a metric, with their descriptions."""
 RUNS, AT_LEAST = "_runs", "_at_least"
 """Suffixes of the columns for the number of runs, and for whether a value is a lower bound (1) or not (0)."""

@@ -68,7 +68,7 @@ class Row(NamedTuple):
     failure: str | None
     """Why there are none."""
     seconds: float
-    """How long it took on its thread."""
+    """Duration of the run on its thread, in seconds."""
 
     def metrics(self) -> dict[str, float]:
         """The values by name."""

@@ -36,7 +36,7 @@ NEAR = "10.77.0.2"
 FILE = "file"
 EVERY_S = 0.1
 MORE_S = 120.0
-"""What a run may take beyond the client's limit: starting, waiting for the server, and ending."""
+"""Time of a run beyond the client's limit: start, wait for the server, and end."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ OF_DELAYS = {
     "rtt_p95_s": (Delays.round_trip_s, 0.95),
 }
 BUSY = 3.0
-"""With more processes that want a processor, for each processor, programs are slowed by others."""
+"""Runnable processes per processor, above which programs are slowed by others."""
 
 GIVES_UP = 2
 """A case whose first runs all end without a transfer is not run again."""
@@ -184,7 +184,7 @@ def _busy(report: Mapping[str, Any]) -> float:
 
 
 def _measured(live: Live, path: _Path, done: Transfer) -> tuple[float, float]:
-    """From when to when a run counts: a transfer as a whole, what has no end from the warm-up on."""
+    """Interval in which a run counts: a whole transfer, or, for endless flows, the time after the warm-up."""
     if live.lasts_s is None:
         return done.began_s, math.inf
     return done.began_s + path.warmup_s, done.began_s + live.lasts_s

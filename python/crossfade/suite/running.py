@@ -49,7 +49,7 @@ class Row:
     replay: str
     values: dict[int, float] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
-    """What was kept of the worst run: journal, logs, qlog."""
+    """Files kept of the worst run: journal, logs, qlog."""
 
     @property
     def found(self) -> str:
@@ -97,7 +97,7 @@ class SuiteResult:
     runs: int
     seed: int
     coverage: float
-    """How often each interval holds, so that all hold together in 95 % of suites (Bonferroni)."""
+    """Coverage of each interval, so that all hold together in 95 % of suites (Bonferroni)."""
     rows: list[Row]
     skipped: list[tuple[str, str]] = field(default_factory=list)
     """Cases that were not run, and why."""

@@ -64,7 +64,7 @@ class Target:
     recovery: Recovery | None = None
     beside: str | None = None
     every_s: float = 0.1
-    """How far samples are apart, where any are needed."""
+    """Interval of samples, if any are needed."""
 
     @property
     def needs_samples(self) -> bool:

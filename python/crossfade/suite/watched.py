@@ -19,7 +19,7 @@ from typing import Any
 STARTS_S = 30.0
 """A server that does not listen so long after its start never will."""
 GRACE_S = 4.0
-"""How long a program may take to write its logs once it is to end: less than ``live`` gives the far host."""
+"""Time in which a stopped program may write its logs: less than ``live`` gives the far host."""
 LOOK_S = 0.005
 
 

@@ -78,7 +78,7 @@ class Chunk:
     workers: list[str] = field(default_factory=list)
     """Workers that are making the chunk: the second and later ones since it was late."""
     lost: int = 0
-    """How many workers were lost with it."""
+    """Number of workers that were lost while they had this chunk."""
 
 
 class Work:

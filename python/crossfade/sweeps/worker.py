@@ -35,7 +35,7 @@ MAKE = "__import__('crossfade.sweeps.worker', fromlist=['make']).make(*arguments
 WORKER = "from crossfade.sweeps.worker import serve; serve({address!r}, {folder!r})"
 
 Source = tuple[str, str, str, dict[str, str]]
-"""What a plan is loaded from: text, name, overrides, and the contents of files by name."""
+"""Source of a plan: text, name, overrides, and the contents of files by name."""
 
 # The plans that this worker has, by their ids.
 _plans: dict[str, _crossfade.Plan] = {}

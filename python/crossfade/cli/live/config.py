@@ -1,4 +1,4 @@
-"""What ``crossfade live`` hands to the process that carries it out: a key too many or too few is an error."""
+"""Configuration that ``crossfade live`` passes to its helper; an unknown or missing key is an error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict
 
 
 class Source(TypedDict):
-    """What a plan is read from."""
+    """Source of a plan: name, text, overrides and files."""
 
     name: str
     text: str
@@ -18,7 +18,7 @@ class Source(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class Hosts:
-    """What the hosts are to be like: see ``_crossfade.Live``."""
+    """Options of the hosts: see ``_crossfade.Live``."""
 
     bulk: bool
     congestion: str | None
@@ -66,5 +66,5 @@ class Config(Hosts):
 
     @classmethod
     def read(cls, text: str) -> Config:
-        """What :meth:`to_json` wrote; ``TypeError`` where a key is missing or unknown."""
+        """Read what :meth:`to_json` wrote; ``TypeError`` if a key is missing or unknown."""
         return cls(**json.loads(text))

@@ -255,7 +255,7 @@ def _ended() -> list[tuple[int, int]]:
 
 
 def sudo_user() -> pwd.struct_passwd | None:
-    """Who called sudo, None without it; ``ScenarioError`` where there is no such user to be again."""
+    """The user who called sudo, None without sudo; ``ScenarioError`` if that user does not exist."""
     name = os.environ.get("SUDO_USER")
     if os.geteuid() != 0 or not name:
         return None
@@ -339,7 +339,7 @@ def _serve(folder: str, has_ipv6: bool) -> None:
 
 
 def _listening(pid: int) -> int | None:
-    """How many TCP and UDP sockets wait on the host of a process; None where that has ended."""
+    """Number of TCP and UDP sockets that wait on the host of a process; None if it has ended."""
     try:
         if os.readlink(f"/proc/{pid}/ns/net") == os.readlink("/proc/self/ns/net"):
             return 0  # it is not there yet

@@ -78,7 +78,7 @@ class WayOut:
         os.close(self._said)
 
     def _reason(self) -> str:
-        """What it said, in a line."""
+        """Output of the program, in one line."""
         try:
             said = os.read(self._said, 10_000).decode(errors="replace").split()
         except BlockingIOError:  # a child of its own is left, and is silent

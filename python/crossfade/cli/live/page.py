@@ -32,7 +32,7 @@ class Page:
 
     @property
     def address(self) -> str:
-        """Where it is."""
+        """Address of the page."""
         return f"{self._server.origin}/?token={self._server.token}"
 
     def show(self, seen: Seen) -> None:

@@ -1,4 +1,4 @@
-"""What is shown of a live run while it goes on, on whatever it is shown."""
+"""Display of a live run while it goes on, for the terminal and the page."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Frame:
 
     time_s: float
     sockets: dict[str, dict[str, Any]]
-    """By ``HOST:PORT-PORT``: cwnd, srtt_s, delivery_rate_bps, retransmissions, congestion."""
+    """By socket, ``HOST:PORT-PORT``: cwnd, srtt_s, delivery_rate_bps, retransmissions, congestion."""
     ways: list[dict[str, float]]
-    """From the far host, and to it: rate_bps since the frame before, lost, dropped, inside."""
+    """By direction, from the far host and to it: rate_bps since the last frame, lost, dropped, inside."""
 
 
 class Viewer(Protocol):

@@ -1,4 +1,4 @@
-"""What a live run says of itself when it has ended."""
+"""The closing report of a live run, in words."""
 
 from __future__ import annotations
 

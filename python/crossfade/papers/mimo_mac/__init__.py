@@ -69,7 +69,7 @@ def _at_optimum(chain: Chain, points: Mapping[int | None, Point], definition: st
 
 
 def _fig5(options: Options, optima: Sequence[str]) -> Iterable[dict[str, Cell]]:
-    """With the optimal limit, and (an empty cell) without one."""
+    """Rows of figure 5: with the optimal limit, and without a limit (an empty cell)."""
     for chain, points in chains(RUNS.results("fig5", options)).items():
         yield from (_at_optimum(chain, points, definition) for definition in optima)
         if None in points:

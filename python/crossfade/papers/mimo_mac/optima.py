@@ -123,7 +123,7 @@ def mean_k(optima: Sequence[Optimum]) -> Mean:
 
 
 def growth(smaller: Optimum, larger: Optimum) -> tuple[float, float, float]:
-    """By how many packets one optimum is above another, between the ends of the bootstrap interval."""
+    """Difference of two optima in packets, with its bootstrap interval."""
     value = float(larger.cwl - smaller.cwl)
     if smaller.draws is None or larger.draws is None:
         return value, value, value
