@@ -3,7 +3,8 @@
 
 use crossfade_control::{AckSample, Control, Info, Needs, RateSample, Start, Time};
 
-/// What multiplies the rate in each round of the cycle: more to look for bandwidth, less to drain what that has queued.
+/// Pacing gains of the rounds of a cycle: above 1 to probe for bandwidth, below 1 to drain the queue that the probe has
+/// built.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Doubles the rate each round: 2 / ln 2.
 const STARTUP: f64 = 2.885;
@@ -20,7 +21,7 @@ struct Sketch {
     min_rtt: Option<Time>,
     /// The rate that the pipe was last seen to grow beyond, and for how many rounds it has not since.
     full: (f64, u32),
-    /// Where in the cycle it is, once the pipe is full.
+    /// Current round of the cycle, once the pipe is full.
     at: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! How long the exact analysis takes: a table over channels, loss rates and variants.
+//! Duration of the exact analysis, as a table over channels, loss rates and variants.
 //!
 //! `cargo bench --bench exact [-- W_MAX K ACCURACY]`; 24, 3 and 1e-6 unless said. `T_o` is 100 slots, or `2
 //! W_max + 2`.

@@ -1,5 +1,4 @@
-//! How the cost of `bounds` and `exact` grows with the window: median and worst over 6 loss rates x 4
-//! channels.
+//! Growth of the cost of `bounds` and `exact` with the window: median and worst over 6 loss rates x 4 channels.
 //!
 //! `cargo bench --bench growth [-- W_MAX ...]`; 8 to 64 unless said. K is 3, the accuracy 1e-6, `T_o` 100
 //! slots or `2 W_max + 2`.

@@ -30,7 +30,7 @@ fn assert_close(what: &str, ours: f64, expected: f64, allowed: f64) {
     assert!((ours - expected).abs() <= allowed, "{what}: {ours}, expected {expected}");
 }
 
-/// Where `f` goes through 0 between two loss rates.
+/// Zero of `f` between two loss rates.
 fn root(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     assert!(f(low) * f(high) < 0.0, "no root between {low} and {high}");
     for _ in 0..40 {

@@ -18,7 +18,7 @@ fn simulate(model: &Model, slots: u64, seed: u64) -> [Estimate; 2] {
     })
 }
 
-/// By how many intervals the estimate is off the range.
+/// Distance of the estimate from the range, in intervals.
 fn outside(estimate: &Estimate, least_ci95: f64, lower: f64, upper: f64) -> f64 {
     let ci95 = estimate.ci95.unwrap().max(least_ci95);
     ((lower - estimate.value).max(estimate.value - upper) / ci95).max(0.0)

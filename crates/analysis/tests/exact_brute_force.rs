@@ -110,7 +110,7 @@ impl State {
     }
 }
 
-/// What one slot leads to, if the channel is then good or bad.
+/// Successors of a state after one slot, for a good and for a bad channel.
 type Steps = [(usize, Counts); 2];
 
 fn enumerate(model: &Model) -> (Vec<bool>, Vec<Steps>) {
@@ -173,7 +173,7 @@ struct LongRun {
     first_losses: Vec<f64>,
 }
 
-/// By power iteration.
+/// Stationary distribution by power iteration.
 fn solve(model: &Model, (bad, steps): &(Vec<bool>, Vec<Steps>)) -> LongRun {
     let mut weights = vec![Age::default(); bad.len()];
     weights[0].0[0] = 1.0;

@@ -1,4 +1,4 @@
-//! What holds for every model, and how `bounds` and `exact` lie to each other.
+//! Properties of every model, and the relation of `bounds` and `exact`.
 
 use crate::common::{VARIANTS, channel};
 use crossfade_analysis::{AnalysisError, Exact, Model, bounds, exact, paper_bounds};
@@ -124,7 +124,7 @@ proptest! {
         }
     }
 
-    /// At any accuracy the error is as stated.
+    /// For any requested accuracy the error is as small as stated.
     #[test]
     fn the_stated_error_is_honest(model in small_model(), digits in 1.0..6.0_f64) {
         let (coarse, fine) = (exact(&model, 10_f64.powf(-digits)).unwrap(), exact(&model, 1e-9).unwrap());

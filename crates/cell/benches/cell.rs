@@ -11,7 +11,7 @@ use crossfade_phy::Modulation;
 use std::hint::black_box;
 use std::sync::Arc;
 
-/// What this process has used of the processor, in seconds: others may use it too.
+/// Processor time that this process has used, in seconds.
 fn cpu_s() -> f64 {
     let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).map_or(f64::NAN, |ns| ns * 1e-9)

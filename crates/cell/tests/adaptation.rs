@@ -1,4 +1,4 @@
-//! What a base station learns of channels: reports that are late, seldom and in steps, and what becomes of frames.
+//! Link adaptation: delayed, periodic and quantised reports of channels, and outcomes of frames.
 
 use crossfade_cell::{
     Allocation, ArqConfig, Cell, CellConfig, FeedbackConfig, FrameSuccess, LevelRule, Levels,

@@ -47,7 +47,7 @@ fn saturate(config: CellConfig, slots: u64, seed: u64) -> (Vec<Vec<Departure>>, 
     saturate_and(config, slots, seed, |_| ())
 }
 
-/// The same; `between` is called between slots.
+/// Like the function above, but `between` is called between slots.
 fn saturate_and(
     config: CellConfig,
     slots: u64,

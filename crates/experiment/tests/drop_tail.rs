@@ -93,7 +93,7 @@ fn any_tcp() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What a flow sends, and where it begins.
+/// Traffic of a flow, and its start.
 fn any_flow() -> impl Strategy<Value = Value> {
     let rate = || select(vec!["0.3 Mbit/s", "1.6 Mbit/s", "4 Mbit/s", "9 Mbit/s"]);
     let traffic = prop_oneof![
@@ -197,7 +197,7 @@ fn seconds(span: &Value) -> f64 {
     span.as_str().unwrap().trim_end_matches(" s").parse().unwrap()
 }
 
-/// How many packets waited, and from when on: what the link's own events say, without counting waits.
+/// Number of waiting packets over time, from the link's events.
 fn lengths(events: &str, link: &str) -> Vec<(f64, f64)> {
     let cells = events.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
     let of_queue = cells.filter(|cells| cells[1] == link && cells[2] == "queue");
@@ -211,7 +211,7 @@ fn mean_length(lengths: &[(f64, f64)], from: f64, to: f64) -> f64 {
     lengths.iter().zip(ends).map(area).sum::<f64>() / (to - from)
 }
 
-/// One column of the samples of a link or a flow after `from`: in each row the time and the value.
+/// One column of the samples of a link or a flow after `from`, as times and values.
 fn column<'a>(
     samples: &'a str,
     of: (usize, &'a str),
@@ -231,7 +231,7 @@ fn close(one: f64, other: f64, what: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Whatever is counted under drop-tail is what `CoDel` counts that never acts, and samples and events say the same.
+/// Counts under drop-tail equal those under a `CoDel` that never acts, and so do samples and events.
 fn agree(draft: &Draft) -> Result<(), TestCaseError> {
     let plans = [false, true].map(|is_codel| draft.plan(is_codel));
     let [tail, codel] = plans.each_ref().map(row);

@@ -232,7 +232,7 @@ fn another_table_is_another_scenario() {
     assert_ne!(id(TABLE, json!([])), id(&TABLE.replace("0.9", "0.8"), json!([])));
 }
 
-/// One user whose recorded ratio is constant, on one bin for good.
+/// Cell of one user with a constant recorded SNR, who keeps one bin.
 const CELL: &str = r#"
     schema = 2
     run = { duration = "100 s", runs = 20, warmup = "0 s" }

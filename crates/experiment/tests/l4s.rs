@@ -30,12 +30,12 @@ fn link(result: &PointResult, metric: &str) -> f64 {
     link.metrics.iter().find(|(found, _)| *found == metric).unwrap().1.value
 }
 
-/// What two classes got of a dual queue.
+/// Rates of the two classes of a dual queue.
 #[derive(Debug)]
 struct Classes {
     /// Mean queueing delays in milliseconds.
     delays: [f64; 2],
-    /// What a scalable flow gets for what a classic one gets.
+    /// Ratio of the goodputs of a scalable and a classic flow.
     share: f64,
     /// The share of classic packets dropped and of scalable ones marked.
     dropped: f64,

@@ -32,7 +32,7 @@ fn load(set: &[(&str, Value)]) -> Experiment {
     Experiment::load(TEXT, "test.toml", &Overrides { set, ..Overrides::default() }).unwrap()
 }
 
-/// One live run at a time; `None` where there can be none.
+/// Lock for one live run at a time; `None` if live runs are impossible here.
 fn live() -> Option<MutexGuard<'static, ()>> {
     static ALONE: Mutex<()> = Mutex::new(());
     match crossfade_live::Host::pair(1500) {
@@ -287,7 +287,7 @@ fn one_flow_stands_for_the_program() {
     );
 }
 
-/// What is said of a scenario with such flows.
+/// Error of a scenario with such flows.
 fn refused(flows: &serde_json::Value) -> String {
     let set = vec![("flows".to_owned(), flows.clone())];
     let loaded = Experiment::load(TEXT, "test.toml", &Overrides { set, ..Overrides::default() });

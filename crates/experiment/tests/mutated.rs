@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What keys that name a file end in.
+/// Endings of keys that name a file.
 const FILE_KEYS: [&str; 10] = [
     ".file",
     ".opportunities",
@@ -34,7 +34,7 @@ const FILE_KEYS: [&str; 10] = [
 /// A run is given up, and counted so, after this time.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What goes on so long after that does not end, however busy the machine is.
+/// Time after which a run counts as endless, however loaded the machine is.
 const HANGS: Duration = Duration::from_secs(60);
 /// A run that may take more than this is not begun.
 const MOST_MEMORY: f64 = 500e6;
@@ -157,7 +157,7 @@ fn value(words: &[Value], draw: &mut ChaCha8Rng) -> Value {
     }
 }
 
-/// What became of a scenario.
+/// Outcome of a mutated scenario.
 fn outcome(text: &str, overrides: &Overrides, files: &[(&str, String)]) -> &'static str {
     let read = |name: &str| {
         let found = files.iter().find(|(known, _)| *known == name);
@@ -205,7 +205,7 @@ fn outcome(text: &str, overrides: &Overrides, files: &[(&str, String)]) -> &'sta
     }
 }
 
-/// What a scenario says, by dotted key.
+/// Values of a scenario by dotted key.
 fn written(text: &str) -> Vec<(String, Value)> {
     let read = |name: &str| {
         let found = FILES.iter().find(|(known, _)| *known == name);

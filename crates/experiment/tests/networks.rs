@@ -121,11 +121,11 @@ const OTHERS: [(&str, &str); 7] = [
     ),
 ];
 
-/// What stands in the place of the results of a network.
+/// Placeholder for the results of a network.
 struct Network<'a> {
     name: String,
     text: String,
-    /// Where the files lie that it names.
+    /// Folder of the files that it names.
     folder: &'a Path,
 }
 

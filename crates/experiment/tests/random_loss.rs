@@ -1,4 +1,4 @@
-//! What random loss leaves of a link, from the scenario to the metric: 50 Mbit/s, 20 ms.
+//! Goodput under random loss on a link of 50 Mbit/s and 20 ms, from the scenario to the metric.
 
 use crate::common::{plan, rows, runs_of, texts};
 use crossfade_core::testing::Runs;

@@ -19,7 +19,7 @@ fn plan(set: &Value) -> Experiment {
     plan_with(SCENARIO, set, &[("sends.csv", SENDS)])
 }
 
-/// What happened to each packet: the flow, microseconds and its number.
+/// Events of packets: flow, time in microseconds, and number.
 fn happened(plan: &Experiment, what: &str) -> Vec<(String, u64, u64)> {
     let csv = texts(plan, events).remove(0);
     let mut lines = csv.lines();

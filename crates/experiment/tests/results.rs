@@ -1,5 +1,5 @@
-//! What comes out of runs, byte for byte: plans and results as the interface hands them on, and row keys. A
-//! change of row keys is a change of the results version.
+//! Results of runs, byte for byte: plans and results as the interface passes them on, and row keys. A change of row
+//! keys is a change of the results version.
 
 use crate::common::shipped_scenarios;
 use crossfade_experiment::{ExecutionHandle, Experiment, PointResult, Shard, execute, summarise};
@@ -77,7 +77,7 @@ fn a_network() {
     assert_snapshot!(shown(text, json!({}), |result| json!(result)));
 }
 
-/// What a method says where it has no result.
+/// Message of a method without a result.
 #[test]
 fn refusals() {
     if crossfade_core::testing::is_salted() {

@@ -31,7 +31,7 @@ fn counted(setup: &Setup, turned: &[bool], shortcuts: Shortcuts) -> String {
     format!("{:?}", simulate(network, (), (), &AtomicBool::new(false)).unwrap())
 }
 
-/// With which shortcuts the first point of a plan counts anything else than with all.
+/// Sets of shortcuts with which the first point of a plan has other counts than with all shortcuts.
 fn different(plan: &Experiment, turned: &[bool]) -> Vec<Shortcuts> {
     let setup = &plan.points.at(0).setup;
     let usual = counted(setup, turned, Shortcuts::ALL);

@@ -18,7 +18,7 @@ const TEXT: &str = r#"
 
 const FLOWS: [&str; 3] = ["slow", "middle", "fast"];
 
-/// What each flow gets of what it offers.
+/// Share of its offered load that each flow delivers.
 fn shares(result: &PointResult) -> [f64; 3] {
     FLOWS.map(|name| {
         let flow = result.parts_of(FLOW).find(|flow| flow.part.name == name).unwrap();

@@ -70,7 +70,7 @@ fn run(case: &str, packets: u64) {
     report(case, packets, before, &comment);
 }
 
-/// What it costs to measure how a delay is distributed.
+/// Cost of measuring the distribution of a delay.
 fn run_histogram(packets: u64) {
     let mut histogram = DelayHistogram::default();
     let before = cpu_seconds();

@@ -39,7 +39,7 @@ fn link(protocol: ArqProtocol, p_e: f64, delay: SimTime, run: u64) -> Box<dyn Li
     .unwrap()
 }
 
-/// What a link has counted by `end`, when each packet that leaves is followed by a new one.
+/// Counts of a link until `end`, if each packet that leaves is followed by a new one.
 fn counted(link: &mut (dyn Link + Send), end: SimTime) -> ArqStatistics {
     while let Some(at) = link.next_event().filter(|&at| at <= end) {
         while let Some(departure) = link.advance(at) {
@@ -52,8 +52,8 @@ fn counted(link: &mut (dyn Link + Send), end: SimTime) -> ArqStatistics {
     link.report(end).frames.unwrap()
 }
 
-/// What a link counts from frame 2000 on in `frames` frame times, when it always has something to send. Each
-/// packet is a frame.
+/// Counts of a link in `frames` frame times from frame 2000 on, if it always has a packet to send. Each packet is a
+/// frame.
 fn saturate(mut link: Box<dyn Link + Send>, frames: u64) -> ArqStatistics {
     for _ in 0..3000 {
         link.push(SimTime::ZERO, Parcel::new(0, 0, 20));

@@ -50,12 +50,12 @@ fn channel(width_db: f64, is_combining: bool, run: u64) -> RayleighFrames {
     }
 }
 
-/// Of the queue and of the feedback of a link.
+/// Random streams of the queue and of the feedback of a link.
 fn streams() -> [Stream; 2] {
     ["queue.dl", "feedback.dl"].map(|name| RunSeed { seed: 7, run: 0 }.stream(name))
 }
 
-/// What a link counts in `frames` frame times when it always has something to send.
+/// Counts of a link in `frames` frame times, if it always has a packet to send.
 fn saturate<C>(config: ArqLinkConfig, channel: C, frames: u64) -> ArqStatistics
 where
     C: FrameChannel<Soft: 'static> + 'static,
@@ -154,7 +154,7 @@ fn go_back_n_combines_the_copies_of_the_frame_it_waits_for() {
     });
 }
 
-/// Of `copies` that may be kept the first ones are, and each later one is tried with them.
+/// A soft buffer keeps the first `copies` copies, and combines each later one with them.
 #[test]
 fn a_small_buffer_combines_what_it_may_keep() {
     let protocol =

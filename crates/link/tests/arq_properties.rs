@@ -1,4 +1,4 @@
-//! What holds of every ARQ link and every receiver, whatever the channel does.
+//! Properties of every ARQ link and every receiver, for any channel.
 
 use crate::rayleigh::RayleighFrames;
 use crossfade_channel::{Clock, LossProcess, MarkovLoss, TwoStateMarkov};
@@ -160,7 +160,7 @@ fn build(protocol: ArqProtocol, of: Circumstances) -> Box<dyn Link + Send> {
     .unwrap()
 }
 
-/// What became of the packets, in the order in which it was told.
+/// Fates of packets, in the order of their reports.
 #[derive(Debug, Default, PartialEq)]
 struct Story {
     arrived: Vec<(SimTime, u32)>,
@@ -307,7 +307,7 @@ fn frame() -> impl Strategy<Value = Frame> {
     prop::option::weighted(0.9, (seq, oldest, 0_u8..8, any::<bool>()))
 }
 
-/// No frame is passed up twice, none is asked for without end, nothing panics.
+/// A frame is never passed up twice or requested endlessly, and nothing panics.
 fn torture(receiver: &mut dyn ArqReceiver, frames: &[(Frame, u64)]) -> Result<(), TestCaseError> {
     let mut now = SimTime::ZERO;
     let mut passed = std::collections::HashSet::new();

@@ -54,7 +54,7 @@ fn queues() -> [QueueConfig; 5] {
     ]
 }
 
-/// What became of the packets, each when it was told, and what was counted.
+/// Fates of packets with the times of their reports, and the link's counts.
 type Story = (Vec<(SimTime, u32, &'static str)>, LinkStatistics);
 
 /// Pushes packets after gaps in microseconds, of flow 0, 1 or 2; every event is taken at its time.
@@ -93,7 +93,7 @@ fn drive(mut link: Box<dyn Link + Send>, packets: &[(u64, u32)]) -> Story {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases * 3 / 16))]
 
-    /// The same departures, drops and marks at the same times, and the same counts, as behind a plain transmitter.
+    /// An ARQ link without losses has the departures, drops, marks and counts of a plain transmitter, at equal times.
     #[test]
     fn a_frame_that_is_a_packet_fares_as_a_packet(
         packets in prop::collection::vec((0_u64..1500, 0_u32..3), 50..400),
@@ -110,7 +110,7 @@ proptest! {
         }
     }
 
-    /// Where frames are lost and repeated every packet leaves once, and in order of time.
+    /// With lost and retransmitted frames every packet leaves once, and in order of time.
     #[test]
     fn every_packet_leaves_once(
         packets in prop::collection::vec((0_u64..1500, 0_u32..3), 50..200),

@@ -12,7 +12,7 @@ const MS: SimTime = SimTime::from_millis(1);
 static BOUNDARIES: [usize; 8] = [8770, 23_770, 38_770, 53_770, 68_770, 83_770, 98_770, 113_770];
 const SEEDS: u64 = 100;
 
-/// What the profile makes of so many seeds.
+/// Number of seeds for statistics of the profile.
 fn models() -> &'static [Record] {
     static MODELS: LazyLock<Vec<Record>> = LazyLock::new(|| (0..SEEDS).map(Record::of_model).collect());
     &MODELS
@@ -38,7 +38,7 @@ impl Record {
         }
     }
 
-    /// What the model makes of `seed`.
+    /// Simulation of the model with `seed`.
     fn of_model(seed: u64) -> Self {
         let [down, up] = satellites(seed);
         Self { bits: granted(&down), delays: pings(down, up) }
@@ -52,7 +52,7 @@ impl Record {
         rates
     }
 
-    /// Its delays between two times in ms, sorted.
+    /// Delays between two times, in ms, sorted.
     fn sorted_delays(&self, from: usize, to: usize) -> Vec<f64> {
         let mut delays = self.delays[from / 10..(to / 10).min(11_999)].to_vec();
         delays.sort_by(f64::total_cmp);
@@ -94,7 +94,7 @@ impl Record {
     }
 }
 
-/// What a direction can send in each ms, in bits.
+/// Capacity of a direction in each ms, in bits.
 fn granted(direction: &Satellite) -> Vec<f64> {
     let mut bits = vec![0.0; 120_053];
     for (at, bytes) in direction.capacities().grants(SimTime::ZERO, MS * 120_053) {

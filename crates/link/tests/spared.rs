@@ -1,4 +1,4 @@
-//! What is spared losses takes no number of the loss process, so that data meet the losses that they would meet alone.
+//! Packets spared from losses take no number of the loss process, so data have the losses that they would have alone.
 
 use crossfade_channel::LossProcess;
 use crossfade_core::SimTime;
@@ -17,7 +17,7 @@ impl LossProcess for EveryThird {
     }
 }
 
-/// What arrives of 24 packets, a millisecond apart, of which those with `spared` are.
+/// Arrivals of 24 packets, a millisecond apart, of which those in `spared` are spared from losses.
 fn arrived(link: &mut dyn Link, spared: impl Fn(u32) -> bool) -> Vec<u32> {
     let mut arrived = Vec::new();
     let mut take = |departure: Option<Departure>| {

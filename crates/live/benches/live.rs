@@ -1,4 +1,4 @@
-//! How well packets pass in real time: delay added, lateness, throughput.
+//! Performance of live emulation: added delay, lateness, throughput.
 //!
 //! `cargo bench -p crossfade-live --bench live [-- CASE]`; without a case all of them. Run it on a machine
 //! that does nothing else. Where the system allows no network namespaces it says so.
@@ -111,7 +111,7 @@ mod linux {
         }
     }
 
-    /// One packet per slot of 1500 Hz, through a delay.
+    /// Sends one packet per slot of 1/1500 s through a delay.
     fn lateness_of_a_stream() {
         for spin in SPINS {
             let ((), report) = emulate([hop(None, MS * 10), hop(None, MS * 10)], spin, |[near, far]| {
@@ -175,7 +175,7 @@ mod linux {
         }
     }
 
-    /// One TCP flow through links without delay.
+    /// Runs one TCP flow through links without delay.
     fn throughput() {
         for _ in 0..3 {
             let links = [hop(None, SimTime::ZERO), hop(None, SimTime::ZERO)];

@@ -1,4 +1,4 @@
-//! How fast meshes are.
+//! Speed of the simulation of meshes.
 //!
 //! `cargo bench -p crossfade-mac --bench mesh`: simulated seconds a second of TCP over 8 hops; then the cost of a frame
 //! at each radio that it reaches, in grids of 9 to 100 nodes with a flow along every row, and in stars of 10 to 100

@@ -1,4 +1,4 @@
-//! How fast Wi-Fi networks are.
+//! Speed of the simulation of Wi-Fi networks.
 //!
 //! `cargo bench -p crossfade-mac --bench wlan`: nanoseconds of processor time for each MPDU delivered, of one and of 20
 //! saturated stations at 80 MHz, down and up, without errors, with 10 % of MPDUs lost, and over fading with Minstrel.

@@ -1,4 +1,4 @@
-//! What a mesh refuses, each with one clear line.
+//! Configurations that a mesh refuses, each with one line.
 
 use crate::common::{chain, nulling, star};
 use crossfade_core::{RunSeed, SimTime};

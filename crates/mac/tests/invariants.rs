@@ -1,4 +1,4 @@
-//! What holds in every mesh, whatever happens in it.
+//! Invariants of every mesh.
 
 use crate::common::sinr;
 use crossfade_core::{RunSeed, SimTime};

@@ -12,7 +12,7 @@ fn the_schema() {
     assert_snapshot!(serde_json::to_string_pretty(&schema()).unwrap());
 }
 
-/// What is said of each set of overrides.
+/// Error lines of sets of overrides.
 fn lines(cases: impl IntoIterator<Item = Value>) -> String {
     let mut text = String::new();
     for set in cases {

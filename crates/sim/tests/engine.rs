@@ -44,7 +44,7 @@ fn busy() -> Network {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 16))]
 
-    /// Whatever the portions, by events or by time, also across times at which nothing happens.
+    /// The outcome does not depend on the size of steps, by events or by time, even across times without events.
     #[test]
     fn portions_change_nothing(
         portions in prop::collection::vec((any::<bool>(), 1_u32..5_000), 1..40), warmup in 0_u64..3_000,
@@ -80,7 +80,7 @@ fn with_passages() -> Network {
     network
 }
 
-/// What passes between a fabric and whoever drives it.
+/// A call to a fabric, and its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Entry {
     Push(SimTime, Port, Parcel, Push),

@@ -18,7 +18,7 @@ use crossfade_transport::{Flavour, RtoRule, Variant};
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 
-/// What one link did to the packets of one flow, from the events.
+/// Counts of one link for the packets of one flow, from the events.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Seen {
     sent: u64,
@@ -55,7 +55,7 @@ fn any_queue() -> impl Strategy<Value = QueueConfig> {
     ]
 }
 
-/// What makes a link, but for its random streams.
+/// Configuration of a link, without its random streams.
 #[derive(Clone, Debug)]
 struct Draft {
     kind: Kind,

@@ -68,7 +68,7 @@ fn any_flow() -> impl Strategy<Value = FlowConfig> {
 
 type Told = (NetworkStatistics, Vec<EventRecord>, Vec<LinkStatistics>);
 
-/// What is told of a run, looked at on the way at these times.
+/// Events of a run that is observed at these times.
 fn told(network: Network, is_traced: bool, looks: &[u64]) -> Told {
     let mut events = Vec::new();
     let mut engine = Engine::new(network, &mut events, ()).unwrap();

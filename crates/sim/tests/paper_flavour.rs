@@ -159,10 +159,10 @@ struct SlotBySlot {
     dupacks: u32,
     /// When each segment of this cycle was first sent.
     sent: BTreeMap<u64, u64>,
-    /// What the receiver has, and what it waits for.
+    /// State of the receiver: received packets, and the one it waits for.
     held: BTreeSet<u64>,
     expected: u64,
-    /// In recovery: the end of the loss window, and the hole to send in the next slot.
+    /// State in recovery: the end of the loss window, and the hole to retransmit in the next slot.
     recovery: Option<(u64, Option<u64>)>,
 }
 
@@ -187,7 +187,7 @@ impl SlotBySlot {
         }
     }
 
-    /// What is sent in this slot, if anything, given whether the channel is bad.
+    /// Packet sent in this slot, if any, given the state of the channel.
     fn slot(&mut self, slot: u64, bad: bool) -> Option<u64> {
         if self.next > self.a && self.sent[&self.a] + T_O == slot {
             self.w_th = (self.w / 2.0).ceil();

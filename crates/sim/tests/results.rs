@@ -1,4 +1,4 @@
-//! What the engine gives, as a table of counts: a change of behaviour is a diff that a person can judge.
+//! Results of the engine as a table of counts, so a change of behaviour is a readable diff.
 //!
 //! If a change is meant, look at the diff, accept it (`INSTA_UPDATE=always cargo test -p crossfade-sim --test
 //! all results`), raise the results version, and say in CHANGES what changed.

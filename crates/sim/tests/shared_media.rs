@@ -182,7 +182,7 @@ fn two_way_traffic_meets_on_one_link() {
     assert_eq!(forward.counts.transmissions, links[0].statistics.transmissions);
 }
 
-/// What stands before a link and forwards what is required loses nothing.
+/// A wrapper of a link that forwards only required methods loses nothing.
 #[test]
 fn a_link_as_a_fabric_is_the_same_link() {
     let config = || LinkConfig {

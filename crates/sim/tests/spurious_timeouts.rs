@@ -56,7 +56,7 @@ fn with_a_delay(network: Network, begins: SimTime, lasts: SimTime) -> Network {
     Network { flows, ..network }
 }
 
-/// What was counted of TCP, and the timeouts that were spurious.
+/// Counts of TCP, and the number of spurious timeouts.
 fn timeouts(network: Network) -> (FlowStatistics, (u64, u64)) {
     let mut statistics = simulate(network, (), (), &AtomicBool::new(false)).unwrap();
     let flow = statistics.flows.remove(0);

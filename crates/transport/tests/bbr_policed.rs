@@ -6,7 +6,7 @@ use crossfade_core::SimTime;
 use crossfade_transport::BbrConfig;
 use crossfade_transport::congestion::{BbrV1, BbrV3, CongestionControl};
 
-/// What the bucket holds: a third of what is in flight, and all of it.
+/// Sizes of the token bucket: a third of the data in flight, and all of it.
 const BURSTS: [f64; 2] = [10.0, 33.0];
 
 fn policed(burst: f64, control: Box<dyn CongestionControl>) -> Path {

@@ -9,7 +9,7 @@ fn bbr(conditions: Conditions) -> Path {
     Path::new(conditions, &linux(&conditions), Box::new(BbrV3::new(10.0, config, Some(2))))
 }
 
-/// Its name, begin and length in seconds, the longest queue and the largest window.
+/// A phase: name, start and length in seconds, longest queue and largest window.
 type Phase = (&'static str, f64, f64, usize, u64);
 
 fn phases(rows: &[Row]) -> Vec<Phase> {
@@ -28,7 +28,7 @@ fn phases(rows: &[Row]) -> Vec<Phase> {
     phases
 }
 
-/// Of all phases with this name that are whole: how long they last on average, and the longest queue in one.
+/// Mean duration of all complete phases with this name, and the longest queue in one.
 fn of(phases: &[Phase], name: &str) -> (f64, usize) {
     let lasts: Vec<_> = phases[..phases.len() - 1].iter().filter(|phase| phase.0 == name).collect();
     let mean = lasts.iter().map(|phase| phase.2).sum::<f64>() / lasts.len() as f64;
@@ -177,7 +177,7 @@ fn gaps_of_any_length_are_bridged() {
     }
 }
 
-/// It waits for its probe: ten times the rate is found in seconds.
+/// BBR waits for its next probe: ten times the rate is found within seconds.
 #[test]
 fn ten_times_the_rate_waits_for_a_probe() {
     let mut path = bbr(Conditions::p10()).quiet();

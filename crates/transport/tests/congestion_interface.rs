@@ -1,4 +1,4 @@
-//! What a control hears that asks for more than losses and growth, and in which order.
+//! Events for a control that asks for samples, and their order.
 
 use crate::ladder::{Ladder, config, ms, rack, with_timestamps};
 use crossfade_core::{RunSeed, SimTime, Stream};

@@ -14,7 +14,7 @@ use crossfade_transport::{
 use proptest::prelude::*;
 use tcp::Tcp;
 
-/// How much the application writes at first, and in the end.
+/// Segments that the application has written at first, and in the end.
 const SEGMENTS: [u64; 2] = [60, 80];
 
 /// Every combination of what the RFCs leave open.

@@ -1,4 +1,4 @@
-//! What the comparison with a real kernel has shown (docs/kernel.md): bugs that are mended, and Linux's own rules.
+//! Findings of the comparison with a real kernel (docs/kernel.md): fixed bugs, and Linux's own rules.
 
 use crate::ladder::{Ladder, config, ms, rack, with_timestamps};
 use crossfade_transport::{CongestionControlKind, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};

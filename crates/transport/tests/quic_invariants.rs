@@ -10,7 +10,7 @@ use crossfade_transport::{BbrConfig, Pacing, QuicConfig};
 use proptest::prelude::*;
 use quic::Numbers;
 
-/// How much the application writes.
+/// Segments that the application writes.
 const SEGMENTS: u64 = 80;
 
 fn config() -> impl Strategy<Value = QuicConfig> {

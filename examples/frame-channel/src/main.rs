@@ -26,7 +26,7 @@ const SNR_DB: f64 = 6.0;
 const THRESHOLD_DB: f64 = 5.0;
 const WIDTH_DB: f64 = 0.5;
 
-/// What a link counts that always has something to send.
+/// Counts of a link that always has a packet to send.
 fn simulate(protocol: ArqProtocol, is_combining: bool, run: u64) -> Result<ArqStatistics, Box<dyn Error>> {
     let config = ArqLinkConfig {
         rate_bps: 64e3,

@@ -34,7 +34,7 @@ fn stream(run: u64) -> Stream {
     RunSeed { seed: 1, run }.stream("channel.dl")
 }
 
-/// One connection over one hop: the sender of flavour `paper`, and acknowledgements that come at once.
+/// Network of one connection over one hop: a sender of flavour `paper`, and acknowledgements without delay.
 fn connection(variant: Variant, loss: Box<dyn LossProcess>) -> OneHop {
     let hop = |rate_bps, loss| HopConfig { rate_bps, delay: SimTime::ZERO, queue_limit: None, loss };
     OneHop {

@@ -26,7 +26,7 @@ pub(crate) struct Run {
     pub(crate) number: u64,
     pub(crate) warmup_slots: u64,
     pub(crate) slots: u64,
-    /// From the end of a slot to the acknowledgement.
+    /// Time from the end of a slot to the acknowledgement.
     pub(crate) ack_delay_slots: u32,
 }
 
@@ -77,8 +77,8 @@ impl Run {
     }
 }
 
-/// How many standard errors the mean of the runs is off. `least`: the standard error that few events have,
-/// which ten runs show badly.
+/// Distance of the mean of the runs from the exact value, in standard errors. `least`: the standard error that few
+/// events have, which ten runs show badly.
 pub(crate) fn z(runs: &[f64], least: f64, expected: f64) -> f64 {
     let n = runs.len() as f64;
     let mean = runs.iter().sum::<f64>() / n;

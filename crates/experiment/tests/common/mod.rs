@@ -41,12 +41,12 @@ pub(crate) fn plan(text: &str, set: &Value) -> Experiment {
     plan_with(text, set, &[])
 }
 
-/// The same of a scenario that names files: names and texts.
+/// Like [`plan`], for a scenario that names files, given as names and texts.
 pub(crate) fn plan_with(text: &str, set: &Value, files: &[(&str, &str)]) -> Experiment {
     load(text, set, files).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The same, or the line that says what is wrong.
+/// Like [`plan_with`], but returns the error line of a wrong scenario.
 pub(crate) fn load(text: &str, set: &Value, files: &[(&str, &str)]) -> Result<Experiment, String> {
     let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
     let read = |name: &str| {

@@ -1,4 +1,4 @@
-//! What is spoilt: scenarios of every kind of network, and the files that they name.
+//! Inputs of mutation: scenarios of every kind of network, and the files that they name.
 
 /// Scenarios that are right.
 pub(crate) const BASES: [&str; 18] = [

@@ -26,7 +26,7 @@ pub(crate) const ALL: &[Case] = &[
     ("marks_of_a_queue_arrive", marks_of_a_queue_arrive),
 ];
 
-/// How much later answers came than they would without a computer in between.
+/// Delay of answers beyond that of the simulated links.
 ///
 /// One clock is read before a packet goes in and after it has come out: none is early, whatever the load. (A
 /// nanosecond for rounding.)

@@ -10,7 +10,7 @@ fn anonymous(parcel: Parcel) -> Parcel {
     parcel.renamed(0, parcel.flow())
 }
 
-/// What passes between a link and whoever drives it.
+/// A call to a link, and its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Entry {
     Push(SimTime, Parcel, Push),

@@ -82,7 +82,7 @@ fn tcp_through_a_trace() {
     });
 }
 
-/// However late this machine was: each packet had the fate, at the time, that it has in a simulation in which
+/// Whatever the lateness of this machine, each packet had the fate and the time that it has in a simulation in which
 /// the same packets come at the same times.
 fn a_simulation_does_the_same() {
     let codel =

@@ -30,7 +30,7 @@ pub(crate) fn emulate<T>(
     (result, report)
 }
 
-/// Whatever happens: each packet has one fate, and the kernel took no part in it.
+/// Checks that each packet has one fate, and that the kernel dropped none.
 pub(crate) fn check(report: &PumpReport) {
     let PumpReport { packets, refused, left, undeliverable, ring_drops, ref link, .. } = *report;
     assert_eq!(packets, refused + left + link.queue_drops + link.losses + link.arrivals, "{report:?}");
@@ -38,7 +38,7 @@ pub(crate) fn check(report: &PumpReport) {
     assert_eq!(report.lateness.count(), link.arrivals);
 }
 
-/// What the queue of a link draws from.
+/// Random stream of the queue of a link.
 pub(crate) fn draws() -> Stream {
     RunSeed { seed: 1, run: 0 }.stream("queue.dl")
 }

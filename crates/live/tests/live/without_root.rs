@@ -15,7 +15,7 @@ pub(crate) const ALL: &[Case] = &[("the_same_without_root", the_same_without_roo
 const CHILD: &str = "CROSSFADE_LIVE_WITHOUT_ROOT";
 /// Exit status with which that process reports that it was skipped.
 const SKIPPED: u8 = 77;
-/// Nobody, on any system.
+/// User id of `nobody`.
 const NOBODY: u32 = 65534;
 
 fn is_child() -> bool {
@@ -29,7 +29,7 @@ pub(crate) fn end_with_parent() {
     }
 }
 
-/// What to say if nothing could be done.
+/// Message of a skipped test.
 pub(crate) fn skipped() -> ExitCode {
     if is_child() { ExitCode::from(SKIPPED) } else { ExitCode::SUCCESS }
 }

@@ -51,7 +51,7 @@ fn newreno(window: u32) -> TcpConfig {
     }
 }
 
-/// What the nodes of a mesh did in some time.
+/// Counts of the nodes of a mesh over a time.
 pub(crate) struct Report {
     pub(crate) elapsed: SimTime,
     pub(crate) nodes: Vec<NodeStatistics>,
@@ -65,7 +65,7 @@ impl Report {
     }
 }
 
-/// What came of a run after its warm-up.
+/// Results of a run after its warm-up.
 pub(crate) struct Outcome {
     /// Packets that arrived for the first time, as bits of whole IP packets, over the time.
     pub(crate) ip_goodput_bps: f64,
@@ -73,7 +73,7 @@ pub(crate) struct Outcome {
     pub(crate) report: Report,
 }
 
-/// One flow from node 0 to the last.
+/// Runs one flow from node 0 to the last node.
 pub(crate) fn run(
     config: MeshConfig,
     window: u32,
@@ -162,7 +162,7 @@ pub(crate) fn runs_mbps(config: &MeshConfig, window: u32, runs: u64, seconds: u6
     })
 }
 
-/// Its mean, and the standard error of that.
+/// Mean of values, and its standard error.
 pub(crate) fn mean_mbps(config: &MeshConfig, window: u32, runs: u64, seconds: u64) -> (f64, f64) {
     let runs = runs_mbps(config, window, runs, seconds);
     (runs.mean(), runs.error())

@@ -1,4 +1,4 @@
-//! Whatever is wrong with a scenario is said in one line that names the key, its value and what is allowed.
+//! Every error in a scenario is one line that names the key, its value and what is allowed.
 
 mod frames;
 mod pacing;

@@ -83,7 +83,7 @@ fn pacing_and_rates() {
     }
 }
 
-/// What is usual for version 3 of BBR, and for feedback of marks, has the same rows as nothing said of it.
+/// Usual values of BBR version 3 and of feedback of marks give the rows of a scenario without these keys.
 #[test]
 fn usual_choices_of_bbr_and_of_accurate_feedback_stay_unsaid() {
     let key = |set: Value| {

@@ -1,4 +1,4 @@
-//! What tests of whole networks share.
+//! Shared helpers of tests of whole networks.
 
 use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_sim::{

@@ -1,4 +1,4 @@
-//! What tests of topologies share: media of any kind and routes through them.
+//! Shared helpers of tests of topologies: media of any kind and routes through them.
 
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
@@ -26,7 +26,7 @@ pub(crate) fn flow(source: Source, path: FlowPath) -> FlowConfig {
     FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }
 }
 
-/// So many packets are lost, each by itself.
+/// Number of independently lost packets.
 pub(crate) fn iid(p_e: f64, name: &str) -> Box<dyn LossProcess> {
     Box::new(Iid::new(p_e, RunSeed { seed: 7, run: 0 }.stream(name)).unwrap())
 }

@@ -18,7 +18,7 @@ pub(crate) const RULES: [CongestionControlKind; 7] = [
 /// Nobody waits any more from here on: 9 years.
 const LAST: SimTime = SimTime::from_nanos(u64::MAX >> 6);
 
-/// What the network does next. Indices choose among what is under way.
+/// Next action of the network. Indices choose among the packets in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     Poll,
@@ -36,11 +36,11 @@ pub(crate) enum Op {
     Write(u64),
 }
 
-/// What a flavour promises beyond delivery in order and exactly once.
+/// Guarantees of a flavour beyond delivery in order and exactly once.
 pub(crate) trait Promises: Default {
     /// A segment has left.
     fn on_sent(&mut self, _segment: &Segment) {}
-    /// Nothing more may leave now.
+    /// Checks that no further packet may leave now.
     fn on_silence(&self, _sender: &Sender) {}
     /// A segment has reached the receiver.
     fn on_arrival(&mut self, _segment: &Segment) {}
@@ -58,7 +58,7 @@ pub(crate) struct Play<P> {
     pub(crate) now: SimTime,
     pub(crate) data: Vec<Segment>,
     acks: Vec<Ack>,
-    /// What the application has written, and what it will have at the end.
+    /// Segments that the application has written, and the total at the end.
     written: u64,
     total: u64,
     delivered: u64,

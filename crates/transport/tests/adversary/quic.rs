@@ -1,10 +1,10 @@
-//! What QUIC's recovery promises.
+//! Guarantees of QUIC's recovery.
 
 use crate::adversary::Promises;
 use crossfade_transport::{Ack, CongestionControlKind, Segment, Sender, SenderConfig};
 use std::collections::BTreeSet;
 
-/// Those of QUIC: numbers are never used again, and what is told of them is true.
+/// Guarantees of QUIC: packet numbers are never reused, and acknowledgements are true.
 #[derive(Default)]
 pub(crate) struct Numbers {
     pub(crate) sent: u64,
@@ -18,7 +18,7 @@ impl Promises for Numbers {
         self.sent += 1;
     }
 
-    /// Whoever has something in flight, or to send, waits for a timer.
+    /// A sender with data in flight, or to send, has a running timer.
     fn on_silence(&self, sender: &Sender) {
         let is_idle = sender.is_done() || sender.next_timeout().is_some();
         assert!(is_idle, "no timer runs, and {} have arrived", sender.snd_una());

@@ -1,9 +1,9 @@
-//! What TCP promises.
+//! Guarantees of TCP's senders.
 
 use crate::adversary::Promises;
 use crossfade_transport::{Sender, SenderConfig};
 
-/// Those of TCP.
+/// Guarantees of TCP.
 #[derive(Default)]
 pub(crate) struct Tcp;
 

@@ -6,7 +6,7 @@ use crossfade_core::SimTime;
 use crossfade_transport::congestion::{AckSample, CongestionControl};
 use proptest::prelude::*;
 
-/// What the flow of [`ControlAlone`] is doing about losses.
+/// Phase of loss recovery of the flow of [`ControlAlone`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     Open,
@@ -29,7 +29,7 @@ struct ControlAlone {
     snd_max: u64,
     sacked: u64,
     phase: Phase,
-    /// Nothing new was acknowledged since the last timeout.
+    /// Phase after a timeout, before new data are acknowledged.
     timed_out: bool,
     /// Marks count again from here on.
     marks_from: u64,

@@ -68,7 +68,8 @@ const CONTROLS: [Control; 9] = [
     },
 ];
 
-/// Those whose windows follow marks, rates or the kernel: what all promise is all that is asked of them.
+/// Controls whose windows follow marks, rates or the kernel's rules, and which are tested for the common guarantees
+/// alone.
 const OTHERS: [Make; 9] = [
     |cwnd, ssthresh| Box::new(LinuxReno::new(cwnd, ssthresh)),
     |cwnd, ssthresh| Box::new(LinuxCubic::new(cwnd, ssthresh, true)),

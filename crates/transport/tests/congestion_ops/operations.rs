@@ -2,24 +2,24 @@
 
 use proptest::prelude::*;
 
-/// What happens next. Numbers are taken modulo what is possible.
+/// Next operation. Numbers are taken modulo the number of possibilities.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    /// Up to so many segments leave.
+    /// Up to this many segments leave.
     Sent(u64),
-    /// So many of the oldest segments under way arrive, and the acknowledgements come back.
+    /// This many of the oldest segments in flight arrive, and the acknowledgements return.
     Acked(u64),
-    /// One in the middle arrives.
+    /// A segment in the middle arrives.
     Sacked(u64),
-    /// One is lost.
+    /// A segment is lost.
     Lost(u64),
-    /// The oldest arrives with a congestion mark.
+    /// The oldest segment arrives with a congestion mark.
     Marked,
-    /// So many nanoseconds pass.
+    /// This many nanoseconds pass.
     TimePasses(u64),
     /// Time passes until the retransmission timer expires.
     Timeout,
-    /// The same, and then everything under way arrives after all.
+    /// The timer expires, and then everything in flight arrives after all.
     Spurious,
 }
 

@@ -17,7 +17,7 @@ pub const fn ms(time: u64) -> SimTime {
     SimTime::from_millis(time)
 }
 
-/// As the scripts assume it: an initial window of ten segments, no timestamps, RTO at least 200 ms.
+/// Configuration of the scripts: an initial window of ten segments, no timestamps, RTO at least 200 ms.
 pub fn config(variant: Variant) -> TcpConfig {
     TcpConfig {
         initial_ssthresh: f64::INFINITY,
@@ -28,13 +28,13 @@ pub fn config(variant: Variant) -> TcpConfig {
     }
 }
 
-/// The same with losses found by time and probes.
+/// Configuration of the scripts, with RACK and tail loss probes.
 pub fn rack(variant: Variant) -> TcpConfig {
     let config = config(variant);
     TcpConfig { rfc: RfcConfig { rack: true, tail_loss_probe: true, ..config.rfc }, ..config }
 }
 
-/// The same with timestamps.
+/// Configuration of the scripts, with timestamps.
 pub fn with_timestamps(config: TcpConfig) -> TcpConfig {
     TcpConfig { rfc: RfcConfig { timestamps: true, ..config.rfc }, ..config }
 }

@@ -19,7 +19,7 @@ pub const fn ms(time: u64) -> SimTime {
 /// 10 Mbit/s in packets of 1500 bytes.
 pub const P10: f64 = 10e6 / 12_000.0;
 
-/// What is between the hosts.
+/// Configuration of the path between the hosts.
 #[derive(Clone, Copy)]
 pub struct Conditions {
     /// Packets a second.
@@ -59,7 +59,7 @@ impl Conditions {
     }
 }
 
-/// As Linux, with an acknowledgement a packet.
+/// Sender as in Linux, with an acknowledgement for each packet.
 pub fn linux(conditions: &Conditions) -> TcpConfig {
     TcpConfig {
         initial_window: 10.0,
@@ -71,18 +71,18 @@ pub fn linux(conditions: &Conditions) -> TcpConfig {
     }
 }
 
-/// What an acknowledgement left.
+/// State after an acknowledgement.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub now: SimTime,
     pub info: ControlInfo,
     pub cwnd: u64,
     pub queue: usize,
-    /// Of the acknowledgement.
+    /// RTT sample of the acknowledgement.
     pub rtt: SimTime,
     pub pipe: u64,
     pub delivered: u64,
-    /// What has left the sender, and what of it found no room or no token.
+    /// Number of packets sent, and of those dropped for lack of room or tokens.
     pub sent: u64,
     pub dropped: u64,
 }
@@ -112,7 +112,7 @@ pub struct Path {
     pending: HashMap<u64, Event>,
     next_id: u64,
     queue: VecDeque<Segment>,
-    /// What the bucket holds, and since when.
+    /// Tokens in the bucket, and the time of that count.
     tokens: (f64, SimTime),
     random: Stream,
     pub delivered: u64,
@@ -146,7 +146,7 @@ impl Path {
         }
     }
 
-    /// Without the rows.
+    /// Run without rows.
     pub fn quiet(self) -> Self {
         Self { keeps_rows: false, ..self }
     }
@@ -273,7 +273,7 @@ impl Path {
         self.schedule(at, Event::Ack(ack));
     }
 
-    /// What was used of the link from `from` to `to`.
+    /// Utilisation of the link from `from` to `to`.
     pub fn utilisation(&mut self, from: SimTime, to: SimTime) -> f64 {
         self.run_until(from);
         let delivered = self.run_until(to);

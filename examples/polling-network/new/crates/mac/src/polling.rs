@@ -11,21 +11,21 @@ use crossfade_link::{
 };
 use std::collections::VecDeque;
 
-/// More stations than this a coordinator does not poll.
+/// Largest number of stations of a coordinator.
 pub const MOST_STATIONS: usize = 1000;
 
 /// Everything about a polling medium.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PollingConfig {
-    /// How many stations there are.
+    /// Number of stations.
     pub stations: usize,
     /// Bit rate of packets in bit/s.
     pub rate_bps: f64,
-    /// How long a poll takes without a packet.
+    /// Duration of a poll without a packet.
     pub poll: SimTime,
-    /// How long the acknowledgement takes that ends a visit.
+    /// Duration of the acknowledgement that ends a visit.
     pub ack: SimTime,
-    /// How much waits in each queue: one a station, and one a station at the coordinator.
+    /// Limit of each queue: every station has one, and one at the coordinator.
     pub queue: Option<QueueLimit>,
 }
 
@@ -51,7 +51,7 @@ impl PollingConfig {
         Ok(())
     }
 
-    /// How long a visit takes in which packets of so many bytes are sent.
+    /// Duration of a visit in which packets of these sizes in bytes are sent.
     pub fn visit(&self, bytes: &[u32]) -> SimTime {
         let packets = bytes.iter().map(|&bytes| SimTime::to_transmit(bytes, self.rate_bps));
         packets.fold(self.poll + self.ack, SimTime::saturating_add)
@@ -68,7 +68,7 @@ struct Queue {
 /// A coordinator, port 0, and its stations, from port 1 on. It carries packets between these, both ways.
 pub struct Polling {
     config: PollingConfig,
-    /// Of each station, towards it and from it.
+    /// Queues of each station, towards it and from it.
     queues: Vec<[Queue; 2]>,
     /// Packets in all queues.
     waiting: usize,
@@ -80,7 +80,7 @@ pub struct Polling {
     busy: SimTime,
 }
 
-/// Where the coordinator is.
+/// Port of the coordinator.
 const COORDINATOR: Port = 0;
 
 impl Polling {

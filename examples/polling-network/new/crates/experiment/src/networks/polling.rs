@@ -11,7 +11,7 @@ use crossfade_sim::{Leg, Medium, Topology};
 use serde_json::{Value, json};
 
 impl NetworkKind for PollingSetup {
-    /// One medium, through which data go from station to coordinator and acknowledgements back.
+    /// Network with one medium, through which data go from stations to the coordinator and acknowledgements back.
     fn topology(&self, setup: &Setup, _: RunSeed) -> Topology {
         let [_, forward, _, _] = PATH;
         let fabric = Polling::new(self.config).expect("checked");
