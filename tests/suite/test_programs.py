@@ -17,7 +17,7 @@ from crossfade.suite import watched
 from crossfade.suite.captures import Transfer, delays, packets, transfer
 from crossfade.suite.cases import Case, load_suite
 from crossfade.suite.harness import Outcome
-from crossfade.suite.programs import Programs, live_scenario
+from crossfade.suite.programs import Programs, gathered, live_scenario
 from crossfade.suite.qlogs import beside_link, read_qlog
 from crossfade.suite.stacks import known_stack, known_stacks, own_stack
 from crossfade.suite.timeline import Timeline
@@ -386,3 +386,16 @@ def test_qlogs_of_two_kinds(tmp_path: Path) -> None:
         whole.write_text(text)
         with pytest.raises(ScenarioError, match="qlog"):
             read_qlog(whole)
+
+
+def test_flags_of_many_runs_are_one_line() -> None:
+    late = "forward: {} % of packets were more than 0.30 ms late"
+    flags = [(0, late.format(2.1)), (1, late.format(15.7)), (1, "no clock"), (3, late.format(9.0))]
+    assert gathered(flags) == [
+        "runs 0, 1 and 3: forward: up to 15.7 % of packets were more than 0.30 ms late",
+        "run 1: no clock",
+    ]
+    # Another limit is another statement.
+    other = late.format(3.0).replace("0.30", "0.60")
+    assert len(gathered([*flags, (4, other)])) == 3
+    assert gathered([]) == []

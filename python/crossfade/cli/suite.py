@@ -151,7 +151,7 @@ def suite(
     crossfade suite interop --control mine.rs --json > old.json
     crossfade suite interop --control new.rs --baseline old.json
     crossfade suite interop --stack curl --case goodput
-    crossfade suite interop --server "my-server -p $CROSSFADE_PORT" --client my-client
+    crossfade suite interop --server 'my-server -p $CROSSFADE_PORT' --client my-client
     """
     found = load_suite(name)
     check_outputs([junit, report])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -40,6 +41,8 @@ BUSY = 3.0
 GIVES_UP = 2
 """A case whose first runs all end without a transfer is not run again."""
 
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+
 
 class Programs:
     """A real transport as a source of metrics."""
@@ -50,7 +53,8 @@ class Programs:
         self._seed = seed
         self._tell = tell
         self._outcomes: dict[str, dict[int, Outcome]] = {}
-        self._warnings: list[str] = []
+        self._flags: dict[str, list[tuple[int, str]]] = {}
+        self._busy: list[float] = []
         self._paths: dict[str, _Path] = {}
         self._has_worked = False
 
@@ -77,7 +81,13 @@ class Programs:
         return problems[0] if all(problems) else ""
 
     def warnings(self) -> list[str]:
-        return self._warnings
+        found = [f"case {case}, {line}" for case, flags in self._flags.items() for line in gathered(flags)]
+        if busy := [number for number in self._busy if number > BUSY]:
+            found.append(
+                f"up to {max(busy):.3g} processes wanted each processor in {len(busy)} of {len(self._busy)} "
+                "runs: what is slow may be the machine, and not the program"
+            )
+        return found
 
     def measure(self, case: Case, tested: str) -> list[Sample]:
         outcomes = self._run(case)
@@ -98,13 +108,9 @@ class Programs:
             found[run] = outcome
             if outcome.problem and self._tell is not None:
                 self._tell(outcome.problem)
-            for flag in outcome.report.get("flags", []):
-                self._warnings.append(f"case {case.name}, run {run}: {flag}")
-            if (busy := _busy(outcome.report)) > BUSY:
-                self._warnings.append(
-                    f"case {case.name}, run {run}: {busy:.3g} processes wanted each processor: what is slow "
-                    "may be the machine, and not the program"
-                )
+            if flags := outcome.report.get("flags", []):
+                self._flags.setdefault(case.name, []).extend((run, flag) for flag in flags)
+            self._busy.append(_busy(outcome.report))
             if len(found) == GIVES_UP and all(one.problem for one in found.values()):
                 break
         self._outcomes[case.name] = found
@@ -181,6 +187,29 @@ def _value(live: Live, path: _Path, target: Target, outcome: Outcome) -> tuple[f
 def _busy(report: Mapping[str, Any]) -> float:
     """Number of processes for each processor of the machine; 0 if the report does not say it."""
     return float(report.get("load", 0.0)) / float(report.get("processors", 1))
+
+
+def gathered(flags: Sequence[tuple[int, str]]) -> list[str]:
+    """Flags of a case with the numbers of their runs, those alike in all but the first number as one.
+
+    The one that is shown has the largest number of them: ``runs 0 and 2: forward: up to 8 % of packets were
+    late``.
+    """
+    alike: dict[str, list[tuple[float, int, str]]] = {}
+    for run, flag in flags:
+        first = _NUMBER.search(flag)
+        text = flag if first is None else flag[: first.start()] + "\0" + flag[first.end() :]
+        alike.setdefault(text, []).append((float(first[0]) if first is not None else 0.0, run, flag))
+    lines = []
+    for found in alike.values():
+        _, run, worst = max(found)
+        if len(found) > 1:
+            runs = [str(run) for _, run, _ in found]
+            text = _NUMBER.sub(r"up to \g<0>", worst, count=1)
+            lines.append(f"runs {', '.join(runs[:-1])} and {runs[-1]}: {text}")
+        else:
+            lines.append(f"run {run}: {worst}")
+    return lines
 
 
 def _measured(live: Live, path: _Path, done: Transfer) -> tuple[float, float]:

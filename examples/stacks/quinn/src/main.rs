@@ -1,19 +1,27 @@
 //! A file over quinn, for `crossfade suite`: `quinn-peer serve` and `quinn-peer fetch`, by the environment.
 //!
-//! The client names a file on a stream of its own, and the server answers with its bytes. `PEER_LOSS_REDUCTION`, such as
-//! 0.1, makes the server's congestion control NewReno with that factor at a loss in place of RFC 9002's 0.5: a mistake for
-//! a suite to catch.
+//! The client names a file on a stream of its own, and the server answers with its bytes.
+//!
+//! Two mistakes for a suite to catch: `PEER_LOSS_REDUCTION`, such as 0.1, makes the server's congestion control NewReno with
+//! that factor at a loss (RFC 9002 has 0.5), and `PEER_SEND_SLEEP`, such as 5 (milliseconds), makes the client sleep before
+//! each packet that it sends: nearly all of these are acknowledgements.
 
 use quinn::congestion::NewRenoConfig;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use quinn::udp::{RecvMeta, Transmit};
+use quinn::{AsyncUdpSocket, Runtime, TokioRuntime, UdpPoller};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
 use std::env::var;
 use std::error::Error;
-use std::net::SocketAddr;
+use std::io::{self, IoSliceMut};
+use std::net::{SocketAddr, UdpSocket};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
 use std::{fs, path::Path};
 
 const PROTOCOL: &[u8] = b"hq-interop";
@@ -66,7 +74,12 @@ async fn fetch() -> Result<(), Box<dyn Error>> {
         .with_custom_certificate_verifier(Arc::new(Anybody))
         .with_no_client_auth();
     tls.alpn_protocols = vec![PROTOCOL.to_vec()];
-    let mut endpoint = quinn::Endpoint::client("0.0.0.0:0".parse()?)?;
+    let mut socket = TokioRuntime.wrap_udp_socket(UdpSocket::bind("0.0.0.0:0")?)?;
+    if let Ok(sleep) = var("PEER_SEND_SLEEP") {
+        socket = Arc::new(Slow { socket, sleep: Duration::from_secs_f64(1e-3 * sleep.parse::<f64>()?) });
+    }
+    let runtime = Arc::new(TokioRuntime);
+    let mut endpoint = quinn::Endpoint::new_with_abstract_socket(Default::default(), None, socket, runtime)?;
     endpoint.set_default_client_config(quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?)));
     let server: SocketAddr = format!("{}:{}", var("CROSSFADE_SERVER")?, var("CROSSFADE_PORT")?).parse()?;
     let connection = endpoint.connect(server, "crossfade")?.await?;
@@ -77,6 +90,40 @@ async fn fetch() -> Result<(), Box<dyn Error>> {
     connection.close(0u32.into(), b"");
     endpoint.wait_idle().await;
     Ok(())
+}
+
+/// A socket that sleeps before each packet that it sends, and the client's only thread with it.
+#[derive(Debug)]
+struct Slow {
+    socket: Arc<dyn AsyncUdpSocket>,
+    sleep: Duration,
+}
+
+impl AsyncUdpSocket for Slow {
+    fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
+        Arc::clone(&self.socket).create_io_poller()
+    }
+    fn try_send(&self, transmit: &Transmit) -> io::Result<()> {
+        std::thread::sleep(self.sleep);
+        self.socket.try_send(transmit)
+    }
+    fn poll_recv(
+        &self,
+        context: &mut Context,
+        buffers: &mut [IoSliceMut<'_>],
+        meta: &mut [RecvMeta],
+    ) -> Poll<io::Result<usize>> {
+        self.socket.poll_recv(context, buffers, meta)
+    }
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+    fn max_receive_segments(&self) -> usize {
+        self.socket.max_receive_segments()
+    }
+    fn may_fragment(&self) -> bool {
+        self.socket.may_fragment()
+    }
 }
 
 /// The certificate is made for the run: nobody else is in these two namespaces.
