@@ -109,10 +109,15 @@ impl<M> MetricOf<M> {
         Self { info: MetricInfo { name, unit, words, meaning, whose: Whose::All }, of }
     }
 
+    /// Its value of one part, by its key.
+    pub(crate) fn value_of(&self, part: &Part, measured: &M) -> (String, f64) {
+        (self.info.key(part), (self.of)(measured))
+    }
+
     /// Its values by key, of each of the `parts` of that kind, which have numbers.
     pub(crate) fn values_of_parts(&self, kind: PartKind, parts: &[M]) -> Vec<(String, f64)> {
         let each = Part::numbered(kind, parts.len()).zip(parts);
-        each.map(|(part, measured)| (self.info.key(&part), (self.of)(measured))).collect()
+        each.map(|(part, measured)| self.value_of(&part, measured)).collect()
     }
 
     /// Its values by key: of the `whole`, and of each of the `parts` of that kind, which have numbers.
