@@ -196,6 +196,26 @@ def test_a_call_has_a_bearer_beside_the_download_of_its_user() -> None:
     assert behind.value("call.one_way_delay_p99_s") > 0.05
 
 
+def test_each_bearer_has_its_own_metrics() -> None:
+    point = cf.run(CALL, cache=False).points[0]
+    assert point.value("call.bearer_delay_queue_mean_s") < 1e-3
+    assert point.value("a.bearer_delay_queue_mean_s") > 10e-3
+    names = {name for flow in point.flows for name in flow if name.startswith("bearer_")}
+    assert {"bearer_queue_drops", "bearer_pdcp_discards", "bearer_rlc_status_pdus"} <= names
+    sums = {
+        name: sum(flow[name]["value"] for flow in point.flows)
+        for name in ("bearer_rlc_status_pdus", "bearer_pdcp_discards")
+    }
+    assert sums["bearer_rlc_status_pdus"] == point.value("rlc_status_pdus")
+    assert sums["bearer_pdcp_discards"] == point.value("pdcp_discards")
+
+
+def test_a_poll_after_bytes_is_read_up_to_the_largest_value() -> None:
+    for size in ("125 kB", "40 MB"):
+        checked = cf.check(BOTH_WAYS, set={"nr.rlc.poll_byte": size}).scenario
+        assert cf.check(checked).scenario["nr"]["rlc"]["poll_byte"] == checked["nr"]["rlc"]["poll_byte"]
+
+
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
@@ -208,6 +228,14 @@ def test_a_call_has_a_bearer_beside_the_download_of_its_user() -> None:
         (
             {"flows.call.radio": {"mean_snr_db": 3}},
             "flows.call.radio contradicts flows.call.beside: the radio is that of the users of a",
+        ),
+        (
+            {"flows.call.bearer.prioritised_rate": "7 kB/s"},
+            'flows.call.bearer.prioritised_rate = "7 kB/s": must be one of TS 38.331: 0, 8, 16, 32, 64, ',
+        ),
+        (
+            {"flows.call.bearer.priority": 3},
+            "flows.a.bearer.priority: missing; between 1 and 16, as flows.call, a bearer of the same user",
         ),
         (
             {"nr": None, "flows.call.five_qi": None},

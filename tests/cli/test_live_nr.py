@@ -108,6 +108,44 @@ def test_a_ping_waits_for_scheduling_requests_and_uplink_slots(tmp_path: Path, c
     assert max(waits) > 20.0
 
 
+DOWNLOAD = 'download = { traffic = "udp", rate = "60 Mbit/s", packet_size = "1500 B" }'
+PROGRAM = 'traffic = "outside", beside = "download"'
+
+
+@pytest.mark.parametrize(
+    ("flows", "waits"),
+    [
+        (f"me = {{ {PROGRAM}, five_qi = 1 }}", False),
+        (f"me = {{ {PROGRAM}, bearer = {{ shared = true }} }}", True),
+        (
+            f"me = {{ {PROGRAM}, bearer = {{ shared = true }} }}\n"
+            f"voice = {{ {PROGRAM}, five_qi = 1, ports = [5001] }}",
+            False,
+        ),
+    ],
+)
+def test_a_program_has_a_bearer_beside_a_simulated_download(
+    flows: str, waits: bool, tmp_path: Path, cli: Cli
+) -> None:
+    scenario, journal, events = tmp_path / "nr.toml", tmp_path / "rec.cfj", tmp_path / "links.csv"
+    text = NR.replace("KEYS", 'uplink = { grants = "proactive" }, bandwidth = "10 MHz"')
+    scenario.write_text(f"{text}\n[flows]\n{DOWNLOAD}\n{flows}\n")
+    (tmp_path / "echo.py").write_text(ECHO)
+    (tmp_path / "ping.py").write_text(PING)
+    outputs: list[str | Path] = ["--record", journal, "--link-events", events]
+    far = f"{sys.executable} {tmp_path}/echo.py"
+    done = live(scenario, "--far", far, *outputs, "--", sys.executable, tmp_path / "ping.py", timeout=180.0)
+    assert done.returncode == 0, done.stderr
+    with events.open() as file:
+        rows = [row for row in csv.DictReader(file) if row["event"] == "delay" and row["bytes"] == "60"]
+    queued = [float(row["delay_queue_s"]) for row in rows if row["link"] == "forward"]
+    assert len(queued) == PINGS
+    # The download overflows its queue of 1 MB, which takes more than 100 ms.
+    assert min(queued[5:]) > 0.1 if waits else max(queued) == 0.0
+    replayed = cli("run", "--replay", journal)
+    assert re.fullmatch(r"shared: .*: identical\n", replayed.out), replayed.out
+
+
 def packets(capture: Path) -> list[tuple[float, int]]:
     """When packets of UDP were seen, and the port that they go to."""
     data = capture.read_bytes()

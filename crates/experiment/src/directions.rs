@@ -64,6 +64,8 @@ impl Direction {
             | "bins_per_slot"
             | "uplink_bins_per_slot"
             | "rlc_status_pdus"
+            | "bearer_rlc_status_pdus"
+            | "bearer_ecn_marks"
             | "scheduling_requests"
             | "airtime_share"
             | "mpdus_per_ampdu"

@@ -40,6 +40,12 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
         | "rlc_status_pdus"
         | "radio_link_failures"
         | "pdcp_discards"
+        | "bearer_queue_drops"
+        | "bearer_ecn_marks"
+        | "bearer_pdcp_discards"
+        | "bearer_rlc_status_pdus"
+        | "uplink_bearer_queue_drops"
+        | "uplink_bearer_pdcp_discards"
         | "scheduling_requests" => MetricKind::Count,
         "timeouts_per_slot" => return (MetricKind::Rate, "timeouts", &[]),
         "fast_retransmits_per_slot" => return (MetricKind::Rate, "fast_retransmits", &[]),

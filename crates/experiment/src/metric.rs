@@ -109,10 +109,15 @@ impl<M> MetricOf<M> {
         Self { info: MetricInfo { name, unit, words, meaning, whose: Whose::All }, of }
     }
 
+    /// Value for one part, with its key.
+    pub(crate) fn value_of(&self, part: &Part, measured: &M) -> (String, f64) {
+        (self.info.key(part), (self.of)(measured))
+    }
+
     /// Values by key, for each of the numbered `parts` of a kind.
     pub(crate) fn values_of_parts(&self, kind: PartKind, parts: &[M]) -> Vec<(String, f64)> {
         let each = Part::numbered(kind, parts.len()).zip(parts);
-        each.map(|(part, measured)| (self.info.key(&part), (self.of)(measured))).collect()
+        each.map(|(part, measured)| self.value_of(&part, measured)).collect()
     }
 
     /// Values by key, for the `whole` network and for each of the numbered `parts` of a kind.

@@ -41,7 +41,12 @@ impl Ratio {
             "uplink_queueing_delay_mean_s" => mean(&["uplink_packets_sent"]),
             "retransmissions_per_piece" => mean(&["cell_frames_delivered"]),
             "below_levels_share" => mean(&["cell_frames_sent"]),
-            "rlc_retransmissions_per_packet" => mean(&["bearer_packets"]),
+            "rlc_retransmissions_per_packet" | "bearer_rlc_retransmissions_per_packet" => {
+                mean(&["bearer_packets"])
+            }
+            "uplink_bearer_rlc_retransmissions_per_packet" => mean(&["uplink_bearer_packets"]),
+            _ if metric.starts_with("bearer_delay_") => mean(&["bearer_delays"]),
+            _ if metric.starts_with("uplink_bearer_delay_") => mean(&["uplink_bearer_delays"]),
             _ if metric.starts_with("delay_") => mean(&["bearer_delays"]),
             _ if metric.starts_with("uplink_delay_") => mean(&["uplink_bearer_delays"]),
             "mpdus_per_ampdu" | "window_limited_share" => mean(&["wlan_ppdus"]),

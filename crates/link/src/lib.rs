@@ -25,6 +25,7 @@ mod limit;
 mod link;
 mod node;
 mod occupancy;
+mod outside_class;
 mod parcel;
 mod policer;
 mod ppdu;
@@ -56,6 +57,7 @@ pub use limit::{QueueLimit, QueueLimitError};
 pub use link::{Departure, Link, Push};
 pub use node::{NodeStatistics, mean_exchanges};
 pub use occupancy::{Capacity, Occupancy, UnderWay};
+pub use outside_class::OutsideClass;
 pub use parcel::{Ecn, Parcel};
 pub use policer::{Policer, PolicerConfig};
 pub use ppdu::{

@@ -20,6 +20,9 @@ pub struct LinkReport {
     pub frames: Option<ArqStatistics>,
     /// Statistics of each user, where several share the link.
     pub users: Vec<UserStatistics>,
+    /// Statistics of each data radio bearer, where some user has several: the first bearers of all users, then the
+    /// further ones in the order of the configuration. What is counted of a user as a whole is 0.
+    pub bearers: Vec<UserStatistics>,
     /// Statistics of nodes, on a medium with nodes.
     pub nodes: Vec<NodeStatistics>,
     /// Statistics of each station of an access point, in one direction.
@@ -47,6 +50,7 @@ impl LinkReport {
             statistics,
             frames: None,
             users: Vec::new(),
+            bearers: Vec::new(),
             nodes: Vec::new(),
             stations: Vec::new(),
             by_link: Vec::new(),

@@ -22,6 +22,8 @@ pub struct BulkFlow {
     pub bytes: Option<u64>,
     /// Start time.
     pub start: SimTime,
+    /// Port of the receiver; 0 is any free one.
+    pub port: u16,
 }
 
 /// Result of a transfer.
@@ -72,7 +74,7 @@ impl Bulk {
         let stop = Arc::new(AtomicBool::new(false));
         let mut running = Vec::new();
         for flow in flows {
-            let listener = to.run(|| TcpListener::bind((to.address(), 0)))?.trying_to("listen")?;
+            let listener = to.run(|| TcpListener::bind((to.address(), flow.port)))?.trying_to("listen")?;
             listener.set_nonblocking(true).trying_to("listen")?;
             let address = listener.local_addr().trying_to("listen")?;
             let progress = Arc::new(Progress::default());

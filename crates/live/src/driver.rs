@@ -54,10 +54,10 @@ pub(crate) enum Ready {
 impl Driver {
     pub(crate) fn new(config: PumpConfig, clock: Clock, stop: PipeReader) -> Self {
         Self {
-            config,
             clock,
             alarm: Alarm::new(config.spin),
             awake: Awake::new(config.awake),
+            config,
             looked: None,
             pumps: Vec::new(),
             devices: Vec::new(),

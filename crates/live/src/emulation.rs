@@ -93,10 +93,11 @@ impl Emulation {
                 .with_receive_window(config.receive_window)
         };
         let one_way = [PointToPoint::<()>::IN, PointToPoint::<()>::OUT];
-        let driver = || Ok(Driver::new(config, clock.clone(), reader.try_clone().trying_to("open a pipe")?));
+        let driver =
+            || Ok(Driver::new(config.clone(), clock.clone(), reader.try_clone().trying_to("open a pipe")?));
         let pump = |lane: u8, is_shared: bool, medium, ways| {
             let recorder = emulation.recording.recorder(lane, is_shared);
-            Pump::new(config, clock.clone(), medium, ways, first.most_bytes(), recorder)
+            Pump::new(config.clone(), clock.clone(), medium, ways, first.most_bytes(), recorder)
         };
         match between {
             Between::Links([forward, reverse]) => {

@@ -46,6 +46,13 @@ pub(crate) fn flow(packet: &[u8]) -> u32 {
     named.fold(0x811c_9dc5, |hash: u32, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
+/// Ports of a packet, source before destination; `None` without any.
+pub(crate) fn ports(packet: &[u8]) -> Option<[u16; 2]> {
+    let flow = Flow::of(packet)?;
+    let &[a, b, c, d] = flow.ports else { return None };
+    WITH_PORTS.contains(&flow.protocol).then_some([u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])])
+}
+
 /// Parcel of an IP packet for a link: its length and its flow. The caller keeps the bytes under `id`.
 pub fn parcel(id: u32, packet: &[u8]) -> Parcel {
     Parcel::new(id, flow(packet), packet.len() as u32).with_ecn(ecn(packet))

@@ -34,6 +34,7 @@ mod meter;
 mod namespace;
 mod offload;
 mod pair;
+mod port_classes;
 mod priority;
 mod processes;
 mod pump;
@@ -57,6 +58,7 @@ pub use machine::Machine;
 pub use meter::{Meter, Passed};
 pub use namespace::gain_privileges;
 pub use offload::Segments;
+pub use port_classes::PortClasses;
 pub use processes::{
     become_user, cover, die_with_parent, mount_proc, new_mount_namespace, new_process_namespace,
 };

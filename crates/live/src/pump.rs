@@ -4,6 +4,7 @@ use crate::clock::Clock;
 use crate::error::LiveError;
 use crate::header;
 use crate::offload::Segments;
+use crate::port_classes::PortClasses;
 use crate::recording::Recorder;
 use crate::report::PumpReport;
 use crate::store::{Place, Store};
@@ -23,7 +24,7 @@ pub type LiveLink = Box<dyn Link + Send>;
 pub type LiveFabric = Box<dyn Fabric + Send>;
 
 /// Options of a pump.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PumpConfig {
     /// Maximum number of packets inside the link; further ones are refused. Their bytes are kept in memory: at most
     /// this number times the MTU.
@@ -47,6 +48,8 @@ pub struct PumpConfig {
     pub waits: bool,
     /// Largest receive window in bytes that the second host may advertise to the first; `None`: no limit.
     pub receive_window: Option<u32>,
+    /// Classes of packets by port, for a medium that tells them apart; `None`: packets have no class.
+    pub classes: Option<PortClasses>,
 }
 
 impl Default for PumpConfig {
@@ -61,6 +64,7 @@ impl Default for PumpConfig {
             data_only: false,
             waits: false,
             receive_window: None,
+            classes: None,
         }
     }
 }
@@ -105,7 +109,6 @@ impl Pump {
         recorder: Recorder,
     ) -> Self {
         Self {
-            config,
             clock,
             medium,
             ways,
@@ -115,6 +118,7 @@ impl Pump {
             run: Run::default(),
             recorder,
             is_warm: config.warmup == SimTime::ZERO,
+            config,
             done: Done::default(),
             cpu: SimTime::ZERO,
         }
@@ -172,6 +176,9 @@ impl Pump {
                 window.hold(&mut self.buffer[..length], segments.has_partial_checksum());
             }
             let mut parcel = header::parcel(0, &self.buffer[..length]);
+            if let Some(classes) = &self.config.classes {
+                parcel = classes.mark(parcel, &self.buffer[..length]);
+            }
             if self.ways[way].spared.contains(&header::kind(&self.buffer[..length])) {
                 parcel = parcel.spared();
             }

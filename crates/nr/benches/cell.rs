@@ -97,6 +97,7 @@ fn config(users: usize, is_fading: bool) -> NrConfig {
             discard: None,
             own: Vec::new(),
             further: Vec::new(),
+            schedules_bearers: false,
             outage: ms(200),
             uplink,
             handover: None,

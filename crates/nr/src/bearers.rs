@@ -1,10 +1,11 @@
 //! The data radio bearers of a user, and how they share its blocks: logical channel prioritisation (3GPP TS 38.321
 //! section 5.4.3.1).
 
+use crate::levels::{GROUPS, Levels};
 use crate::stack::{Bearer, Payload, Stack};
-use crate::stack_config::LogicalChannel;
+use crate::stack_config::{FurtherBearer, LogicalChannel};
 use crossfade_core::SimTime;
-use crossfade_link::{Departure, Parcel, UserStatistics};
+use crossfade_link::{Departure, OutsideClass, Parcel, UserStatistics};
 
 /// Bucket Bj of a logical channel, one way, in 1e-9 bytes; negative if its last SDU
 /// took more.
@@ -43,8 +44,12 @@ impl Bucket {
 pub(crate) struct Bearers {
     stacks: Vec<Stack>,
     channels: Vec<LogicalChannel>,
-    /// The flows of bearers behind the first.
+    /// Priorities of the bearers in the scheduler of the cell, and those of their logical channel groups.
+    levels: Vec<u32>,
+    groups: Vec<u32>,
+    /// The flows of bearers behind the first, and the classes of packets of real programs.
     flows: Vec<(u32, usize)>,
+    outside: Vec<(OutsideClass, usize)>,
     /// Places of the bearers, in order of their priorities.
     order: Vec<usize>,
     /// Buckets by direction and bearer.
@@ -55,11 +60,14 @@ pub(crate) struct Bearers {
 
 impl Bearers {
     /// A user with one bearer.
-    pub(crate) fn new(stack: Stack, channel: LogicalChannel) -> Self {
+    pub(crate) fn new(stack: Stack, channel: LogicalChannel, level: u32) -> Self {
         Self {
             stacks: vec![stack],
             channels: vec![channel],
+            levels: vec![level],
+            groups: vec![level],
             flows: Vec::new(),
+            outside: Vec::new(),
             order: vec![0],
             buckets: [vec![Bucket::default()], vec![Bucket::default()]],
             turn: 0,
@@ -67,21 +75,68 @@ impl Bearers {
     }
 
     /// Adds a further bearer to a user.
-    pub(crate) fn add(&mut self, stack: Stack, channel: LogicalChannel, flows: &[u32]) {
+    pub(crate) fn add(&mut self, stack: Stack, further: &FurtherBearer) {
         let place = self.stacks.len();
         self.stacks.push(stack);
-        self.channels.push(channel);
-        self.flows.extend(flows.iter().map(|flow| (*flow, place)));
+        self.channels.push(further.bearer.channel);
+        self.flows.extend(further.flows.iter().map(|flow| (*flow, place)));
+        self.outside.extend(further.outside.map(|class| (class, place)));
+        self.levels.push(further.level);
+        self.group();
         self.order.push(place);
         self.order.sort_by_key(|place| (self.channels[*place].priority, *place));
         self.buckets.iter_mut().for_each(|buckets| buckets.push(Bucket::default()));
     }
 
+    /// Assigns bearers to groups, one for each priority; the last group has all that is less urgent too.
+    fn group(&mut self) {
+        let mut all = self.levels.clone();
+        all.sort_unstable();
+        all.dedup();
+        let last = all[GROUPS.min(all.len()) - 1];
+        self.groups = self.levels.iter().map(|level| *level.min(&last)).collect();
+    }
+
     /// The bearer of a packet one way.
     pub(crate) fn of(&mut self, parcel: &Parcel, way: usize) -> &mut Bearer {
-        let flow = parcel.flow();
-        let place = self.flows.iter().find(|(of, _)| *of == flow).map_or(0, |(_, place)| *place);
+        let place = self.place(parcel.flow());
         &mut self.stacks[place].bearers[way]
+    }
+
+    /// Priority of the group of a packet.
+    pub(crate) fn group_of(&self, parcel: &Parcel) -> u32 {
+        self.groups[self.place(parcel.flow())]
+    }
+
+    /// Priority of the most urgent group.
+    pub(crate) fn most_urgent(&self) -> u32 {
+        self.groups.iter().copied().min().unwrap_or_default()
+    }
+
+    /// Bytes that wait at an end by group, as [`wanted`](Self::wanted) counts them.
+    pub(crate) fn levels(&self, now: SimTime, way: usize, levels: &mut Levels) {
+        levels.clear();
+        for (stack, group) in self.stacks.iter().zip(&self.groups) {
+            levels.add(*group, stack.wanted(now, way));
+        }
+    }
+
+    /// Place of the bearer of a flow.
+    fn place(&self, flow: u32) -> usize {
+        if self.stacks.len() == 1 {
+            return 0;
+        }
+        let found = match OutsideClass::of(flow) {
+            Some(class) => self.outside.iter().find(|(of, _)| *of == class).map(|(_, place)| *place),
+            None => self.flows.iter().find(|(of, _)| *of == flow).map(|(_, place)| *place),
+        };
+        found.unwrap_or(0)
+    }
+
+    /// Segments that a block carries, as first byte and byte behind the last of a PDCP PDU, bearer by bearer.
+    #[cfg(test)]
+    pub(crate) fn segments(&self, way: usize, number: u64) -> Vec<Vec<(u32, u32)>> {
+        self.stacks.iter().map(|stack| stack.segments(way, number)).collect()
     }
 
     /// All of them, both ways.

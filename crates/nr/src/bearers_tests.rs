@@ -1,12 +1,14 @@
 //! Several bearers of one user: shares of its blocks by TS 38.321 section 5.4.3.1, and one bearer as before.
 
+use crate::bearers::Bearers;
 use crate::cell_tests::{SEED, config, fading, run};
 use crate::config::NrConfig;
 use crate::rlc::RlcMode;
+use crate::stack::{Stack, UP};
 use crate::stack_tests::stack;
-use crate::{BearerConfig, FurtherBearer, LogicalChannel, NrCell};
+use crate::{BearerConfig, FurtherBearer, LogicalChannel, NrCell, NrUser, Scheduler};
 use crossfade_core::SimTime;
-use crossfade_link::{Departure, Fabric, LinkReport, Parcel};
+use crossfade_link::{Departure, Fabric, LinkReport, OutsideClass, Parcel};
 
 fn ms(count: u64) -> SimTime {
     SimTime::from_millis(count)
@@ -26,6 +28,8 @@ fn with_bearers(mut config: NrConfig, mode: RlcMode, channels: &[LogicalChannel]
     let further = channels.iter().enumerate().skip(1).map(|(flow, channel)| FurtherBearer {
         user: 0,
         flows: vec![flow as u32],
+        outside: None,
+        level: channel.priority,
         bearer: bearer(*channel),
         queues: [None, None],
     });
@@ -161,6 +165,119 @@ fn a_call_on_its_own_bearer_does_not_wait_behind_a_download() {
     assert!(shared > ms(50), "{shared}");
 }
 
+/// Bytes of every grant by hand, from TS 38.321 section 5.4.3.1: Bj starts at 0, grows by PBR * T up to PBR * BSD, loses
+/// what it was served while above 0, in order of priority, and what is left of the grant follows the priorities alone,
+/// without any bucket.
+///
+/// Packets of 297 bytes are SDUs of 300 behind PDCP. Unacknowledged mode with 12 bits heads a whole SDU with 1 byte, the
+/// first segment with 2 and a later one with 4; MAC adds 2 bytes below 256 and 3 from there on. A whole SDU takes 304.
+#[test]
+fn grants_are_shared_to_the_byte() {
+    let a = LogicalChannel { priority: 1, prioritised_rate: Some(8_000), bucket: ms(50) };
+    let b = LogicalChannel { priority: 2, prioritised_rate: Some(16_000), bucket: ms(100) };
+    let c = LogicalChannel { priority: 3, prioritised_rate: Some(0), bucket: ms(100) };
+    let config = with_bearers(config(45.0), RlcMode::Unacknowledged, &[a, b, c]).stack.unwrap();
+    let stack = |bearer| Stack::new(bearer, SimTime::ZERO, 0, [None, None]);
+    let mut bearers = Bearers::new(stack(config.bearer(0)), a, 1);
+    config.further.iter().for_each(|further| bearers.add(stack(further.bearer), further));
+    for (flow, packets) in [(0, 20), (1, 20), (2, 3)] {
+        for id in 0..packets {
+            let parcel = Parcel::new(id, flow, 297);
+            assert!(bearers.of(&parcel, UP).push(SimTime::ZERO, parcel, None));
+        }
+    }
+    let whole = |count| vec![(0, 300); count];
+    let grants = [
+        // Nothing is assured yet. A: 3 * 304 = 912; 88 are left: 2 of MAC, 2 of RLC, 84 bytes.
+        (0, 1000, [[whole(3), vec![(0, 84)]].concat(), vec![], vec![]]),
+        // Ba 160, Bb 320. A: 216 + 4 + 2 = 222, Ba -60. B: 304, Bb 19, and 304, Bb -282. The 170 that are left are A's:
+        // 166 bytes.
+        (20, 1000, [vec![(84, 300), (0, 166)], whole(2), vec![]]),
+        // Ba -60 + 400 = 340, Bb -282 + 800 = 518. A: 134 + 4 + 2 = 140, Ba 202, and 304, Ba -99. B has 56: 52 bytes,
+        // Bb 464.
+        (70, 500, [vec![(166, 300), (0, 300)], vec![(0, 52)], vec![]]),
+        // Both buckets are full: 400 and 1600. A: 304 twice, Ba -202. B: 248 + 4 + 2 = 254, Bb 1348, and 304 five times,
+        // Bb -157. Of the 618 that are left A has 304 twice and 6 bytes.
+        (2070, 3000, [[whole(4), vec![(0, 6)]].concat(), [vec![(52, 300)], whole(5)].concat(), vec![]]),
+        // Ba -202 + 240 = 38, Bb -157 + 480 = 323. A: 294 + 4 + 3 = 301, Ba -260. B: 304, Bb 22; the next SDU, of which
+        // the 95 that are left hold 91 bytes.
+        (2100, 700, [vec![(6, 300)], vec![(0, 300), (0, 91)], vec![]]),
+        // All that is left, by priority: A has had 11 SDUs of 20, B 9 and a part of one.
+        (2100, 100_000, [whole(9), [vec![(91, 300)], whole(10)].concat(), whole(3)]),
+    ];
+    for (number, (at, bytes, expected)) in (0..).zip(grants) {
+        assert!(bearers.fill(ms(at), UP, number, bytes));
+        assert_eq!(bearers.segments(UP, number), expected, "{at} ms");
+    }
+    assert!(!bearers.fill(ms(3000), UP, 9, 100), "nothing is left");
+}
+
+/// A near user has data without end, a far one a download and a call: a scheduler that prefers high ratios serves the
+/// far one only what is more urgent, and only if it follows bearers.
+#[test]
+fn a_scheduler_of_bearers_serves_urgent_data_of_a_far_user() {
+    for is_up in [false, true] {
+        let calls = |schedules_bearers: bool| {
+            let channels = [channel(90, None), channel(20, None)];
+            let mut config = with_bearers(config(20.0), RlcMode::Unacknowledged, &channels);
+            config.scheduler = Scheduler::MaxSinr;
+            config.users.push(NrUser { mean_snr_db: 40.0, ..config.users[0].clone() });
+            config.stack.as_mut().unwrap().schedules_bearers = schedules_bearers;
+            let mut cell = NrCell::new(config, SEED).unwrap();
+            let (mut longest, mut arrived) = (SimTime::ZERO, [0; 2]);
+            let ends = |port| if is_up { (port, 0) } else { (0, port) };
+            for milli in 0..1000 {
+                let mut push = |port, flow, bytes| {
+                    let (from, to) = ends(port);
+                    cell.push(ms(milli), from, to, Parcel::new(milli as u32, flow, bytes));
+                };
+                for _ in 0..40 {
+                    push(1, 0, 1500);
+                    push(2, 7, 1500);
+                }
+                if milli % 50 == 0 {
+                    push(1, 1, 60);
+                }
+                run(&mut cell, ms(milli + 1), |now, _, departure| {
+                    let parcel = departure.parcel();
+                    if parcel.flow() < 2 {
+                        arrived[parcel.flow() as usize] += 1;
+                    }
+                    if parcel.flow() == 1 {
+                        longest = longest.max(now - ms(parcel.id().into()));
+                    }
+                });
+            }
+            (arrived, longest)
+        };
+        let ([downloaded, called], longest) = calls(true);
+        assert_eq!(called, 20, "{is_up}");
+        // Down, it waits for the U slot at most; up, 20 ms for a request, and 8 slots and a uplink slot for its grant.
+        let most = if is_up { SimTime::from_micros(27_500) } else { SimTime::from_micros(1500) };
+        assert!(longest <= most, "{is_up}: {longest}");
+        // A block with the call has room for some more.
+        assert!(downloaded < 1500, "{is_up}: {downloaded}");
+        let ([downloaded, called], _) = calls(false);
+        assert!(called <= 2 && downloaded < 200, "{is_up}: {called} {downloaded}");
+    }
+}
+
+/// Packets of real programs have the bearer of their class, and without one the first, whatever their number.
+#[test]
+fn packets_of_programs_go_by_their_class() {
+    let mut config = with_bearers(config(45.0), RlcMode::Unacknowledged, &[channel(50, None); 3]);
+    let [voice, other] = [1, 2].map(|number| OutsideClass::new(number).unwrap());
+    config.stack.as_mut().unwrap().further[1].outside = Some(voice);
+    let mut cell = NrCell::new(config, SEED).unwrap();
+    for (id, flow) in [(0, voice.flow(1)), (1, voice.flow(2)), (2, other.flow(1)), (3, 1)] {
+        cell.push(SimTime::ZERO, 0, 1, Parcel::new(id, flow, 100 * (id + 1)));
+    }
+    run(&mut cell, ms(10), |_, _, _| ());
+    let bytes: Vec<u64> =
+        cell.report(ms(10)).bearers.iter().map(|bearer| bearer.packets.arrived_bytes).collect();
+    assert_eq!(bytes, [300, 400, 300]);
+}
+
 /// What leaves, and what is reported at the end.
 fn all(config: NrConfig) -> (Vec<(SimTime, u32, Departure)>, LinkReport) {
     let mut cell = NrCell::new(config, SEED).unwrap();
@@ -171,7 +288,11 @@ fn all(config: NrConfig) -> (Vec<(SimTime, u32, Departure)>, LinkReport) {
         }
         run(&mut cell, ms(milli + 1), |now, port, departure| left.push((now, port, departure)));
     }
-    (left, cell.report(ms(2000)))
+    let mut report = cell.report(ms(2000));
+    // Told apart where there are several.
+    report.bearers.clear();
+    report.back.iter_mut().for_each(|back| back.bearers.clear());
+    (left, report)
 }
 
 /// Over a fading channel with misread acknowledgements.

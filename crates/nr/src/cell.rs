@@ -4,13 +4,13 @@ use crate::config::NrConfig;
 use crate::direction::Direction;
 use crate::error_rates::ErrorRates;
 use crate::link_adaptation::Adaptation;
-use crate::upper::Upper;
+use crate::upper::{Reported, Upper};
 use crate::user::User;
 use crossfade_cell::CellError;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::ArqStatistics;
 use crossfade_link::{
-    Departure, Fabric, LinkEvent, LinkReport, LinkStatistics, Occupancy, Parcel, Port, Push, UserStatistics,
+    Departure, Fabric, LinkEvent, LinkReport, LinkStatistics, Occupancy, Parcel, Port, Push,
 };
 use std::collections::VecDeque;
 
@@ -90,12 +90,11 @@ impl NrCell {
             self.downlink.users.iter().any(User::is_busy) || self.upper.as_ref().is_some_and(Upper::is_busy);
     }
 
-    /// The report of a direction, of what its users counted, the unsent packets, and those under way.
+    /// The report of a direction, of what its users and bearers counted and of its packets.
     fn report_of(
         now: SimTime,
         direction: &Direction,
-        users: Vec<UserStatistics>,
-        [unsent, sent]: [Vec<Parcel>; 2],
+        Reported { users, bearers, packets: [unsent, sent] }: Reported,
     ) -> LinkReport {
         let mut statistics = LinkStatistics::default();
         let mut frames = ArqStatistics::default();
@@ -106,7 +105,7 @@ impl NrCell {
         let config = &direction.config;
         let busy = config.numerology.slot().as_secs_f64() * direction.used / f64::from(config.prbs);
         let report = LinkReport::new(now, statistics, Occupancy::Time(SimTime::from_secs_f64(busy)));
-        LinkReport { frames: Some(frames), users, unsent, sent, ..report }
+        LinkReport { frames: Some(frames), users, bearers, unsent, sent, ..report }
     }
 }
 
@@ -163,15 +162,13 @@ impl Fabric for NrCell {
             None => {
                 let unsent = self.downlink.users.iter().flat_map(User::unsent_parcels).collect();
                 let sent = self.downlink.users.iter().flat_map(User::sent_parcels).collect();
-                Self::report_of(now, &self.downlink, users, [unsent, sent])
+                let packets = [unsent, sent];
+                Self::report_of(now, &self.downlink, Reported { users, bearers: Vec::new(), packets })
             }
             Some(upper) => {
-                let [(down, of_down), (up, of_up)] = upper.report(now, users);
-                let back = Self::report_of(now, &upper.uplink, up, of_up);
-                LinkReport {
-                    back: Some(Box::new(back)),
-                    ..Self::report_of(now, &self.downlink, down, of_down)
-                }
+                let [down, up] = upper.report(now, users);
+                let back = Self::report_of(now, &upper.uplink, up);
+                LinkReport { back: Some(Box::new(back)), ..Self::report_of(now, &self.downlink, down) }
             }
         }
     }

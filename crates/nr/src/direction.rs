@@ -251,16 +251,19 @@ impl Direction {
             at_group(users[number].known_rates(), group) * elements * prbs
         };
         let wants = |active: &[(usize, f64)], place: usize| active[place].1 > 0.0;
+        let priority = |active: &[(usize, f64)], place: usize| {
+            let (number, left) = active[place];
+            users[number].levels.priority(left).unwrap_or(config.users[number].priority)
+        };
         let mut next = 0;
         let mut is_stale = true;
         for group in free.drain(..) {
             if is_stale {
-                // Users of a lower number have all they want first.
-                let priority = |place: usize| config.users[active[place].0].priority;
+                // Users of a lower number, or with data of one, have all they want of it first.
                 let wanting = || (0..active.len()).filter(|place| wants(active, *place));
-                let first = wanting().map(priority).min();
+                let first = wanting().map(|place| priority(active, place)).min();
                 open.clear();
-                open.extend(wanting().filter(|place| Some(priority(*place)) == first));
+                open.extend(wanting().filter(|place| Some(priority(active, *place)) == first));
             }
             let prbs = f64::from(config.group_prbs.min(config.prbs - group as u32 * config.group_prbs));
             let best = |score: &dyn Fn(usize) -> f64| {
@@ -279,8 +282,9 @@ impl Direction {
             };
             let Some(place) = chosen else { break };
             next = place + 1;
+            let before = priority(active, place);
             active[place].1 -= rate(active[place].0, group, prbs);
-            is_stale = !wants(active, place);
+            is_stale = !wants(active, place) || priority(active, place) != before;
             groups[place].push(group);
         }
     }

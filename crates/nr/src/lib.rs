@@ -37,6 +37,7 @@ mod error_table;
 mod fidelity_tests;
 mod harq;
 pub mod ldpc;
+mod levels;
 mod link_adaptation;
 mod mcs;
 mod mean_blocks;

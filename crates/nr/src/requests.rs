@@ -8,24 +8,27 @@
 //!   base station ------------------------+--- processing -+---+-- processing -- further grants
 //! ```
 
+use crate::levels::Levels;
 use crate::stack_config::UplinkConfig;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
 /// Knowledge of the base station about a user's buffer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum News {
     /// A scheduling request: the user has data.
     Request,
-    /// A buffer status report: the bytes that waited behind the block of a slot.
-    Report { bytes: u64, slot: u64 },
+    /// A buffer status report: the bytes that waited behind the block of a slot, and where the scheduler follows
+    /// bearers these bytes by group.
+    Report { bytes: u64, slot: u64, groups: Levels },
 }
 
 /// Scheduling requests and buffer status reports of one user, at the user and at the base station.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Requests {
-    /// Whether data have come that no buffer status report covers.
+    /// Whether data have come that no buffer status report covers, and whether they are more urgent than all reported.
     is_unreported: bool,
+    is_urgent: bool,
     /// Time at which the next periodic report is due, and the retransmission timer of reports, if data wait.
     periodic: SimTime,
     again: Option<SimTime>,
@@ -35,6 +38,8 @@ pub(crate) struct Requests {
     news: VecDeque<(u64, News)>,
     /// Bytes that the base station takes to be waiting at the user.
     known: u64,
+    /// These bytes by group, where the scheduler follows bearers.
+    pub(crate) groups: Levels,
     /// Recent grants, slot and bytes, that a later report may not have taken into account.
     granted: VecDeque<(u64, u64)>,
     pub(crate) asked: u64,
@@ -47,6 +52,13 @@ impl Requests {
         if is_first {
             self.again = Some(now + config.report_again);
         }
+    }
+
+    /// Data wait that are more urgent than all that waited before: a report is due, and a request where nothing is
+    /// granted before its occasion (38.321 section 5.4.5).
+    pub(crate) fn on_urgent_data(&mut self, now: SimTime, config: &UplinkConfig) {
+        (self.is_unreported, self.is_urgent) = (true, true);
+        self.again = Some(now + config.report_again);
     }
 
     /// Forgets everything, as after a handover: the new cell knows nothing about the user.
@@ -62,9 +74,10 @@ impl Requests {
     /// An occasion for a scheduling request in `slot`, which the base station would know about from `known_from` on.
     pub(crate) fn on_occasion(&mut self, slot: u64, known_from: u64, config: &UplinkConfig) {
         let expects = self.known > 0 || !self.news.is_empty();
-        if !self.is_unreported || expects || slot < self.prohibited_until {
+        if !self.is_unreported || (expects && !self.is_urgent) || slot < self.prohibited_until {
             return;
         }
+        self.is_urgent = false;
         self.prohibited_until = slot + config.request_prohibit_slots;
         self.asked += 1;
         self.news.push_back((known_from, News::Request));
@@ -72,7 +85,7 @@ impl Requests {
 
     /// The buffer is empty: pending requests are cancelled.
     pub(crate) fn on_empty(&mut self) {
-        (self.is_unreported, self.again) = (false, None);
+        (self.is_unreported, self.is_urgent, self.again) = (false, false, None);
     }
 
     /// Applies the retransmission timer of reports (`retxBSR-Timer`): a report that was lost with its block is made
@@ -84,22 +97,36 @@ impl Requests {
         }
     }
 
-    /// Bytes to be granted by what the base station knows in slot `granted`; 0 where no grant can be sent.
-    pub(crate) fn wanted(&mut self, granted: Option<u64>, config: &UplinkConfig) -> u64 {
-        if let Some(granted) = granted {
-            while let Some(&(_, news)) = self.news.front().filter(|(from, _)| *from <= granted) {
-                self.news.pop_front();
-                match news {
-                    News::Request => self.known = self.known.max(u64::from(config.request_grant_bytes)),
-                    News::Report { bytes, slot } => {
-                        self.granted.retain(|(of, _)| *of > slot);
-                        let later: u64 = self.granted.iter().map(|(_, bytes)| bytes).sum();
-                        self.known = bytes.saturating_sub(later);
+    /// Bytes to be granted by what the base station knows in slot `granted`; 0 where no grant can be sent. A request may
+    /// be for the group of priority `urgent`, if the scheduler follows bearers.
+    pub(crate) fn wanted(
+        &mut self,
+        granted: Option<u64>,
+        urgent: Option<u32>,
+        config: &UplinkConfig,
+    ) -> u64 {
+        let Some(granted) = granted else { return 0 };
+        while self.news.front().is_some_and(|(from, _)| *from <= granted) {
+            let Some((_, news)) = self.news.pop_front() else { break };
+            match news {
+                News::Request => {
+                    let least = u64::from(config.request_grant_bytes);
+                    self.known = self.known.max(least);
+                    if let Some(urgent) = urgent {
+                        self.groups.add(urgent, least.saturating_sub(self.groups.of(urgent)));
+                        self.known = self.known.max(self.groups.total());
                     }
+                }
+                News::Report { bytes, slot, groups } => {
+                    self.granted.retain(|(of, _)| *of > slot);
+                    let later: u64 = self.granted.iter().map(|(_, bytes)| bytes).sum();
+                    self.known = bytes.saturating_sub(later);
+                    self.groups = groups;
+                    self.groups.take(later);
                 }
             }
         }
-        if granted.is_some() { self.known } else { 0 }
+        self.known
     }
 
     /// A block of `bytes` was sent in `slot`, behind which `rest` bytes wait. Returns whether it carries a buffer
@@ -112,6 +139,7 @@ impl Requests {
         config: &UplinkConfig,
     ) -> bool {
         self.known = self.known.saturating_sub(bytes);
+        self.groups.take(bytes);
         self.granted.push_back((slot, bytes));
         if self.granted.len() > 64 {
             self.granted.pop_front();
@@ -119,7 +147,7 @@ impl Requests {
         // There is room for one where nothing is left, or it is due.
         let reports = self.is_unreported || rest == 0 || now >= self.periodic;
         if reports {
-            self.is_unreported = false;
+            (self.is_unreported, self.is_urgent) = (false, false);
             self.periodic = now + config.report_period;
         }
         self.again = (rest > 0).then(|| now + config.report_again);
@@ -133,8 +161,8 @@ impl Requests {
         self.news.push_back((known_from, News::Request));
     }
 
-    /// A block of `slot` with a report of `bytes` has arrived.
-    pub(crate) fn on_report(&mut self, slot: u64, bytes: u64, known_from: u64) {
-        self.news.push_back((known_from, News::Report { bytes, slot }));
+    /// A block of `slot` with a report of `bytes`, and of these by group, has arrived.
+    pub(crate) fn on_report(&mut self, slot: u64, (bytes, groups): (u64, Levels), known_from: u64) {
+        self.news.push_back((known_from, News::Report { bytes, slot, groups }));
     }
 }

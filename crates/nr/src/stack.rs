@@ -325,6 +325,13 @@ impl Stack {
         is_used
     }
 
+    /// Segments that a block carries.
+    #[cfg(test)]
+    pub(crate) fn segments(&self, way: usize, number: u64) -> Vec<(u32, u32)> {
+        let blocks = self.bearers[way].payloads.blocks.iter().filter(|(of, _)| *of == number);
+        blocks.flat_map(|(_, payload)| &payload.pdus).map(|pdu| (pdu.start, pdu.end)).collect()
+    }
+
     /// Receives the PDUs of a block that has arrived; packets that leave are handed to `leave` with their direction.
     pub(crate) fn receive(
         &mut self,

@@ -3,7 +3,7 @@
 use crate::mcs::McsTable;
 use crate::rlc::RlcConfig;
 use crossfade_core::SimTime;
-use crossfade_link::{QueueConfig, QueueLimit};
+use crossfade_link::{OutsideClass, QueueConfig, QueueLimit};
 
 /// Direction of a radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,9 @@ pub struct StackConfig {
     pub own: Vec<Option<BearerConfig>>,
     /// Bearers that users have beside their first.
     pub further: Vec<FurtherBearer>,
+    /// Whether the scheduler of the cell follows the priorities of bearers with data instead of those of users; buffer
+    /// status reports then are by logical channel group.
+    pub schedules_bearers: bool,
     /// Time that a link that has failed takes to come back.
     pub outage: SimTime,
     /// The uplink.
@@ -83,8 +86,12 @@ pub struct FurtherBearer {
     pub user: usize,
     /// Flows carried by the bearer both ways; all others are on the first bearer.
     pub flows: Vec<u32>,
+    /// Class of the packets of real programs that the bearer carries too; `None` carries none.
+    pub outside: Option<OutsideClass>,
     /// RLC, PDCP and logical channel.
     pub bearer: BearerConfig,
+    /// Priority in the scheduler of the cell, if that follows bearers.
+    pub level: u32,
     /// Queues on the downlink and the uplink, each with a limit of its own. `None` is the drop-tail queue of a first
     /// bearer without a discipline.
     pub queues: [Option<QueueConfig>; 2],

@@ -27,6 +27,7 @@ pub(crate) fn stack(mode: RlcMode) -> StackConfig {
         discard: None,
         own: Vec::new(),
         further: Vec::new(),
+        schedules_bearers: false,
         outage: ms(200),
         uplink: UplinkConfig {
             grants: Grants::Requested,

@@ -4,6 +4,7 @@ use crate::bearers::Bearers;
 use crate::config::NrConfig;
 use crate::direction::Direction;
 use crate::discipline::Discipline;
+use crate::levels::Levels;
 use crate::requests::Requests;
 use crate::stack::{DOWN, Stack, UP};
 use crate::stack_config::{Drx, FurtherBearer, Grants, StackConfig, Way};
@@ -17,8 +18,9 @@ use std::collections::BTreeMap;
 struct Above {
     stack: Bearers,
     requests: Requests,
-    /// Buffer status reports under way, by the number of their block: the slot, and the bytes that waited.
-    reports: BTreeMap<u64, (u64, u64)>,
+    /// Buffer status reports under way, by the number of their block: the slot, and the bytes that waited, also by group
+    /// where the scheduler follows bearers.
+    reports: BTreeMap<u64, (u64, (u64, Levels))>,
     /// End of an interruption, and whether unconfirmed data are retransmitted after it; `None` without one.
     interrupted: Option<(SimTime, bool)>,
     /// Time at which the next handover begins.
@@ -53,7 +55,8 @@ impl Upper {
         let queues = (0..count).map(queues).collect::<Result<Vec<_>, _>>()?;
         let first = |number: u64, queues| {
             let bearer = stack.bearer(number as usize);
-            Bearers::new(Stack::new(bearer, air, number as u16, queues), bearer.channel)
+            let level = config.users[number as usize].priority;
+            Bearers::new(Stack::new(bearer, air, number as u16, queues), bearer.channel, level)
         };
         let user = |(number, queues): (u64, [Option<Discipline>; 2])| Above {
             stack: first(number, queues),
@@ -69,13 +72,13 @@ impl Upper {
             was_empty: true,
         };
         let mut users: Vec<Above> = (0..count).zip(queues).map(user).collect();
-        for (place, FurtherBearer { user, flows, bearer, queues }) in stack.further.iter().enumerate() {
+        for (place, further) in stack.further.iter().enumerate() {
+            let FurtherBearer { user, bearer, queues, .. } = further;
             // Streams of queues are numbered behind those of the first bearers.
             let number = count + place as u64;
             let [down, up] = *queues;
             let queues = [queue(number, down, Way::Down)?, queue(number, up, uplink.config.way)?];
-            let further = Stack::new(*bearer, air, *user as u16, queues);
-            users[*user].stack.add(further, bearer.channel, flows);
+            users[*user].stack.add(Stack::new(*bearer, air, *user as u16, queues), further);
         }
         Ok(Self { users, uplink, config: stack })
     }
@@ -112,11 +115,19 @@ impl Upper {
         let limit = if is_up { self.config.uplink.queue } else { downlink.queue };
         let user = &mut self.users[user];
         let is_first = is_up && user.stack.wanted(now, UP) == 0;
+        let is_urgent = is_up && self.config.schedules_bearers && {
+            let mut before = Levels::default();
+            user.stack.levels(now, UP, &mut before);
+            before.first().is_some_and(|first| user.stack.group_of(&parcel) < first)
+        };
         if !user.stack.of(&parcel, if is_up { UP } else { DOWN }).push(now, parcel, limit) {
             return Push::QueueDrop;
         }
         if is_up {
             user.requests.on_data(now, is_first, &self.config.uplink);
+            if is_urgent {
+                user.requests.on_urgent_data(now, &self.config.uplink);
+            }
         }
         Push::Accepted
     }
@@ -166,7 +177,7 @@ impl Upper {
             let arrived = now.as_nanos() / self.uplink.config.numerology.slot().as_nanos();
             let known_from = arrived - 1 + uplink.processing_slots;
             match reports.remove(&block) {
-                Some((slot, bytes)) => requests.on_report(slot, bytes, known_from),
+                Some((slot, waiting)) => requests.on_report(slot, waiting, known_from),
                 None => requests.on_full_block(known_from),
             }
         }
@@ -245,6 +256,9 @@ impl Upper {
             let listens = self.config.drx.is_none_or(|drx| drx.listens(now) || now < user.awake);
             downlink.is_open[number] = [is_there, is_there && listens];
             downlink.users[number].wanted = Some(user.stack.wanted(now, DOWN));
+            if self.config.schedules_bearers {
+                user.stack.levels(now, DOWN, &mut downlink.users[number].levels);
+            }
         }
         let (users, inactivity) = (&mut self.users, self.config.drx.map(|drx| drx.inactivity));
         let mut fill = |number: usize, block, bytes| {
@@ -265,6 +279,7 @@ impl Upper {
             return;
         }
         let granted = radio.granted(slot, uplink.k2);
+        let schedules_bearers = self.config.schedules_bearers;
         let unasked =
             match uplink.grants {
                 Grants::Requested => 0,
@@ -276,9 +291,20 @@ impl Upper {
         for (number, user) in self.users.iter_mut().enumerate() {
             let is_there = user.interrupted.is_none();
             self.uplink.is_open[number] = [is_there; 2];
-            let wanted =
-                if is_there { user.requests.wanted(granted, uplink).max(u64::from(unasked)) } else { 0 };
-            self.uplink.users[number].wanted = Some(wanted);
+            let urgent = schedules_bearers.then(|| user.stack.most_urgent());
+            let wanted = if is_there {
+                user.requests.wanted(granted, urgent, uplink).max(u64::from(unasked))
+            } else {
+                0
+            };
+            let radio = &mut self.uplink.users[number];
+            radio.wanted = Some(wanted);
+            if schedules_bearers {
+                // What is granted without a request may be for any bearer.
+                radio.levels.clone_from(&user.requests.groups);
+                let unknown = wanted.saturating_sub(radio.levels.total());
+                radio.levels.add(self.uplink.config.users[number].priority, unknown);
+            }
         }
         let users = &mut self.users;
         let mut fill = |number: usize, block, bytes: u32| {
@@ -286,7 +312,11 @@ impl Upper {
             stack.fill(now, UP, block, bytes);
             let rest = stack.wanted(now, UP);
             if requests.on_block(now, slot, (u64::from(bytes), rest), uplink) {
-                reports.insert(block, (slot, rest));
+                let mut groups = Levels::default();
+                if schedules_bearers {
+                    stack.levels(now, UP, &mut groups);
+                }
+                reports.insert(block, (slot, (rest, groups)));
                 while reports.len() > 64 {
                     reports.pop_first();
                 }
@@ -297,16 +327,11 @@ impl Upper {
         self.uplink.send(now, slot, Some(&mut fill));
     }
 
-    /// Statistics of each direction and its packets: unsent ones, and those under way. `down` is what the radios of the
-    /// downlink counted.
-    pub(crate) fn report(
-        &self,
-        now: SimTime,
-        down: Vec<UserStatistics>,
-    ) -> [(Vec<UserStatistics>, [Vec<Parcel>; 2]); 2] {
+    /// Statistics and packets of both directions. `down` is what the radios of the downlink counted.
+    pub(crate) fn report(&self, now: SimTime, down: Vec<UserStatistics>) -> [Reported; 2] {
         let up = self.uplink.users.iter().map(|user| user.report(now)).collect();
         [(DOWN, down), (UP, up)].map(|(way, radios)| {
-            let mut parcels = [Vec::new(), Vec::new()];
+            let mut packets = [Vec::new(), Vec::new()];
             let counted = self.users.iter().zip(radios).map(|(user, mut radio): (&Above, UserStatistics)| {
                 user.stack.reports(now, way).for_each(|report| radio.add(&report));
                 if way == UP {
@@ -315,14 +340,32 @@ impl Upper {
                     radio.bearer.failures = user.failures;
                 }
                 for of_bearer in user.stack.parcels(way) {
-                    parcels.iter_mut().zip(of_bearer).for_each(|(all, own)| all.extend(own));
+                    packets.iter_mut().zip(of_bearer).for_each(|(all, own)| all.extend(own));
                 }
                 radio
             });
-            let counted = counted.collect();
-            (counted, parcels)
+            Reported { users: counted.collect(), bearers: self.bearers(now, way), packets }
         })
     }
+
+    /// Statistics of each bearer, the first ones of all users before the others; nothing where users have one each.
+    fn bearers(&self, now: SimTime, way: usize) -> Vec<UserStatistics> {
+        if self.config.further.is_empty() {
+            return Vec::new();
+        }
+        let mut of_users: Vec<_> = self.users.iter().map(|user| user.stack.reports(now, way)).collect();
+        let mut bearers: Vec<_> = of_users.iter_mut().filter_map(Iterator::next).collect();
+        bearers.extend(self.config.further.iter().filter_map(|further| of_users[further.user].next()));
+        bearers
+    }
+}
+
+/// Statistics of one direction.
+pub(crate) struct Reported {
+    pub(crate) users: Vec<UserStatistics>,
+    pub(crate) bearers: Vec<UserStatistics>,
+    /// Packets of which nothing was sent, and those under way.
+    pub(crate) packets: [Vec<Parcel>; 2],
 }
 
 impl Drx {

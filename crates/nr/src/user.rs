@@ -7,6 +7,7 @@ use crate::discipline::Discipline;
 use crate::effective_sinr::{Mapping, Reported};
 use crate::error_rates::ErrorRates;
 use crate::harq::{Block, Processes};
+use crate::levels::Levels;
 use crate::link_adaptation::Adaptation;
 use crate::mcs::CodedModulation;
 use crate::mean_blocks::{MeanBlocks, Retransmissions};
@@ -69,6 +70,8 @@ pub(crate) struct User {
     given_up: Vec<u64>,
     /// Bytes that the scheduler knows of, where RLC holds the data; `None` where the stream of bytes does.
     pub(crate) wanted: Option<u64>,
+    /// These bytes by priority; empty where the user has one priority.
+    pub(crate) levels: Levels,
     /// Blocks that have arrived and wait for earlier ones: the byte behind their last one, and when they came.
     waits: Vec<(u64, SimTime)>,
     /// Blocks as mean values (fidelity `rate`).
@@ -116,6 +119,7 @@ impl User {
             in_air: VecDeque::new(),
             given_up: Vec::new(),
             wanted: None,
+            levels: Levels::default(),
             waits: Vec::new(),
             mean_blocks: MeanBlocks::default(),
             mean_counts: [0.0; 5],

@@ -76,18 +76,41 @@ pub(crate) fn resolve_flows(
         let problem = "traffic \"outside\" has no simulated flow beside it; without flows a program has the links to itself";
         return Err(ScenarioError::key("flows", problem));
     }
-    let mut outside = flows.iter().filter(|flow| matches!(flow.traffic, TrafficSetup::Outside));
-    if let (Some(first), Some(second)) = (outside.next(), outside.next()) {
-        let problem =
-            format!("\"outside\" is flows.{} already, and one flow stands for the program", first.name);
-        return Err(ScenarioError::key(format!("flows.{}.traffic", second.name), problem));
-    }
+    check_outside(&flows)?;
     let total = flows.iter().fold(0_u32, |sum, flow| sum.saturating_add(flow.count));
     if total > MOST_FLOWS {
         let problem = format!("{total} flows are too many; at most {MOST_FLOWS} are allowed");
         return Err(ScenarioError::key("flows", problem));
     }
     Ok(flows)
+}
+
+/// Refuses several flows for the same packets of a program, and ports without a flow for all other packets.
+fn check_outside(flows: &[FlowSetup]) -> Result<(), ScenarioError> {
+    let outside = || flows.iter().filter(|flow| matches!(flow.traffic, TrafficSetup::Outside));
+    let mut others = outside().filter(|flow| flow.ports.is_empty());
+    let first = others.next();
+    if let (Some(first), Some(second)) = (first, others.next()) {
+        let problem = format!(
+            "\"outside\" is flows.{} already, and one flow stands for the program; further ones have ports",
+            first.name
+        );
+        return Err(ScenarioError::key(format!("flows.{}.traffic", second.name), problem));
+    }
+    let mut known: Vec<(u16, &str)> = Vec::new();
+    for flow in outside().filter(|flow| !flow.ports.is_empty()) {
+        let key = format!("flows.{}.ports", flow.name);
+        if first.is_none() {
+            let problem =
+                "needs another flow with traffic = \"outside\" and without ports, for all other packets";
+            return Err(ScenarioError::key(key, problem));
+        }
+        if let Some((port, other)) = known.iter().find(|(port, _)| flow.ports.contains(port)) {
+            return Err(ScenarioError::key(key, format!("{port} is a port of flows.{other} already")));
+        }
+        known.extend(flow.ports.iter().map(|port| (*port, &*flow.name)));
+    }
+    Ok(())
 }
 
 /// Attaches custom congestion controls to the flows of `scenario`.

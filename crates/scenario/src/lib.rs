@@ -41,8 +41,8 @@ pub use per_user::{PerUser, PerUserExpects};
 pub use plan::{Overrides, Plan};
 pub use points::{Point, Points};
 pub use quantity::{
-    Bytes, FileName, FrameSpan, FrameWindow, Frames, Frequency, FromNode, Length, Limit, Rate,
-    Retransmissions, Room, Share, Size, Span, Speed, Window, WindowLimit,
+    Bytes, FileName, FrameSpan, FrameWindow, Frames, Frequency, FromNode, Length, Limit, PrioritisedRate,
+    Rate, Retransmissions, Room, Share, Size, Span, Speed, Window, WindowLimit,
 };
 pub use schema::{explain, schema};
 pub use setup::Setup;
@@ -53,15 +53,15 @@ pub use tables::{
     DelaySetup, DelaysEnd, Delivery, Discipline, Distribution, DopplerSetup, Eight, Estimation, Feedback,
     FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader, FrameSetup, Framing, Gaps, Gate, Headers,
     Interpolation, Jitter, LevelKeys, Link, LossFormat, MacWord, Mesh, MeshSetup, Method, Modcod,
-    NaksPerRound, Nr, NrBlock, NrBlockChannel, NrBlockage, NrCombining, NrDecoder, NrDrx, NrEffectiveSinr,
-    NrFeedback, NrFidelity, NrGrants, NrHandover, NrHandoverMode, NrHarq, NrModel, NrNtn, NrOuterLoop,
-    NrPreset, NrProfile, NrRlc, NrRlcMode, NrScheduler, NrUplink, OrbitTable, OuterLoop, OverloadWord,
-    Packing, Persistence, Phy, PhyCombining, PhyFidelity, Policer, Prediction, Preset, Profile, ProfileName,
-    ProfileWord, Queue, Quic, Radio, RateReduction, Reading, ReceptionWord, Recorded, Retries, Reverse, Rfc,
-    RoutingWord, Rto, Rule, Rules, Run, Satellite, SatelliteSetup, Scenario, SchedulerWord, Shadowing, Shape,
-    Shaper, ShaperSetup, SinrWord, SpikeTable, Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace,
-    TraceSetup, Traffic, TrafficSetup, Uplink, UplinkTable, Variant, Wired, Wlan, WlanAccessPoint, WlanAmpdu,
-    WlanAsks, WlanBand, WlanCategory, WlanCategoryWord, WlanDirection, WlanEdca, WlanForm, WlanLink,
-    WlanModel, WlanMuAck, WlanNeighbours, WlanOfdma, WlanProfile, WlanQueues, WlanRate, WlanStandard,
-    WlanStations,
+    NaksPerRound, Nr, NrBearer, NrBlock, NrBlockChannel, NrBlockage, NrCombining, NrDecoder, NrDrx,
+    NrEffectiveSinr, NrFeedback, NrFidelity, NrGrants, NrHandover, NrHandoverMode, NrHarq, NrModel, NrNtn,
+    NrOuterLoop, NrPreset, NrPriority, NrProfile, NrRlc, NrRlcMode, NrScheduler, NrUplink, OrbitTable, OuterLoop,
+    OverloadWord, Packing, Persistence, Phy, PhyCombining, PhyFidelity, Policer, Prediction, Preset, Profile,
+    ProfileName, ProfileWord, Queue, Quic, Radio, RateReduction, Reading, ReceptionWord, Recorded, Retries,
+    Reverse, Rfc, RoutingWord, Rto, Rule, Rules, Run, Satellite, SatelliteSetup, Scenario, SchedulerWord,
+    Shadowing, Shape, Shaper, ShaperSetup, SinrWord, SpikeTable, Spread, Tcp, TcpSetup, TimerCheck,
+    TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Uplink, UplinkTable, Variant, Wired, Wlan,
+    WlanAccessPoint, WlanAmpdu, WlanAsks, WlanBand, WlanCategory, WlanCategoryWord, WlanDirection, WlanEdca,
+    WlanForm, WlanLink, WlanModel, WlanMuAck, WlanNeighbours, WlanOfdma, WlanProfile, WlanQueues, WlanRate,
+    WlanStandard, WlanStations,
 };

@@ -62,6 +62,20 @@ text_quantity!(
     |text| units::parse_rate(text).ok().filter(|&rate| rate <= 1e13)
 );
 text_quantity!(
+    /// A prioritised bit rate in kB/s; `None` is infinity (`prioritisedBitRate` of LogicalChannelConfig, TS 38.331).
+    PrioritisedRate(Option<u32>),
+    "one of TS 38.331: 0, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768 or 65536 kB/s, or \
+     \"infinity\"",
+    |text| match text.trim() {
+        "infinity" => Some(None),
+        text => {
+            let kilobytes: u32 = text.strip_suffix("kB/s")?.trim_end().parse().ok()?;
+            let is_allowed = kilobytes == 0 || (8..=65_536).contains(&kilobytes) && kilobytes.is_power_of_two();
+            is_allowed.then_some(Some(kilobytes))
+        }
+    }
+);
+text_quantity!(
     /// A symbol rate in channel uses per second.
     SymbolRate(f64),
     "a positive symbol rate such as \"8 kBd\" or \"1 MBd\"",
@@ -266,6 +280,15 @@ impl fmt::Display for Rate {
     }
 }
 
+impl fmt::Display for PrioritisedRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(kilobytes) => write!(f, "{kilobytes} kB/s"),
+            None => f.write_str("infinity"),
+        }
+    }
+}
+
 impl fmt::Display for Speed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} m/s", plain(self.0))
@@ -394,6 +417,9 @@ mod tests {
         assert_eq!(canonical::<Frequency>(json!("1e290 GHz")), Ok(json!("1e299 Hz")));
         assert_eq!(canonical::<Size>(json!("1.4 kB")), Ok(json!("1400 B")));
         assert_eq!(canonical::<Length>(json!("0.2 km")), Ok(json!("200 m")));
+        for rate in ["0 kB/s", "8 kB/s", "65536 kB/s", "infinity"] {
+            assert_eq!(canonical::<PrioritisedRate>(json!(rate)), Ok(json!(rate)));
+        }
         assert_eq!(canonical::<Limit>(json!("1 packet")), Ok(json!("1 packets")));
         assert_eq!(canonical::<Limit>(json!("unlimited")), Ok(json!("unlimited")));
         assert_eq!(canonical::<Share>(json!("1 %")), canonical::<Share>(json!(0.01)));
@@ -412,6 +438,10 @@ mod tests {
             (canonical::<Limit>(json!("50")), "50 packets"),
             (canonical::<Length>(json!("200")), "200 m"),
             (canonical::<Length>(json!("0 m")), "above 0"),
+            (canonical::<PrioritisedRate>(json!("7 kB/s")), "0, 8, 16, 32"),
+            (canonical::<PrioritisedRate>(json!("4 kB/s")), "0, 8, 16, 32"),
+            (canonical::<PrioritisedRate>(json!("131072 kB/s")), "65536 kB/s, or \"infinity\""),
+            (canonical::<PrioritisedRate>(json!("64 kbit/s")), "65536 kB/s"),
             (canonical::<Share>(json!("1 dB")), "1 %"),
             (canonical::<Share>(json!("101 %")), "between 0 and 1"),
             (canonical::<Share>(json!(-0.1)), "between 0 and 1"),

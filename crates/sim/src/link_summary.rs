@@ -13,6 +13,8 @@ pub struct LinkSummary {
     pub counts: LinkStatistics,
     /// Statistics of each user, where several share the link.
     pub users: Vec<UserStatistics>,
+    /// Statistics of each data radio bearer, where some user has several.
+    pub bearers: Vec<UserStatistics>,
     /// Statistics of nodes, on a medium with nodes.
     pub nodes: Vec<NodeStatistics>,
     /// Statistics of each station of an access point.
@@ -34,6 +36,7 @@ impl LinkSummary {
         Self {
             name: name.to_owned(),
             users: end.users.iter().zip(&warm.users).map(|(end, warm)| end.since(warm)).collect(),
+            bearers: end.bearers.iter().zip(&warm.bearers).map(|(end, warm)| end.since(warm)).collect(),
             nodes: end.nodes.iter().zip(&warm.nodes).map(|(end, warm)| end.since(warm)).collect(),
             stations: end.stations.iter().zip(&warm.stations).map(|(end, warm)| end.since(warm)).collect(),
             by_link: end.by_link.iter().zip(&warm.by_link).map(|(end, warm)| end.since(warm)).collect(),

@@ -8,12 +8,12 @@ use super::report::{FlowReport, LiveReport};
 use super::view::View;
 use super::watch::{Purpose, Sample, Seen, Watch, refused};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::AggregationConfig;
+use crossfade_link::{AggregationConfig, OutsideClass};
 use crossfade_live::{
-    Bulk, BulkFlow, BulkReport, Emulation, Host, HostOptions, Machine, PumpConfig, PumpReport, Recording,
-    TcpCounters, TcpRoute,
+    Bulk, BulkFlow, BulkReport, Emulation, Host, HostOptions, Machine, PortClasses, PumpConfig, PumpReport,
+    Recording, TcpCounters, TcpRoute,
 };
-use crossfade_scenario::{FlowSetup, Point, ScenarioError, Setup, TrafficSetup};
+use crossfade_scenario::{FlowSetup, Point, ScenarioError, Setup, TrafficSetup, outside_classes};
 use serde::Deserialize;
 use std::fs::File;
 use std::iter::repeat_n;
@@ -174,6 +174,7 @@ impl Session {
             data_only: self.options.data_only,
             receive_window: self.receive_window,
             waits: !self.options.bulk,
+            classes: port_classes(setup, self.options.bulk)?,
             ..PumpConfig::default()
         };
         match self.options.awake {
@@ -318,6 +319,7 @@ fn late(setup: &Setup) -> SimTime {
 
 /// The transfers of a scenario, each.
 fn flows(setup: &Setup, congestion: &[String]) -> Vec<BulkFlow> {
+    let mut ports = transfer_ports(setup);
     let of_entry = |(flow, congestion): (&FlowSetup, &String)| {
         let bytes = match &flow.traffic {
             TrafficSetup::Tcp(tcp, Some(segments)) => Some(segments * u64::from(tcp.mss)),
@@ -328,10 +330,44 @@ fn flows(setup: &Setup, congestion: &[String]) -> Vec<BulkFlow> {
                 congestion: congestion.clone(),
                 bytes,
                 start: flow.start + flow.stagger * u64::from(number),
+                port: ports.next().unwrap_or(0),
             })
             .collect::<Vec<_>>()
     };
     setup.flows.iter().zip(congestion).flat_map(of_entry).collect()
+}
+
+/// First receiving port of transfers whose packets have classes.
+const FIRST_PORT: u16 = 20_001;
+
+/// Whether bearers of one user tell flows apart.
+fn has_bearers(setup: &Setup) -> bool {
+    setup.flows.iter().any(|flow| flow.beside.is_some())
+}
+
+/// Receiving ports of the transfers of a scenario whose packets have classes; none where any free port will do.
+fn transfer_ports(setup: &Setup) -> impl Iterator<Item = u16> + use<> {
+    let end = if has_bearers(setup) { u16::MAX } else { FIRST_PORT };
+    FIRST_PORT..end
+}
+
+/// Classes of packets by port, where bearers of one user tell flows apart: those that flows name, or those of the
+/// scenario's own transfers (`is_bulk`). A program that no flow stands for has the first bearer.
+fn port_classes(setup: &Setup, is_bulk: bool) -> Result<Option<PortClasses>, ScenarioError> {
+    let Some(usual) = OutsideClass::new(0).filter(|_| has_bearers(setup)) else { return Ok(None) };
+    let mut ports = transfer_ports(setup);
+    let mut by_port = Vec::new();
+    for (flow, class) in setup.flows.iter().zip(outside_classes(&setup.flows)) {
+        if class.is_none() && (is_bulk || !flow.ports.is_empty()) {
+            let most = OutsideClass::COUNT - 1;
+            let problem = format!("live: packets can be told apart for {most} flows beside others at most");
+            return Err(ScenarioError::key(format!("flows.{}.beside", flow.name), problem));
+        }
+        let of_transfers = ports.by_ref().take(if is_bulk { flow.count as usize } else { 0 });
+        let of_flow = flow.ports.iter().copied().chain(of_transfers);
+        by_port.extend(of_flow.filter_map(|port| Some((port, class?))));
+    }
+    Ok(Some(PortClasses::new(usual, by_port)))
 }
 
 /// Congestion controls of sockets that sent data.
@@ -343,4 +379,88 @@ fn congestion(bulk: &[BulkReport], samples: &[Sample]) -> Vec<String> {
     names.sort();
     names.dedup();
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Experiment;
+    use crossfade_scenario::Overrides;
+
+    fn setup(flows: &str) -> Result<Setup, String> {
+        let text = format!(
+            "schema = 2\nrun = {{ duration = \"1 s\" }}\nnr = {{ uplink = {{ grants = \"proactive\" }}, radio = {{ \
+             mean_snr_db = 20 }} }}\nlink = {{ packet_size = \"1500 B\" }}\ntcp = {{ variant = \"sack\" }}\n[flows]\n{flows}"
+        );
+        let plan = Experiment::load(&text, "nr.toml", &Overrides::default());
+        plan.map(|plan| plan.points.at(0).setup.clone()).map_err(|error| error.to_string())
+    }
+
+    fn class(number: u8) -> OutsideClass {
+        OutsideClass::new(number).unwrap()
+    }
+
+    #[test]
+    fn packets_of_a_program_have_the_class_of_the_flow_that_names_their_port() {
+        let alone = setup("a = {}\nme = { traffic = \"outside\" }").unwrap();
+        assert_eq!(port_classes(&alone, false), Ok(None), "one bearer each");
+        let program = setup(
+            "a = { beside = \"me\" }\nme = { traffic = \"outside\" }\nvoice = { traffic = \"outside\", beside = \
+             \"me\", ports = [5004, 5005] }",
+        );
+        let classes = PortClasses::new(class(0), [(5004, class(1)), (5005, class(1))]);
+        assert_eq!(port_classes(&program.unwrap(), false), Ok(Some(classes)));
+    }
+
+    #[test]
+    fn transfers_of_a_scenario_have_ports_by_their_bearers() {
+        let setup = setup("a = {}\nb = { beside = \"a\", count = 2 }\nc = { beside = \"a\" }").unwrap();
+        let ports = [(20_001, class(0)), (20_002, class(1)), (20_003, class(1)), (20_004, class(2))];
+        assert_eq!(port_classes(&setup, true), Ok(Some(PortClasses::new(class(0), ports))));
+        // A program of the user's own, for which no flow stands, has the first bearer.
+        assert_eq!(port_classes(&setup, false), Ok(Some(PortClasses::new(class(0), []))));
+        let congestion = vec!["cubic".to_owned(); 3];
+        let found: Vec<u16> = flows(&setup, &congestion).iter().map(|flow| flow.port).collect();
+        assert_eq!(found, [20_001, 20_002, 20_003, 20_004]);
+    }
+
+    #[test]
+    fn what_cannot_stand_for_a_program_is_one_line() {
+        let me = "me = { traffic = \"outside\" }";
+        for (flows, said) in [
+            (
+                format!("a = {{}}\n{me}\nv = {{ traffic = \"outside\" }}"),
+                "flows.v.traffic: \"outside\" is flows.me already, and one flow stands for the program; further ones have \
+                 ports",
+            ),
+            (
+                format!("a = {{}}\n{me}\nv = {{ traffic = \"outside\", ports = [80] }}"),
+                "flows.v.beside: missing; \"me\": packets of one program are those of one user",
+            ),
+            (
+                "a = {}\nv = { traffic = \"outside\", ports = [80], beside = \"a\" }".to_owned(),
+                "flows.v.ports: needs another flow with traffic = \"outside\" and without ports, for all other packets",
+            ),
+            (
+                format!(
+                    "a = {{}}\n{me}\nv = {{ traffic = \"outside\", ports = [80], beside = \"me\" }}\nw = {{ traffic = \
+                     \"outside\", ports = [443, 80], beside = \"me\" }}"
+                ),
+                "flows.w.ports: 80 is a port of flows.v already",
+            ),
+            (
+                format!("a = {{}}\n{me}\nv = {{ traffic = \"outside\", ports = [0], beside = \"me\" }}"),
+                "flows.v.ports = [0]: must be a list of port numbers, each between 1 and 65535",
+            ),
+        ] {
+            let error = setup(&flows).unwrap_err();
+            assert_eq!(error, said, "{flows}");
+        }
+        let many: Vec<String> = (0..8).map(|n| format!("b{n} = {{ beside = \"a\" }}")).collect();
+        let many = setup(&format!("a = {{}}\n{}", many.join("\n"))).unwrap();
+        assert_eq!(
+            port_classes(&many, true).unwrap_err().to_string(),
+            "flows.b7.beside: live: packets can be told apart for 7 flows beside others at most"
+        );
+    }
 }

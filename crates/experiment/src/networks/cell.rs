@@ -379,6 +379,13 @@ pub(crate) struct UsersMeasured {
 }
 
 impl UsersMeasured {
+    /// Counts together, without rates.
+    pub(super) fn of<'a>(all: impl IntoIterator<Item = &'a UserStatistics>) -> Self {
+        let mut counts = UserStatistics::default();
+        all.into_iter().for_each(|one| counts.add(one));
+        Self { counts, goodputs_bps: Vec::new(), slots: 0.0 }
+    }
+
     /// The mean goodput of a user.
     fn goodput_bps(&self) -> f64 {
         self.goodputs_bps.iter().sum::<f64>() / self.goodputs_bps.len() as f64

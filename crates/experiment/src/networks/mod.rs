@@ -32,7 +32,8 @@ pub(crate) fn of(setup: &Setup) -> &dyn NetworkKind {
 /// Additional counts in rows, beside those of [`metrics`].
 #[cfg(test)]
 pub(crate) fn kept() -> impl Iterator<Item = &'static MetricInfo> {
-    let of_bearers = bearer::BEARER_KEPT.iter().chain(bearer::UPLINK_BEARER_KEPT);
+    let of_bearers =
+        bearer::BEARER_KEPT.iter().chain(bearer::UPLINK_BEARER_KEPT).chain(bearer::UPLINK_BY_FLOW_KEPT);
     cell::KEPT
         .iter()
         .chain(cell::UPLINK_KEPT)
@@ -44,7 +45,8 @@ pub(crate) fn kept() -> impl Iterator<Item = &'static MetricInfo> {
 /// The published metrics that only some kind has, in the order of tables.
 pub(crate) fn metrics() -> impl Iterator<Item = &'static MetricInfo> {
     let of_meshes = mesh::METRICS.iter().map(|metric| &metric.info);
-    let of_bearers = bearer::BEARER_METRICS.iter().chain(bearer::UPLINK_BEARER_METRICS);
+    let by_flow = bearer::BY_FLOW_METRICS.iter().chain(bearer::UPLINK_BY_FLOW_METRICS);
+    let of_bearers = bearer::BEARER_METRICS.iter().chain(bearer::UPLINK_BEARER_METRICS).chain(by_flow);
     let of_cells = cell::METRICS.iter().chain(cell::UPLINK_METRICS).chain(of_bearers);
     of_meshes.chain(of_cells.map(|metric| &metric.info)).chain(wlan::metrics())
 }

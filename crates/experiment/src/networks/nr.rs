@@ -1,6 +1,9 @@
 //! The downlink of a 5G NR cell: how it is made, and what is said of its slots, schemes and retransmissions.
 
-use super::bearer::{BEARER_KEPT, BEARER_METRICS, UPLINK_BEARER_KEPT, UPLINK_BEARER_METRICS};
+use super::bearer::{
+    BEARER_KEPT, BEARER_METRICS, BY_FLOW_METRICS, UPLINK_BEARER_KEPT, UPLINK_BEARER_METRICS,
+    UPLINK_BY_FLOW_KEPT, UPLINK_BY_FLOW_METRICS, by_flow,
+};
 use super::cell::{UPLINK_KEPT, UPLINK_METRICS, cell_metrics, cell_with_links_back, of_users, queue_bytes};
 use super::doubts;
 use super::kind::NetworkKind;
@@ -72,6 +75,9 @@ impl NetworkKind for NrSetup {
                 &["uplink_bins_per_slot"],
             ));
             values.extend(of_users(setup, run, reverse, &[UPLINK_BEARER_METRICS, UPLINK_BEARER_KEPT], &[]));
+            values.extend(by_flow(setup, run, forward, &[BY_FLOW_METRICS, BEARER_KEPT]));
+            let of_uplink = [UPLINK_BY_FLOW_METRICS, UPLINK_BEARER_KEPT, UPLINK_BY_FLOW_KEPT];
+            values.extend(by_flow(setup, run, reverse, &of_uplink));
         }
         values
     }

@@ -6,11 +6,14 @@ use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::flows::OnNetwork;
 use crate::tables::{
-    Channel, FlowSetup, Link, NrModel, Packets, Phy, Queue, Radio, Reverse, Scenario, TrafficSetup, five_qi,
+    Channel, FlowSetup, Link, NrBearer, NrModel, Packets, Phy, Queue, Radio, Reverse, Scenario, TrafficSetup,
+    five_qi,
 };
 use crossfade_core::SimTime;
-use crossfade_link::QueueConfig;
-use crossfade_nr::{BearerConfig, FurtherBearer, Grants, LogicalChannel, NrConfig, StackConfig};
+use crossfade_link::{OutsideClass, QueueConfig};
+use crossfade_nr::{
+    BearerConfig, FurtherBearer, Grants, LogicalChannel, NrConfig, StackConfig, USUAL_PRIORITY,
+};
 
 /// NR downlink with one reverse link per user.
 #[derive(Clone, Debug)]
@@ -51,6 +54,8 @@ pub(super) fn refuse_queues(scenario: &Scenario) -> Result<(), ScenarioError> {
             ("queue", !flow.queue.is_absent()),
             ("five_qi", flow.five_qi.is_some()),
             ("beside", flow.beside.is_some()),
+            ("bearer", !flow.bearer.is_absent()),
+            ("ports", flow.ports.is_some()),
         ] {
             if is_given {
                 let problem = "needs an nr, whose users have queues and bearers of their own";
@@ -61,49 +66,105 @@ pub(super) fn refuse_queues(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Fills in bearers and priorities of users whose flow has a class, and bearers of flows beside others with their
-/// queues on the downlink.
-fn resolve_classes(
-    scenario: &Scenario,
+/// Fills in bearers and priorities of users whose flow has a class or a bearer, and bearers of flows beside others
+/// with their queues on the downlink.
+fn resolve_bearers(
+    scenario: &mut Scenario,
     users: &Users,
     model: &mut NrModel,
     queues: &[Option<QueueConfig>],
+    slot: SimTime,
 ) -> Result<(), ScenarioError> {
     let mut number = 0;
     // Of the network; flows of arrivals come behind all others, and those from outside have count 0.
     let mut first = 0;
-    for (((name, flow), setup), queue) in scenario.flows.iter().zip(&users.flows).zip(queues) {
+    let classes = outside_classes(&users.flows);
+    let entries = scenario.flows.iter_mut().zip(&users.flows).zip(queues).enumerate();
+    for (at, (((name, flow), setup), queue)) in entries {
         let is_numbered = !matches!(setup.traffic, TrafficSetup::Arrivals { .. });
         let flows = first..first + if is_numbered { setup.count } else { 0 };
         first = flows.end;
-        if setup.beside.is_some() {
-            let key = format!("flows.{name}.five_qi");
-            let class = flow.five_qi.map(|class| five_qi(&key, class)).transpose()?;
-            let stack = model.config.stack.as_mut().expect("there is an uplink");
-            let StackConfig { rlc, reordering, discard, .. } = *stack;
-            let usual = BearerConfig { rlc, reordering, discard, channel: LogicalChannel::default() };
-            let bearer = class.map_or(usual, |(_, bearer)| bearer);
-            for (place, [_, port]) in setup.ends.iter().enumerate() {
-                stack.further.push(FurtherBearer {
-                    user: *port as usize - 1,
-                    flows: flows.clone().skip(place).step_by(setup.ends.len()).collect(),
-                    bearer,
-                    queues: [*queue, stack.uplink.discipline],
-                });
+        let of_flow = number..number + setup.ends.len();
+        let is_first = setup.beside.is_none();
+        if is_first {
+            number = of_flow.end;
+            if flow.five_qi.is_none() && flow.bearer.is_absent() {
+                continue;
+            }
+        }
+        if setup.is_on_shared_bearer {
+            // In a sweep over this key the others are present at all points.
+            (flow.five_qi, flow.queue) = (None, Queue::default());
+            flow.bearer = NrBearer { shared: flow.bearer.shared, ..NrBearer::default() };
+            continue;
+        }
+        let [class_key, bearer_key] = ["five_qi", "bearer"].map(|key| format!("flows.{name}.{key}"));
+        let class = flow.five_qi.map(|class| five_qi(&class_key, class)).transpose()?;
+        let Some(stack) = &mut model.config.stack else {
+            let key = if class.is_some() { class_key } else { bearer_key };
+            return Err(ScenarioError::missing("nr.uplink", &format!("a table, with {key}")));
+        };
+        let StackConfig { rlc, reordering, discard, .. } = *stack;
+        let usual = BearerConfig { rlc, reordering, discard, channel: LogicalChannel::default() };
+        let bearer = class.map_or(usual, |(_, bearer)| bearer);
+        let bearer = flow.bearer.resolve(&bearer_key, bearer, slot)?;
+        if is_first {
+            stack.own.resize(number.max(stack.own.len()), None);
+            stack.own[of_flow.clone()].fill(Some(bearer));
+            if let Some((priority, _)) = class {
+                model.config.users[of_flow].iter_mut().for_each(|user| user.priority = priority);
             }
             continue;
         }
-        let of_flow = number..number + setup.ends.len();
-        number = of_flow.end;
-        let Some(class) = flow.five_qi else { continue };
-        let key = format!("flows.{name}.five_qi");
-        let (priority, bearer) = five_qi(&key, class)?;
-        let Some(stack) = &mut model.config.stack else {
-            return Err(ScenarioError::missing("nr.uplink", &format!("a table, with {key}")));
-        };
-        stack.own.resize(number.max(stack.own.len()), None);
-        stack.own[of_flow.clone()].fill(Some(bearer));
-        model.config.users[of_flow].iter_mut().for_each(|user| user.priority = priority);
+        for (place, [_, port]) in setup.ends.iter().enumerate() {
+            stack.further.push(FurtherBearer {
+                user: *port as usize - 1,
+                flows: flows.clone().skip(place).step_by(setup.ends.len()).collect(),
+                outside: classes[at],
+                bearer,
+                level: class.map_or(USUAL_PRIORITY, |(level, _)| level),
+                queues: [*queue, stack.uplink.discipline],
+            });
+        }
+    }
+    check_priorities(scenario, users)
+}
+
+/// Class of each flow's packets in live runs, where it has a bearer of its own: flows that stand for packets of a
+/// program, or without such flows those of the transfers of the scenario itself. Class 0 has all other packets; behind
+/// the last class flows have none.
+pub fn outside_classes(flows: &[FlowSetup]) -> Vec<Option<OutsideClass>> {
+    let is_outside = |flow: &FlowSetup| matches!(flow.traffic, TrafficSetup::Outside);
+    let has_outside = flows.iter().any(is_outside);
+    let mut last = 0;
+    let class = |flow: &FlowSetup| {
+        let is_usual = if has_outside { flow.ports.is_empty() } else { flow.beside.is_none() };
+        if has_outside && !is_outside(flow) {
+            return None;
+        }
+        if is_usual {
+            return OutsideClass::new(0);
+        }
+        last = OutsideClass::COUNT.min(last + 1);
+        OutsideClass::new(last)
+    };
+    flows.iter().map(class).collect()
+}
+
+/// Refuses users of whose bearers some have a priority of their own and others do not: numbers from 1 to 16 and levels
+/// of classes are not of one scale.
+fn check_priorities(scenario: &Scenario, users: &Users) -> Result<(), ScenarioError> {
+    let flows = || scenario.flows.iter().zip(&users.flows).enumerate();
+    for (place, _) in flows().filter(|(_, (_, setup))| setup.beside.is_none()) {
+        let is_own = |setup: &FlowSetup| setup.beside == Some(place) && !setup.is_on_shared_bearer;
+        let bearers = flows().filter(|(other, (_, setup))| *other == place || is_own(setup));
+        let (with, without): (Vec<_>, Vec<_>) =
+            bearers.map(|(_, (named, _))| named).partition(|(_, flow)| flow.bearer.priority.is_some());
+        if let ([(with, _), ..], [(without, _), ..]) = (&with[..], &without[..]) {
+            let key = format!("flows.{without}.bearer.priority");
+            let problem = format!("between 1 and 16, as flows.{with}, a bearer of the same user, has one");
+            return Err(ScenarioError::missing(&key, &problem));
+        }
     }
     Ok(())
 }
@@ -229,7 +290,7 @@ pub(super) fn resolve(
     let mut model = scenario.nr.resolve(numerology, &mut radios, users.limit, files)?;
     let queues = resolve_queues(scenario, &users, &mut model, slot)?;
     resolve_queue_up(scenario, &users, &mut model.config, slot)?;
-    resolve_classes(scenario, &users, &mut model, &queues)?;
+    resolve_bearers(scenario, &users, &mut model, &queues, slot)?;
     // What the flows say stands with them.
     scenario.nr.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
     let frames = users.frames;

@@ -5,7 +5,7 @@ use crate::files::Files;
 use crate::flows::{USUAL_HEADERS, resolve_flows, resolve_packet_size};
 use crate::quantity::{Limit, Room};
 use crate::tables::{
-    Discipline, Flow, FlowSetup, Packets, Queue, Radio, Scenario, Traffic, USUAL_LIMIT, json,
+    Discipline, Flow, FlowSetup, Packets, Queue, Radio, Scenario, Traffic, TrafficSetup, USUAL_LIMIT, json,
 };
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
@@ -25,12 +25,15 @@ pub(super) fn refuse_times(table: &str, queue: &Queue) -> Result<(), ScenarioErr
 /// Finds the flows whose users others share.
 fn find_others(scenario: &Scenario, flows: &mut [FlowSetup]) -> Result<(), ScenarioError> {
     for (place, (name, flow)) in scenario.flows.iter().enumerate() {
-        let Some(other) = &flow.beside else { continue };
         let key = format!("flows.{name}.beside");
-        let has_users = |flow: &Flow| {
-            let foreign = [Some(Traffic::Arrivals), Some(Traffic::Outside)];
-            flow.beside.is_none() && !foreign.contains(&flow.traffic)
+        let Some(other) = &flow.beside else {
+            if flow.bearer.shared == Some(true) {
+                let expected = format!("a flow, with flows.{name}.bearer.shared");
+                return Err(ScenarioError::missing(&key, &expected));
+            }
+            continue;
         };
+        let has_users = |flow: &Flow| flow.beside.is_none() && flow.traffic != Some(Traffic::Arrivals);
         let found = scenario.flows.iter().position(|(name, flow)| name == other && has_users(flow));
         let Some(found) = found else {
             let all = scenario.flows.iter().filter(|(_, flow)| has_users(flow));
@@ -46,8 +49,21 @@ fn find_others(scenario: &Scenario, flows: &mut [FlowSetup]) -> Result<(), Scena
             return Err(ScenarioError::contradiction(&format!("flows.{name}.radio"), &key, reason));
         }
         flows[place].beside = Some(found);
+        flows[place].is_on_shared_bearer = flow.bearer.shared == Some(true);
     }
-    Ok(())
+    check_program(flows)
+}
+
+/// Refuses flows for packets of a program that are not on one user: two hosts stand at one place of the cell.
+fn check_program(flows: &[FlowSetup]) -> Result<(), ScenarioError> {
+    let outside =
+        || flows.iter().enumerate().filter(|(_, flow)| matches!(flow.traffic, TrafficSetup::Outside));
+    let Some((main, _)) = outside().find(|(_, flow)| flow.ports.is_empty()) else { return Ok(()) };
+    let user = |place: usize| flows[place].beside.unwrap_or(place);
+    let Some((_, other)) = outside().find(|(place, _)| user(*place) != user(main)) else { return Ok(()) };
+    let key = format!("flows.{}.beside", other.name);
+    let problem = format!("\"{}\": packets of one program are those of one user", flows[user(main)].name);
+    Err(ScenarioError::missing(&key, &problem))
 }
 
 /// The users of a cell, which are those of its flows.

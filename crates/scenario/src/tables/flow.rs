@@ -2,6 +2,7 @@
 
 use super::base::{json, positive_time, time};
 use super::mesh::MeshSetup;
+use super::nr_bearer::NrBearer;
 use super::queue::Queue;
 use super::radio::Radio;
 use super::tagged::{refuse_foreign, tag, taken_by};
@@ -150,6 +151,15 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
 
+    /// Bearer of the flow in an NR cell with an uplink, where it differs from that of its class.
+    #[serde(skip_serializing_if = "NrBearer::is_absent")]
+    pub bearer: NrBearer,
+
+    /// TCP and UDP ports whose packets, at either end, this flow stands for. One flow with traffic "outside" has none and
+    /// stands for all other packets of the program; further ones are beside it or share its user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<Vec<u16>>,
+
     /// Stations of a Wi-Fi network that the flow goes to or comes from: a name in wlan.stations. Senders take its
     /// stations in turn.
     #[schemars(extend("x-default" = "the only one of wlan.stations; without that table a station for each sender"))]
@@ -177,23 +187,23 @@ tag! {
     #[serde(rename_all = "lowercase")]
     pub enum Traffic: Flow by traffic {
         /// TCP without end, with everything ready, or offered at a rate.
-        Bulk [rate, count, start, stagger, start_within, tcp, from, to, access_delay, radio, queue, five_qi, beside, station, direction, category],
+        Bulk [rate, count, start, stagger, start_within, tcp, from, to, access_delay, radio, queue, five_qi, beside, bearer, station, direction, category],
         /// TCP with so many bytes (size), once.
-        Transfer [count, start, stagger, start_within, tcp, size, handshake, request, from, to, access_delay, radio, queue, five_qi, beside, station, direction, category],
+        Transfer [count, start, stagger, start_within, tcp, size, handshake, request, from, to, access_delay, radio, queue, five_qi, beside, bearer, station, direction, category],
         /// TCP connections that arrive at random (arrivals_per_s), each with bytes drawn at random (size, sizes).
-        Arrivals [tcp, size, sizes, arrivals_per_s, handshake, request, from, to, access_delay, radio, queue, five_qi, station, direction, category],
+        Arrivals [tcp, size, sizes, arrivals_per_s, handshake, request, from, to, access_delay, radio, queue, five_qi, bearer, station, direction, category],
         /// Packets of UDP at a constant rate, always or on and off.
-        Udp [count, start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay, radio, queue, five_qi, beside, station, direction, category],
+        Udp [count, start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay, radio, queue, five_qi, beside, bearer, station, direction, category],
         /// Packets of UDP at random times, a Poisson process of the rate, always or on and off.
-        Poisson [count, start, stagger, start_within, rate, packet_size, on, off, times, from, to, access_delay, radio, queue, five_qi, beside, station, direction, category],
+        Poisson [count, start, stagger, start_within, rate, packet_size, on, off, times, from, to, access_delay, radio, queue, five_qi, beside, bearer, station, direction, category],
         /// Packets of UDP at the times and of the sizes of a record, whatever becomes of them (record, record_period).
-        Recorded [count, start, stagger, start_within, record, record_period, from, to, access_delay, radio, queue, five_qi, beside, station, direction, category],
+        Recorded [count, start, stagger, start_within, record, record_period, from, to, access_delay, radio, queue, five_qi, beside, bearer, station, direction, category],
         /// Packets of UDP at twice the rate of the link, which always has one to send: what the link can carry.
         /// Give link.queue a limit.
-        Saturated [count, start, stagger, start_within, packet_size, from, to, access_delay, radio, queue, five_qi, beside, station, direction, category],
+        Saturated [count, start, stagger, start_within, packet_size, from, to, access_delay, radio, queue, five_qi, beside, bearer, station, direction, category],
         /// Traffic of a real program in `crossfade live`, which shares the links with the simulated flows beside it.
         /// Other methods leave it out.
-        Outside [from, to, radio, queue, five_qi, station, direction, category],
+        Outside [from, to, radio, queue, five_qi, beside, bearer, ports, station, direction, category],
     }
 }
 
@@ -275,6 +285,10 @@ pub struct FlowSetup {
     pub ends: Vec<[u32; 2]>,
     /// Place of the flow whose users it shares.
     pub beside: Option<usize>,
+    /// Whether it is on the bearer of that flow, not on one of its own.
+    pub is_on_shared_bearer: bool,
+    /// Ports of the packets that an external flow stands for; of one without any all others.
+    pub ports: Vec<u16>,
     /// Traffic.
     pub traffic: TrafficSetup,
     /// Custom congestion control of its connections; `None` for a built-in one.
@@ -308,6 +322,8 @@ impl FlowSetup {
             packet_size,
             ends,
             beside: None,
+            is_on_shared_bearer: false,
+            ports: Vec::new(),
             traffic,
             custom_control: None,
         }
@@ -447,7 +463,8 @@ impl Flow {
         let (start, stagger) = (span("start", self.start)?, span("stagger", self.stagger)?);
         let start_within = span("start_within", self.start_within)?;
         if traffic == Traffic::Outside {
-            return Ok(FlowSetup::outside(name, link_packet_size, ends));
+            let ports = self.resolve_ports(&table)?;
+            return Ok(FlowSetup { ports, ..FlowSetup::outside(name, link_packet_size, ends) });
         }
         let access_delay = *self.access_delay.get_or_insert(Span::ZERO);
         let access_delay = span("access_delay", Some(access_delay))?;
@@ -516,6 +533,8 @@ impl Flow {
             packet_size,
             ends,
             beside: None,
+            is_on_shared_bearer: false,
+            ports: Vec::new(),
             traffic,
             custom_control: None,
         })
@@ -538,6 +557,18 @@ impl Flow {
         };
         ends.iter().try_for_each(|&ends| mesh.check_ends(table, ends))?;
         Ok(ends)
+    }
+
+    /// Ports in order, each once.
+    fn resolve_ports(&mut self, table: &str) -> Result<Vec<u16>, ScenarioError> {
+        let Some(ports) = &mut self.ports else { return Ok(Vec::new()) };
+        ports.sort_unstable();
+        ports.dedup();
+        if ports.first().is_none_or(|port| *port == 0) {
+            let problem = "must be a list of port numbers, each between 1 and 65535";
+            return Err(ScenarioError::value(join(table, "ports"), &json(&*ports), problem));
+        }
+        Ok(ports.clone())
     }
 
     /// TCP table of the scenario with the flow's own keys.

@@ -27,6 +27,7 @@ pub(crate) mod link;
 pub(crate) mod mesh;
 pub(crate) mod method;
 mod nr;
+mod nr_bearer;
 mod nr_block;
 mod nr_five_qi;
 mod nr_harq;
@@ -84,7 +85,8 @@ pub use mesh::{
     Arrangement, MacWord, Mesh, MeshSetup, OverloadWord, ReceptionWord, Retries, RoutingWord, Rule,
 };
 pub use method::Method;
-pub use nr::{Nr, NrEffectiveSinr, NrFidelity, NrModel, NrPreset, NrProfile, NrScheduler};
+pub use nr::{Nr, NrEffectiveSinr, NrFidelity, NrModel, NrPreset, NrPriority, NrProfile, NrScheduler};
+pub use nr_bearer::NrBearer;
 pub use nr_block::{NrBlock, NrBlockChannel, NrDecoder};
 pub(crate) use nr_five_qi::five_qi;
 pub use nr_harq::{NrCombining, NrHarq};

@@ -132,6 +132,11 @@ pub struct Nr {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<NrScheduler>,
 
+    /// Priorities that the scheduler follows before its rule: those of users or of bearers with data.
+    #[schemars(extend("x-default" = "user, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<NrPriority>,
+
     /// Averaging window of proportional-fair, in slots with data.
     #[schemars(extend("x-default" = "100 slots, of proportional-fair"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -236,6 +241,17 @@ pub enum NrScheduler {
     MaxSinr,
     /// Each group goes to the user with the highest ratio of reported rate to mean rate.
     ProportionalFair,
+}
+
+/// Priorities that the scheduler of an NR cell follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NrPriority {
+    /// Each user has the priority of the class of its first bearer.
+    User,
+    /// A user has the priority of its most urgent bearer with data, as far as the base station knows: from buffer status
+    /// reports by logical channel group.
+    Bearer,
 }
 
 /// Effective SINR of an NR cell.
@@ -401,6 +417,8 @@ impl Nr {
 
     /// Layers above hybrid ARQ, if there is an uplink.
     fn resolve_stack(&mut self, slot: SimTime) -> Result<Option<StackConfig>, ScenarioError> {
+        // The default stays absent.
+        self.priority = self.priority.filter(|word| *word != NrPriority::User);
         if self.uplink.is_absent() {
             for (key, is_given) in [
                 ("nr.rlc", !self.rlc.is_absent()),
@@ -408,6 +426,7 @@ impl Nr {
                 ("nr.outage", self.outage.is_some()),
                 ("nr.handover", !self.handover.is_absent()),
                 ("nr.drx", !self.drx.is_absent()),
+                ("nr.priority", self.priority.is_some()),
             ] {
                 if is_given {
                     return Err(ScenarioError::missing("nr.uplink", &format!("a table, with {key}")));
@@ -420,7 +439,7 @@ impl Nr {
             return Err(ScenarioError::contradiction("nr.headers", "nr.uplink", reason));
         }
         let uplink = self.uplink.resolve(slot, self.mcs_table.unwrap_or(2))?;
-        let rlc = self.rlc.resolve(slot)?;
+        let rlc = self.rlc.resolve("nr.rlc", slot)?;
         let outage = *self.outage.get_or_insert(Span::exactly(SimTime::from_millis(200)));
         let reordering = *self.reordering.get_or_insert(Span::exactly(SimTime::from_millis(220)));
         let discard =
@@ -431,6 +450,7 @@ impl Nr {
             discard,
             own: Vec::new(),
             further: Vec::new(),
+            schedules_bearers: self.priority == Some(NrPriority::Bearer),
             outage: positive_time("nr.outage", outage, slot)?,
             uplink,
             handover: self.handover.resolve(rlc.mode == RlcMode::Acknowledged, slot)?,

@@ -1,7 +1,7 @@
 //! Cells by name: defaults of several keys of `[nr]` together.
 
 use super::nr::{Nr, NrPreset};
-use crate::quantity::{Frequency, Share, Size, Span};
+use crate::quantity::{Bytes, Frequency, Share, Span};
 use crossfade_core::SimTime;
 
 impl Nr {
@@ -36,7 +36,7 @@ impl Nr {
                 fill.layers = Some(1);
                 (fill.harq.k1, fill.uplink.k2) = (Some(2), Some(2));
                 (fill.rlc.t_poll_retransmit, fill.rlc.t_reassembly) = (ms(45), ms(15));
-                (fill.rlc.poll_pdu, fill.rlc.poll_byte) = (Some(64), Some(Size(500_000)));
+                (fill.rlc.poll_pdu, fill.rlc.poll_byte) = (Some(64), Some(Bytes(500_000)));
                 fill.rlc.t_status_prohibit = ms(15);
                 fill.reordering = ms(100);
             }

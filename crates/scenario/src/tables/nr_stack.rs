@@ -2,8 +2,8 @@
 
 use super::base::{absent, json, positive_time, time};
 use super::queue::Queue;
-use crate::error::ScenarioError;
-use crate::quantity::{Limit, Room, Size, Span};
+use crate::error::{ScenarioError, join};
+use crate::quantity::{Bytes, Limit, Room, Size, Span};
 use crossfade_core::SimTime;
 use crossfade_nr::rlc::{RlcConfig, RlcMode};
 use crossfade_nr::{Grants, McsTable, UplinkConfig};
@@ -128,7 +128,7 @@ pub struct NrRlc {
     /// Bytes without a poll after which a PDU is polled (`pollByte`).
     #[schemars(extend("x-default" = "infinity, of am"))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub poll_byte: Option<Size>,
+    pub poll_byte: Option<Bytes>,
 
     /// Time from a poll to the next without an answer (`t-PollRetransmit`).
     #[schemars(extend("x-default" = "100 ms, of am"))]
@@ -284,15 +284,47 @@ fn one_of(key: &str, value: u32, values: &[u32]) -> Result<u32, ScenarioError> {
 }
 
 impl NrRlc {
-    /// Fills in the defaults.
-    pub(super) fn resolve(&mut self, slot: SimTime) -> Result<RlcConfig, ScenarioError> {
+    /// Fills in the defaults of the RLC of a single bearer: the values of `usual`, as far as the mode is the same.
+    pub(super) fn resolve_of_bearer(
+        &mut self,
+        table: &str,
+        usual: &RlcConfig,
+        slot: SimTime,
+    ) -> Result<RlcConfig, ScenarioError> {
+        let usual_mode = match usual.mode {
+            RlcMode::Acknowledged => NrRlcMode::Am,
+            RlcMode::Unacknowledged => NrRlcMode::Um,
+        };
+        if *self.mode.get_or_insert(usual_mode) == usual_mode {
+            self.sn_bits.get_or_insert(usual.sn_bits);
+            self.t_reassembly.get_or_insert(Span::exactly(usual.reassembly));
+            self.poll_pdu = self.poll_pdu.or(usual.poll_pdus);
+            self.poll_byte = self.poll_byte.or(usual.poll_bytes.map(|bytes| Bytes(bytes as u32)));
+            self.t_poll_retransmit.get_or_insert(Span::exactly(usual.poll_retransmit));
+            self.t_status_prohibit.get_or_insert(Span::exactly(usual.status_prohibit));
+            self.max_retransmissions.get_or_insert(usual.max_retransmissions);
+        }
+        self.resolve(table, slot)
+    }
+
+    /// Fills in the defaults of the table called `table`.
+    pub(super) fn resolve(&mut self, table: &str, slot: SimTime) -> Result<RlcConfig, ScenarioError> {
         let ms = |count| Span::exactly(SimTime::from_millis(count));
+        let key = |name: &str| join(table, name);
         let word = *self.mode.get_or_insert(NrRlcMode::Am);
         let reassembly = *self.t_reassembly.get_or_insert(ms(50));
-        let reassembly = stepped("nr.rlc.t_reassembly", reassembly, REASSEMBLY, slot)?;
+        let reassembly = stepped(&key("t_reassembly"), reassembly, REASSEMBLY, slot)?;
+        let (usual_bits, bits, allowed) = match word {
+            NrRlcMode::Am => (18, [12, 18], "must be 12 or 18 in acknowledged mode"),
+            NrRlcMode::Um => (12, [6, 12], "must be 6 or 12 in unacknowledged mode"),
+        };
+        let sn_bits = *self.sn_bits.get_or_insert(usual_bits);
+        if !bits.contains(&sn_bits) {
+            return Err(ScenarioError::value(key("sn_bits"), &json(sn_bits), allowed));
+        }
         let unacknowledged = RlcConfig {
             mode: RlcMode::Unacknowledged,
-            sn_bits: 12,
+            sn_bits,
             poll_pdus: None,
             poll_bytes: None,
             poll_retransmit: SimTime::ZERO,
@@ -304,27 +336,26 @@ impl NrRlc {
             // In a sweep over modes these keys are present at all points.
             (self.poll_pdu, self.poll_byte, self.t_poll_retransmit) = (None, None, None);
             (self.t_status_prohibit, self.max_retransmissions) = (None, None);
-            return Ok(RlcConfig { sn_bits: *self.sn_bits.get_or_insert(12), ..unacknowledged });
+            return Ok(unacknowledged);
         }
         let poll_pdu = *self.poll_pdu.get_or_insert(16);
         let poll_retransmit = *self.t_poll_retransmit.get_or_insert(ms(100));
         let prohibit = *self.t_status_prohibit.get_or_insert(ms(10));
         let most = *self.max_retransmissions.get_or_insert(32);
-        if let Some(Size(bytes)) = self.poll_byte
+        if let Some(Bytes(bytes)) = self.poll_byte
             && !(bytes % 1000 == 0 && POLL_KILOBYTES.contains(&(bytes / 1000)))
         {
             let all = POLL_KILOBYTES.map(|kilobytes| kilobytes.to_string()).join(", ");
             let problem = format!("must be one of TS 38.331: {all} kB");
-            return Err(ScenarioError::value("nr.rlc.poll_byte", &json(self.poll_byte), problem));
+            return Err(ScenarioError::value(key("poll_byte"), &json(self.poll_byte), problem));
         }
         Ok(RlcConfig {
             mode: RlcMode::Acknowledged,
-            sn_bits: *self.sn_bits.get_or_insert(18),
-            poll_pdus: Some(one_of("nr.rlc.poll_pdu", poll_pdu, &POLL_PDU)?),
+            poll_pdus: Some(one_of(&key("poll_pdu"), poll_pdu, &POLL_PDU)?),
             poll_bytes: self.poll_byte.map(|bytes| u64::from(bytes.0)),
-            poll_retransmit: stepped("nr.rlc.t_poll_retransmit", poll_retransmit, POLL_RETRANSMIT, slot)?,
-            status_prohibit: stepped("nr.rlc.t_status_prohibit", prohibit, STATUS_PROHIBIT, slot)?,
-            max_retransmissions: one_of("nr.rlc.max_retransmissions", most, &RETRANSMISSIONS)?,
+            poll_retransmit: stepped(&key("t_poll_retransmit"), poll_retransmit, POLL_RETRANSMIT, slot)?,
+            status_prohibit: stepped(&key("t_status_prohibit"), prohibit, STATUS_PROHIBIT, slot)?,
+            max_retransmissions: one_of(&key("max_retransmissions"), most, &RETRANSMISSIONS)?,
             ..unacknowledged
         })
     }
