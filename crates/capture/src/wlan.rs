@@ -128,8 +128,10 @@ impl WlanCapture {
             &PpduContent::BlockAckRequest { tid, start } => {
                 self.control(ppdu, BLOCK_ACK_REQUEST, true, &block(tid, start, 0));
             }
-            PpduContent::Trigger { kind, lasts, users } => {
-                let body = trigger(&ppdu.rate, *kind, *lasts, users);
+            PpduContent::Trigger { kind, lasts, users, padding } => {
+                let mut body = trigger(&ppdu.rate, *kind, *lasts, users);
+                // A user field that is none, and nothing but ones after it.
+                body.resize(body.len() + *padding as usize, 0xff);
                 self.control(ppdu, TRIGGER, true, &body);
             }
             PpduContent::BlockAcks(of) => self.control(ppdu, BLOCK_ACK, true, &of_several(of)),

@@ -98,6 +98,8 @@ pub enum PpduContent {
         lasts: SimTime,
         /// Stations that it triggers.
         users: Vec<PpduTriggered>,
+        /// Bytes of padding.
+        padding: u32,
     },
     /// Data.
     Data {

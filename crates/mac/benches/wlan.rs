@@ -43,6 +43,7 @@ fn config(stations: usize, reception: ReceptionConfig, queue: QueueConfig) -> Wl
         neighbours: None,
         ofdma: None,
         links: Vec::new(),
+        emlsr: Vec::new(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::ampdu::AmpduLimits;
 use super::edca::Category;
+use super::emlsr::EmlsrConfig;
 use super::modes::{Mode, Standard};
 use super::ofdma::OfdmaConfig;
 use crate::error::{MeshError, out_of_range};
@@ -49,6 +50,9 @@ pub struct WlanConfig {
     /// The links of multi-link devices, each a channel of its own; empty is one link, that of `stations` and
     /// `neighbours`.
     pub links: Vec<LinkConfig>,
+    /// Parameters of the stations that have one radio for their links (EMLSR), in the order of `stations`; none of a
+    /// station that sends and receives on all of its links at once (STR). Empty is a network without EMLSR.
+    pub emlsr: Vec<Option<EmlsrConfig>>,
 }
 
 /// A link of multi-link devices, with a band, a width and a contention of its own.
@@ -185,7 +189,8 @@ impl WlanConfig {
     /// # Errors
     /// No stations or more than 1000, more than three links, a link without stations or a station without links, no
     /// categories, error rates outside 0 to 1, a mode that there is not, limits beyond the standard of a station,
-    /// stations in several bands, neighbours that cannot be, PPDUs of no station.
+    /// stations in several bands, neighbours that cannot be, PPDUs of no station, EMLSR of a station that does not use
+    /// several links.
     pub fn check(&self) -> Result<(), MeshError> {
         let count = self.stations.len();
         if !(1..=MOST_STATIONS).contains(&count) {
@@ -228,6 +233,7 @@ impl WlanConfig {
                 "none with OFDMA; each link has neighbours of its own",
             );
         }
+        self.check_emlsr()?;
         if let Some(OfdmaConfig { users: 0, .. }) = self.ofdma {
             return out_of_range("users", 0, "at least 1");
         }
@@ -237,6 +243,21 @@ impl WlanConfig {
             return out_of_range("aql", format!("{low} and {high}"), "above 0 s, the larger one last");
         }
         self.neighbours.map_or(Ok(()), Neighbours::check)
+    }
+
+    fn check_emlsr(&self) -> Result<(), MeshError> {
+        let (given, count) = (self.emlsr.len(), self.stations.len());
+        if given != 0 && given != count {
+            return out_of_range("emlsr", given, format!("of none or of all {count} stations"));
+        }
+        for (station, of) in self.emlsr.iter().enumerate() {
+            let Some(of) = of else { continue };
+            of.check()?;
+            if self.links.iter().filter(|link| link.stations[station].is_some()).count() < 2 {
+                return out_of_range("emlsr", "a station", "one that uses at least two links");
+            }
+        }
+        Ok(())
     }
 }
 

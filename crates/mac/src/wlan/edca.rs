@@ -82,6 +82,33 @@ struct Contender {
     aifs: SimTime,
     window: u32,
     counter: u32,
+    /// Whether its radio is on another link: its counter stands still.
+    is_deaf: bool,
+    /// Time since which it senses the air.
+    senses_since: SimTime,
+}
+
+impl Contender {
+    /// The first boundary that counts in an air that is idle since a time.
+    #[inline]
+    fn first(&self, idle_since: SimTime) -> SimTime {
+        let first = idle_since + self.aifs;
+        if self.senses_since <= idle_since {
+            return first;
+        }
+        // Boundaries are the same for all contenders.
+        first + SLOT * (self.senses_since - idle_since).as_nanos().div_ceil(SLOT.as_nanos())
+    }
+
+    /// Lowers the counter by the boundaries that have passed by `now` in an air that is idle since a time.
+    #[inline]
+    fn lower(&mut self, idle_since: SimTime, now: SimTime) {
+        let first = self.first(idle_since);
+        if now >= first && !self.is_deaf {
+            let boundaries = 1 + now.saturating_sub(first).as_nanos() / SLOT.as_nanos();
+            self.counter -= boundaries.min(u64::from(self.counter)) as u32;
+        }
+    }
 }
 
 /// Contenders of one air.
@@ -100,6 +127,8 @@ impl Contest {
             aifs: category.aifs(band),
             window: category.windows[0],
             counter: 0,
+            is_deaf: false,
+            senses_since: SimTime::ZERO,
         };
         Self {
             contenders: categories.into_iter().map(contender).collect(),
@@ -126,8 +155,8 @@ impl Contest {
 
     /// Time at which `contender` transmits if the air stays idle, with something to send since `since`.
     pub fn access(&self, contender: usize, since: SimTime) -> SimTime {
-        let Contender { aifs, counter, .. } = self.contenders[contender];
-        let first = self.idle_since + aifs + SLOT * u64::from(counter);
+        let of = &self.contenders[contender];
+        let first = of.first(self.idle_since) + SLOT * u64::from(of.counter);
         let late = since.saturating_sub(first).as_nanos().div_ceil(SLOT.as_nanos());
         first + SLOT * late
     }
@@ -135,12 +164,26 @@ impl Contest {
     /// A transmission begins at `now`: counters of all but `senders` are lowered by the boundaries that have passed.
     pub fn begin(&mut self, now: SimTime, senders: &[usize]) {
         for (number, contender) in self.contenders.iter_mut().enumerate() {
-            let first = self.idle_since + contender.aifs;
-            if now >= first && !senders.contains(&number) {
-                let boundaries = 1 + now.saturating_sub(first).as_nanos() / SLOT.as_nanos();
-                contender.counter -= boundaries.min(u64::from(contender.counter)) as u32;
+            if !senders.contains(&number) {
+                contender.lower(self.idle_since, now);
             }
         }
+    }
+
+    /// The radio of `contender` leaves the air at `now`: its counter stands still. In an idle air it has been lowered by
+    /// the boundaries that have passed.
+    pub fn deafen(&mut self, contender: usize, now: SimTime, is_idle: bool) {
+        let of = &mut self.contenders[contender];
+        if is_idle {
+            of.lower(self.idle_since, now);
+        }
+        of.is_deaf = true;
+    }
+
+    /// The radio of `contender` senses the air from `now` on: the boundaries that count are an interframe space later.
+    pub fn sense(&mut self, contender: usize, now: SimTime) {
+        let of = &mut self.contenders[contender];
+        (of.is_deaf, of.senses_since) = (false, now);
     }
 
     /// The air is idle from `now` on.

@@ -58,6 +58,11 @@ impl Exchange {
         }
     }
 
+    /// Mode of the data.
+    pub(super) const fn mode(&self) -> Mode {
+        self.mode
+    }
+
     /// Bits of its packets.
     pub fn bits(&self) -> f64 {
         f64::from(self.packets) * f64::from(self.bytes) * 8.0

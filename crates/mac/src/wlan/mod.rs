@@ -9,6 +9,9 @@ mod airtime;
 mod ampdu;
 mod config;
 mod edca;
+mod emlsr;
+#[cfg(test)]
+mod emlsr_tests;
 mod exchange;
 #[cfg(test)]
 mod links_tests;
@@ -39,6 +42,7 @@ pub use config::{
     mpdu_overhead,
 };
 pub use edca::{BACKGROUND, BEST_EFFORT, BlockAckFrame, Category, Contest, EDCA, SLOT, VIDEO, VOICE};
+pub use emlsr::EmlsrConfig;
 pub use exchange::{Exchange, rates_in_turns, window_of_links};
 pub use modes::{Band, Durations, Mode, Standard};
 pub use mu::{MuExchange, MuPpdu, MuWay, RuMode, saturated_in_one_ppdu};

@@ -500,6 +500,18 @@ impl Mode {
         self.ofdm(0)
     }
 
+    /// OFDM at 12 Mbit/s in its band.
+    #[must_use]
+    pub(super) fn middle_control(self) -> Self {
+        self.ofdm(2)
+    }
+
+    /// OFDM at 24 Mbit/s in its band.
+    #[must_use]
+    pub(super) fn fastest_control(self) -> Self {
+        self.ofdm(4)
+    }
+
     fn ofdm(self, mcs: u8) -> Self {
         let standard = if self.band == Band::Ghz2 { Standard::G } else { Standard::A };
         Self { standard, mcs, streams: 1, width_mhz: 20, guard_interval_ns: 800, band: self.band }

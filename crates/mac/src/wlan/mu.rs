@@ -123,6 +123,11 @@ fn trigger_bytes(standard: Standard, users: usize, each: u32) -> u32 {
     28 + users as u32 * each + if standard >= Standard::Be { 5 } else { 0 }
 }
 
+/// Bytes of a MU-RTS to so many stations, without padding.
+pub(super) fn mu_rts_bytes(standard: Standard, users: usize) -> u32 {
+    trigger_bytes(standard, users, RTS_USER)
+}
+
 /// The field of a user of a basic trigger, of a MU-BAR and of a MU-RTS.
 const BASIC_USER: u32 = 6;
 const BAR_USER: u32 = 9;

@@ -6,7 +6,7 @@
 //!
 //! Multi-link devices have an air for each link. All of these contend and send at once (STR, simultaneous transmit and
 //! receive). An air that is won takes the next MPDUs of the queue; numbers, the window and the reorder buffer are
-//! common to all links.
+//! common to all links. A station with one radio for its links (EMLSR) exchanges on one of them at a time.
 
 mod access;
 mod air;
@@ -17,10 +17,12 @@ mod outcome;
 mod report;
 mod shared;
 mod shared_air;
+mod single_radio;
 mod trace;
 
 use self::air::{Air, End};
-use self::flight::{Mpdu, Phase};
+use self::flight::{Ahead, Mpdu, Phase};
+use self::single_radio::SingleRadio;
 use super::access_point::Turns;
 use super::ampdu::AmpduLimits;
 use super::config::{AccessPointQueues, LinkConfig, RadioConfig, WlanConfig, mpdu_overhead};
@@ -49,6 +51,8 @@ struct Station {
     answer_bytes: u32,
     /// Ends of the station by link, for the links that it uses.
     ends: Vec<Option<End>>,
+    /// State of its only radio; none of a station that uses its links at once, or has one.
+    radio: Option<Box<SingleRadio>>,
 }
 
 impl Station {
@@ -86,6 +90,9 @@ pub struct Wlan {
     held_packets: Vec<usize>,
     /// Time at which the first recipient passes over a missing MPDU.
     passes_at: Option<SimTime>,
+    /// Whether any station has one radio for several links, and when the first of these turns.
+    has_single_radios: bool,
+    turns_at: Option<SimTime>,
     departures: VecDeque<(Port, Departure)>,
     busy: [SimTime; 2],
     now: SimTime,
@@ -150,6 +157,10 @@ impl Wlan {
                 limits: station.limits,
                 answer_bytes,
                 ends: links.iter().enumerate().map(end).collect::<Result<_, _>>()?,
+                radio: config
+                    .emlsr
+                    .get(number)
+                    .and_then(|of| of.map(|config| Box::new(SingleRadio::new(config)))),
             });
         }
         let mut ways = Vec::new();
@@ -183,6 +194,8 @@ impl Wlan {
             all_held_ns: 0,
             held_packets: vec![0; categories],
             passes_at: None,
+            has_single_radios: config.emlsr.iter().any(Option::is_some),
+            turns_at: None,
             departures: VecDeque::new(),
             busy: [SimTime::ZERO; 2],
             now: SimTime::ZERO,
@@ -225,7 +238,7 @@ impl Wlan {
             self.has_downlink(link, category) || self.has_uplink(link, category)
         } else if node <= self.stations.len() {
             let station = node - 1;
-            self.stations[station].uses(link)
+            self.stations[station].may_send(link, self.now)
                 && self.ways[self.way(UP, station, category)].transmit(link).is_some()
                 && self.contends(station)
         } else {
@@ -252,11 +265,11 @@ impl Wlan {
     }
 }
 
-/// Time of RTS and CTS before data.
-fn ahead(data: Mode) -> SimTime {
+/// RTS and CTS before data.
+fn rts_ahead(data: Mode) -> Ahead {
     let control = data.control();
-    let [rts, cts] = [RTS_BYTES, ANSWER_BYTES].map(|bytes| control.ppdu(bytes, Durations::Standard));
-    rts + cts + control.band().sifs() * 2
+    let [frame, cts] = [RTS_BYTES, ANSWER_BYTES].map(|bytes| control.ppdu(bytes, Durations::Standard));
+    Ahead { is_initial: false, frame, cts, lasts: frame + cts + control.band().sifs() * 2 }
 }
 
 impl Fabric for Wlan {
@@ -311,7 +324,7 @@ impl Fabric for Wlan {
         if !self.departures.is_empty() {
             return Some(self.now);
         }
-        self.airs.iter().filter_map(Air::next_event).chain(self.passes_at).min()
+        self.airs.iter().filter_map(Air::next_event).chain(self.passes_at).chain(self.turns_at).min()
     }
 
     fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)> {
@@ -323,7 +336,11 @@ impl Fabric for Wlan {
             self.now = self.now.max(at);
             // What is read at that time may be what is missing.
             let Some(link) = self.airs.iter().position(|air| air.next_event() == Some(at)) else {
-                self.pass_over(at);
+                if self.turns_at == Some(at) {
+                    self.turn(at);
+                } else {
+                    self.pass_over(at);
+                }
                 continue;
             };
             match std::mem::replace(&mut self.airs[link].phase, Phase::Idle) {
@@ -336,16 +353,20 @@ impl Fabric for Wlan {
                 }
                 Phase::Data(_, flight) => self.read(at, flight),
                 Phase::Answer(_, flight) => {
-                    let contender = flight.contender;
+                    let (contender, way) = (flight.contender, flight.way);
                     self.settle(at, flight, true);
-                    if !self.go_on(link, at, contender) {
+                    let goes_on = self.go_on(link, at, contender);
+                    self.part(link, at, way, goes_on);
+                    if !goes_on {
                         self.idle(link, at);
                     }
                     self.wake_others(link);
                 }
                 Phase::Missed(_, flights) => {
                     for flight in flights {
+                        let way = flight.way;
                         self.settle(at, flight, false);
+                        self.part_unanswered(link, at, way);
                     }
                     self.idle(link, at);
                     self.wake_others(link);

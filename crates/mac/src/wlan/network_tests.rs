@@ -42,6 +42,7 @@ pub(super) fn config(modes: &[Mode], p: f64, window: u32) -> WlanConfig {
         neighbours: None,
         ofdma: None,
         links: Vec::new(),
+        emlsr: Vec::new(),
     }
 }
 

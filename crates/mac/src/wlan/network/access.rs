@@ -88,15 +88,17 @@ impl Wlan {
             self.start_shared(flight);
             return;
         }
-        if let Some(way) = flight.way {
-            if self.is_traced() {
-                self.trace_ahead(&flight, way);
-            }
-            if self.is_heard() {
-                self.hear_ahead(&flight, way);
-            }
-        }
         let link = flight.link;
+        if self.has_single_radios && !self.start_of_radio(&flight) {
+            self.go_unanswered(flight);
+            return;
+        }
+        // That an initial control frame is answered is certain at its end alone.
+        if let Some(way) = flight.way
+            && flight.ahead.is_some_and(|ahead| !ahead.is_initial)
+        {
+            self.show_ahead(&flight, way);
+        }
         self.airs[link].phase = Phase::Data(flight.begins + flight.lasts, flight);
     }
 

@@ -1,7 +1,7 @@
 //! Composition of the next aggregate from the packets that the driver took from the queues.
 
 use super::flight::{Flight, Mpdu};
-use super::{ACCESS_POINT, BAR_BYTES, DOWN, Station, UP, Wlan, ahead};
+use super::{ACCESS_POINT, BAR_BYTES, DOWN, Station, UP, Wlan, rts_ahead};
 use crate::wlan::ampdu::{Ampdu, AmpduLimits, subframe_bytes};
 use crate::wlan::config::{AccessPointQueues, Aql, DRIVER_PACKETS};
 use crate::wlan::modes::Durations;
@@ -38,9 +38,11 @@ impl Wlan {
     }
 
     pub(super) fn refill_station(&mut self, now: SimTime, way: usize, station: usize, aql: Aql) {
-        // All links send what the driver holds.
+        // All links send what the driver holds, those of a single radio by turns.
         let ends = self.stations[station].ends.iter().flatten();
-        let rate_bps: f64 = ends.map(|end| end.modes[end.rates[DOWN].expected()].rate_bps()).sum();
+        let rates = ends.map(|end| end.modes[end.rates[DOWN].expected()].rate_bps());
+        let is_single = self.stations[station].radio.is_some();
+        let rate_bps: f64 = if is_single { rates.fold(0.0, f64::max) } else { rates.sum() };
         let ns_per_byte = 8e9 / rate_bps;
         let [low, high, threshold] = [aql.low, aql.high, aql.threshold].map(SimTime::as_nanos);
         loop {
@@ -84,7 +86,9 @@ impl Wlan {
             }
             let Self { ways, stations, turns, .. } = self;
             let way = |station: usize| &ways[station * categories + category];
-            let can = |station: usize| stations[station].uses(link) && way(station).transmit(link).is_some();
+            let can = |station: usize| {
+                stations[station].may_be_asked(link, now) && way(station).transmit(link).is_some()
+            };
             let station = turns[category].next(|station| way(station).has_work(), can)?;
             self.airs[link].has_asked[category] = false;
             if let Some(flight) = self.share_down(link, contender, station, now, left, is_first) {
@@ -99,8 +103,12 @@ impl Wlan {
         let Self { ways, stations, config, spare, .. } = self;
         let way = &mut ways[number];
         let Station { overhead, limits, .. } = stations[station];
-        let of = stations[station].end_mut(link);
         let transmit = way.transmit(link)?;
+        if !stations[station].may_use(direction, link, now) {
+            return None;
+        }
+        let Station { ends, radio, .. } = &mut stations[station];
+        let of = ends[link].as_mut().expect("a link that it uses");
         let (rate, is_probe) = of.rates[direction].choose(now, &mut of.reception, direction);
         let mode = of.modes[rate];
         let mut mpdus = spare.pop().unwrap_or_default();
@@ -108,10 +116,14 @@ impl Wlan {
         if let Transmit::Bar(start) = transmit {
             let lasts = mode.control().ppdu(BAR_BYTES, Durations::Standard);
             way.originator.on_bar(link as u8);
-            let flight = Flight::empty(link, contender, Some(number), now, lasts);
-            return Some(Flight { rate, mpdus, bar: Some(start), is_first, ..flight });
+            let ahead = radio.as_ref().and_then(|radio| radio.ahead(direction, link, mode, now, is_first));
+            let begins = now + ahead.map_or(SimTime::ZERO, |ahead| ahead.lasts);
+            let flight = Flight::empty(link, contender, Some(number), begins, lasts);
+            return Some(Flight { rate, mpdus, bar: Some(start), ahead, is_first, ..flight });
         }
-        let before = if config.rts && is_first { ahead(mode) } else { SimTime::ZERO };
+        let by_radio = radio.as_ref().and_then(|radio| radio.ahead(direction, link, mode, now, is_first));
+        let ahead = by_radio.or_else(|| (config.rts && is_first).then(|| rts_ahead(mode)));
+        let before = ahead.map_or(SimTime::ZERO, |ahead| ahead.lasts);
         let time = left.map(|left| left.saturating_sub(before + sifs + of.answers[rate]));
         if let (Some(time), false) = (time, is_first) {
             // It is not begun where one MPDU takes longer.
@@ -138,7 +150,7 @@ impl Wlan {
             return None;
         }
         let flight = Flight::empty(link, contender, Some(number), begins, lasts);
-        Some(Flight { rate, mpdus, is_first, is_limited, ..flight })
+        Some(Flight { rate, mpdus, ahead, is_first, is_limited, ..flight })
     }
 
     /// Puts MPDUs of a way into an aggregate, each with its fate if nothing collides; whether the window ended it,

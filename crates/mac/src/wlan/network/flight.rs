@@ -4,6 +4,24 @@ use crate::wlan::mu::MuExchange;
 use crossfade_core::SimTime;
 use crossfade_link::Parcel;
 
+/// A control frame before data or a BAR, and the CTS that answers it.
+#[derive(Clone, Copy)]
+pub(super) struct Ahead {
+    /// Whether it is an initial control frame (MU-RTS) to an EMLSR station, or an RTS.
+    pub(super) is_initial: bool,
+    pub(super) frame: SimTime,
+    pub(super) cts: SimTime,
+    /// Both with their spaces.
+    pub(super) lasts: SimTime,
+}
+
+impl Ahead {
+    /// Name of the frame in events.
+    pub(super) fn kind(&self) -> &'static str {
+        if self.is_initial { "trigger" } else { "rts" }
+    }
+}
+
 /// An MPDU in the air.
 pub(super) struct Mpdu {
     pub(super) number: u64,
@@ -25,6 +43,8 @@ pub(super) struct Flight {
     pub(super) mpdus: Vec<Mpdu>,
     /// The number in a BAR.
     pub(super) bar: Option<u64>,
+    /// What goes first.
+    pub(super) ahead: Option<Ahead>,
     /// Start time, after RTS and CTS, and duration.
     pub(super) begins: SimTime,
     pub(super) lasts: SimTime,
@@ -37,6 +57,11 @@ pub(super) struct Flight {
 }
 
 impl Flight {
+    /// Time from the first frame of the exchange to the data.
+    pub(super) fn before(&self) -> SimTime {
+        self.ahead.map_or(SimTime::ZERO, |ahead| ahead.lasts)
+    }
+
     /// One without MPDUs of a contender on a link, in the first mode.
     pub(super) fn empty(
         link: usize,
@@ -52,6 +77,7 @@ impl Flight {
             rate: 0,
             mpdus: Vec::new(),
             bar: None,
+            ahead: None,
             begins,
             lasts,
             is_first: true,
@@ -66,6 +92,17 @@ pub(super) enum Phase {
     Data(SimTime, Flight),
     Answer(SimTime, Flight),
     Missed(SimTime, Vec<Flight>),
+}
+
+impl Phase {
+    /// The way of what is alone in the air.
+    pub(super) fn way(&self) -> Option<usize> {
+        match self {
+            Self::Data(_, flight) | Self::Answer(_, flight) => flight.way,
+            Self::Missed(_, flights) => flights.first()?.way,
+            Self::Idle => None,
+        }
+    }
 }
 
 /// PPDU to several stations, or from them.

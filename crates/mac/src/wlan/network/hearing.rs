@@ -1,11 +1,13 @@
 //! PPDUs on the air as a radio that hears all of them records them, for captures; those of neighbours are left out.
 
-use super::flight::Flight;
+use super::flight::{Ahead, Flight};
 use super::{BAR_BYTES, Wlan};
-use crate::wlan::exchange::{ANSWER_BYTES, RTS_BYTES};
-use crate::wlan::modes::{Band, Durations, Mode, Standard};
+use crate::wlan::modes::{Band, Mode, Standard};
+use crate::wlan::ru::Layout;
 use crossfade_core::SimTime;
-use crossfade_link::{Ppdu, PpduBlock, PpduContent, PpduFormat, PpduMpdu, PpduRate};
+use crossfade_link::{
+    Ppdu, PpduBlock, PpduContent, PpduFormat, PpduMpdu, PpduRate, PpduTrigger, PpduTriggered,
+};
 
 impl Wlan {
     pub(super) fn is_heard(&self) -> bool {
@@ -18,35 +20,53 @@ impl Wlan {
         }
     }
 
-    /// RTS and CTS before a flight.
+    /// RTS and CTS before a flight, or an initial control frame and CTS.
     pub(super) fn hear_ahead(&mut self, flight: &Flight, way: usize) {
-        if !self.config.rts || !flight.is_first || flight.bar.is_some() {
-            return;
-        }
+        let Some(ahead) = flight.ahead else { return };
+        self.hear_first(flight, way, ahead, false);
+        let [to, from] = self.nodes(way);
+        let (data, sifs) = (self.mode(flight, way), self.airs[flight.link].band().sifs());
+        let control = if ahead.is_initial { data.slowest_control() } else { data.control() };
+        let announced = sifs + flight.lasts + self.after_data(flight, way);
+        let at = flight.begins - ahead.lasts + ahead.frame + sifs;
+        let (rate, collided, content) = (rate(control), false, PpduContent::Cts);
+        self.hear(Ppdu { at, end: at + ahead.cts, from, to, announced, rate, collided, content });
+    }
+
+    /// The first frame of an exchange that does not begin with its data.
+    pub(super) fn hear_first(&mut self, flight: &Flight, way: usize, ahead: Ahead, collided: bool) {
         let [from, to] = self.nodes(way);
-        let (control, sifs) = (self.mode(flight, way).control(), self.airs[flight.link].band().sifs());
-        let [rts, cts] = [RTS_BYTES, ANSWER_BYTES].map(|bytes| control.ppdu(bytes, Durations::Standard));
-        let (rate, collided) = (rate(control), false);
-        let after = sifs + flight.lasts + self.after_data(flight, way);
-        let at = flight.begins - (rts + cts + sifs * 2);
-        let announced = sifs + cts + after;
-        self.hear(Ppdu { at, end: at + rts, from, to, announced, rate, collided, content: PpduContent::Rts });
-        let at = at + rts + sifs;
-        let (from, to, content) = (to, from, PpduContent::Cts);
-        self.hear(Ppdu { at, end: at + cts, from, to, announced: after, rate, collided, content });
+        let (data, sifs) = (self.mode(flight, way), self.airs[flight.link].band().sifs());
+        let announced = sifs + ahead.cts + sifs + flight.lasts + self.after_data(flight, way);
+        let at = flight.begins - ahead.lasts;
+        let (_, station, category) = self.place(way);
+        let config = self.stations[station].radio.as_ref().map(|radio| radio.config());
+        let (rate, content) = match config.filter(|_| ahead.is_initial) {
+            None => (rate(data.control()), PpduContent::Rts),
+            Some(config) => {
+                let layout = Layout::halved(data.width_mhz(), 1);
+                let user = PpduTriggered {
+                    node: station as u16 + 1,
+                    ru_allocation: layout.rus()[0].allocation(),
+                    mcs: 0,
+                    streams: 1,
+                    tid: self.config.categories[category].priority,
+                    start: 0,
+                };
+                let (kind, lasts, users) = (PpduTrigger::Cts, ahead.cts, vec![user]);
+                let padding = config.padding_bytes(data);
+                let rate = PpduRate { width_mhz: data.width_mhz(), ..rate(config.initial_mode(data)) };
+                (rate, PpduContent::Trigger { kind, lasts, users, padding })
+            }
+        };
+        self.hear(Ppdu { at, end: at + ahead.frame, from, to, announced, rate, collided, content });
     }
 
     /// A flight that collides; with RTS it has come no further.
-    pub(super) fn hear_collision(&mut self, now: SimTime, flight: &Flight, way: usize, has_rts: bool) {
-        if has_rts {
-            let [from, to] = self.nodes(way);
-            let (control, sifs) = (self.mode(flight, way).control(), self.airs[flight.link].band().sifs());
-            let [rts, cts] = [RTS_BYTES, ANSWER_BYTES].map(|bytes| control.ppdu(bytes, Durations::Standard));
-            let announced = sifs + cts + sifs + flight.lasts + self.after_data(flight, way);
-            let (rate, content) = (rate(control), PpduContent::Rts);
-            self.hear(Ppdu { at: now, end: now + rts, from, to, announced, rate, collided: true, content });
-        } else {
-            self.hear_data(flight, way, true);
+    pub(super) fn hear_collision(&mut self, flight: &Flight, way: usize) {
+        match flight.ahead {
+            Some(ahead) => self.hear_first(flight, way, ahead, true),
+            None => self.hear_data(flight, way, true),
         }
     }
 

@@ -2,9 +2,9 @@
 
 use super::flight::{Flight, Phase};
 use super::trace::kind_of;
-use super::{BAR_BYTES, BARS, DOWN, Wlan, ahead};
+use super::{BAR_BYTES, BARS, DOWN, UP, Wlan};
 use crate::wlan::edca::{BlockAckFrame, SLOT};
-use crate::wlan::exchange::{ANSWER_BYTES, RTS_BYTES};
+use crate::wlan::exchange::ANSWER_BYTES;
 use crate::wlan::modes::Durations;
 use crate::wlan::originator::on_air;
 use crate::wlan::recipient::Received;
@@ -29,21 +29,25 @@ impl Wlan {
                 continue;
             };
             flight.mpdus.iter_mut().for_each(|mpdu| mpdu.is_read = false);
-            let (_, station, _) = self.place(way);
-            let mode = self.stations[station].end(link).modes[flight.rate];
-            let has_rts = self.config.rts && flight.bar.is_none();
-            let sent =
-                if has_rts { mode.control().ppdu(RTS_BYTES, Durations::Standard) } else { flight.lasts };
+            let (direction, station, _) = self.place(way);
+            let sent = flight.ahead.map_or(flight.lasts, |ahead| ahead.frame);
+            if self.stations[station].radio.is_some() {
+                if direction == UP {
+                    self.on_sending(now, station, link, SimTime::MAX);
+                } else {
+                    self.on_asking(now, station, link, false);
+                }
+            }
             longest = longest.max(sent);
             self.spend(link, way, sent);
             self.count_collision(way, flight);
             if self.is_traced() {
-                let kind = if has_rts { "rts" } else { kind_of(flight) };
+                let kind = flight.ahead.map_or(kind_of(flight), |ahead| ahead.kind());
                 self.trace_air(link, way, [now, now + sent], kind, false);
-                self.trace_mpdus(way, flight, !has_rts);
+                self.trace_mpdus(way, flight, flight.ahead.is_none());
             }
             if self.is_heard() {
-                self.hear_collision(now, flight, way, has_rts);
+                self.hear_collision(flight, way);
             }
         }
         let air = &mut self.airs[link];
@@ -97,11 +101,10 @@ impl Wlan {
             let lost = of.reception.answer(flight.rate, now, answer_bytes, direction);
             lost <= 0.0 || way.errors.random::<f64>() >= lost
         };
-        let before = if self.config.rts && flight.is_first && flight.bar.is_none() {
-            ahead(mode)
-        } else {
-            SimTime::ZERO
-        };
+        let before = flight.before();
+        if flight.ahead.is_some_and(|ahead| ahead.is_initial) {
+            self.show_ahead(&flight, number);
+        }
         if self.is_traced() {
             let began = now - flight.lasts;
             self.trace_air(link, number, [began, now], kind_of(&flight), false);
@@ -126,6 +129,16 @@ impl Wlan {
             // An answer that is not understood occupies the air all the same.
             let until = if is_heard { timeout.max(answer) } else { timeout };
             self.airs[link].phase = Phase::Missed(now + until, vec![flight]);
+        }
+    }
+
+    /// Shows what went before the data or the BAR of a flight.
+    pub(super) fn show_ahead(&mut self, flight: &Flight, way: usize) {
+        if self.is_traced() {
+            self.trace_ahead(flight, way);
+        }
+        if self.is_heard() {
+            self.hear_ahead(flight, way);
         }
     }
 

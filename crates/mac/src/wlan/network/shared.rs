@@ -251,6 +251,7 @@ impl Wlan {
                 rate,
                 mpdus: self.spare.pop().unwrap_or_default(),
                 bar: None,
+                ahead: None,
                 begins: flight.begins,
                 lasts: SimTime::ZERO,
                 is_first: flight.is_first,
@@ -408,7 +409,7 @@ impl Wlan {
     /// Whether anything can be sent to a station in a category on a link.
     pub(super) fn has_downlink(&self, link: usize, category: usize) -> bool {
         let has = |station: usize| {
-            self.stations[station].uses(link)
+            self.stations[station].may_be_asked(link, self.now)
                 && self.ways[self.way(DOWN, station, category)].transmit(link).is_some()
         };
         self.turns[category].any(has)
@@ -424,6 +425,7 @@ fn flight(contender: usize, shared: Shared, is_first: bool) -> Flight {
         rate: 0,
         mpdus: Vec::new(),
         bar: None,
+        ahead: None,
         begins: shared.at + shared.exchange.before,
         lasts: shared.exchange.ppdu.lasts(shared.symbols),
         is_first,

@@ -148,7 +148,7 @@ impl Wlan {
             }
         });
         let users = users.collect();
-        let content = PpduContent::Trigger { kind, lasts: lasts.unwrap_or(end - at), users };
+        let content = PpduContent::Trigger { kind, lasts: lasts.unwrap_or(end - at), users, padding: 0 };
         let of = modes[0].mode;
         let rate = PpduRate {
             width_mhz: of.width_mhz(),

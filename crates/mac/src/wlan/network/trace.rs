@@ -2,8 +2,6 @@
 
 use super::flight::Flight;
 use super::{ACCESS_POINT, DOWN, Wlan};
-use crate::wlan::exchange::{ANSWER_BYTES, RTS_BYTES};
-use crate::wlan::modes::Durations;
 use crossfade_core::SimTime;
 use crossfade_link::{LinkEvent, Verdict};
 
@@ -50,18 +48,14 @@ impl Wlan {
         (!self.config.links.is_empty()).then_some(link as u8)
     }
 
-    /// RTS and CTS before a flight.
+    /// RTS and CTS before a flight, or an initial control frame and CTS.
     pub(super) fn trace_ahead(&mut self, flight: &Flight, way: usize) {
-        if !self.config.rts || !flight.is_first || flight.bar.is_some() {
-            return;
-        }
-        let (_, station, _) = self.place(way);
-        let control = self.stations[station].end(flight.link).modes[flight.rate].control();
-        let [rts, cts] = [RTS_BYTES, ANSWER_BYTES].map(|bytes| control.ppdu(bytes, Durations::Standard));
+        let Some(ahead) = flight.ahead else { return };
         let sifs = self.airs[flight.link].band().sifs();
-        let at = flight.begins - (rts + cts + sifs * 2);
-        self.trace_air(flight.link, way, [at, at + rts], "rts", false);
-        self.trace_air(flight.link, way, [at + rts + sifs, at + rts + sifs + cts], "cts", true);
+        let at = flight.begins - ahead.lasts;
+        let cts = at + ahead.frame + sifs;
+        self.trace_air(flight.link, way, [at, at + ahead.frame], ahead.kind(), false);
+        self.trace_air(flight.link, way, [cts, cts + ahead.cts], "cts", true);
     }
 
     pub(super) fn trace_mpdus(&mut self, way: usize, flight: &Flight, was_sent: bool) {

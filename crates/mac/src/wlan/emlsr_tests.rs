@@ -1,0 +1,409 @@
+//! EMLSR stations in the fabric: closed forms, exchanges by hand, and what their radio hears over random networks.
+
+use super::links_tests::{eht, network, on_link};
+use super::network_tests::{SEED, saturate_with};
+use super::*;
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::{Departure, Fabric, LinkEvent, Parcel, Port, Push};
+use proptest::prelude::*;
+use rand::RngExt;
+
+const US: SimTime = SimTime::from_micros(1);
+const PAYLOAD: f64 = 1472.0 / 1500.0;
+
+fn emlsr(padding: u64, transition: u64, initial_mbps: Option<u32>) -> EmlsrConfig {
+    EmlsrConfig { padding: US * padding, transition: US * transition, initial_mbps }
+}
+
+/// A network of EMLSR stations with these links; aggregates have at most so many MPDUs of 1500 bytes.
+fn single_radios(stations: usize, links: &[Mode], packets: u32, of: EmlsrConfig) -> WlanConfig {
+    let links: Vec<_> = links.iter().map(|&mode| (mode, 0.0)).collect();
+    let mut config = network(stations, &links, 1024);
+    let of_links = config.links.iter_mut().flat_map(|link| link.stations.iter_mut().flatten());
+    of_links.chain(&mut config.stations).for_each(|of| of.limits.bytes = packets * 1544);
+    config.emlsr = vec![Some(of); stations];
+    config
+}
+
+fn exchange_of(mode: Mode, packets: u32, rts: bool) -> Exchange {
+    let mut station = on_link(mode, 0.0, 1024);
+    station.limits.bytes = packets * 1544;
+    Exchange::of(&station, mode, EDCA[BEST_EFFORT], rts, 1500)
+}
+
+/// An event of the air: kind, link, node, and the other node.
+type InAir = (&'static str, u8, u16, u16);
+
+/// What was in the air, in the order of time, with its start and its end.
+fn heard(wlan: &mut Wlan) -> Vec<(SimTime, SimTime, InAir)> {
+    let mut all = Vec::new();
+    let mut add = |event| {
+        if let LinkEvent::Air { at, end, node, kind, to, bin: Some(link), .. } = event {
+            all.push((at, end, (kind, link, node, to)));
+        }
+    };
+    while let Some(event) = wlan.next_trace() {
+        add(event);
+    }
+    while let Some(event) = wlan.next_trace_back() {
+        add(event);
+    }
+    all.sort();
+    all
+}
+
+fn run(wlan: &mut Wlan, until: SimTime) -> Vec<(SimTime, Port, Departure)> {
+    let mut left = Vec::new();
+    while let Some(now) = wlan.next_event().filter(|now| *now <= until) {
+        while let Some((port, departure)) = wlan.advance(now) {
+            left.push((now, port, departure));
+        }
+    }
+    left
+}
+
+/// Stations that use all of their links at once are as they are without the list.
+#[test]
+fn none_with_a_single_radio_is_the_network_without() {
+    let links = [(eht(Band::Ghz5, 7, 40), 0.2), (eht(Band::Ghz6, 4, 80), 0.1)];
+    let [named, plain] = [vec![None; 2], Vec::new()].map(|emlsr| {
+        let mut wlan = Wlan::new(WlanConfig { emlsr, ..network(2, &links, 256) }, SEED).unwrap();
+        let rates = saturate_with(&mut wlan, &[(0, 1), (2, 0)], 2, 600);
+        (rates, wlan.report(SimTime::from_millis(2000)).by_link)
+    });
+    assert_eq!(named, plain);
+}
+
+/// One station that is sent to: the closed form within 0.6 %, whatever the delays and the rate of the initial control
+/// frame; one link without EMLSR bounds it, and what it lacks is what each exchange takes longer.
+#[test]
+fn one_station_is_the_closed_form() {
+    let mode = eht(Band::Ghz5, 11, 80);
+    for packets in [30, 263] {
+        let exchange = exchange_of(mode, packets, false);
+        let bound = exchange.alone_bps() * PAYLOAD;
+        for of in [emlsr(0, 0, None), emlsr(32, 64, Some(6)), emlsr(128, 16, Some(12)), emlsr(256, 256, None)]
+        {
+            for links in [2, 3] {
+                let mut wlan = Wlan::new(single_radios(1, &vec![mode; links], packets, of), SEED).unwrap();
+                let found = saturate_with(&mut wlan, &[(0, 1)], 4, 1900)[0];
+                let expected = of.alone_bps(&exchange) * PAYLOAD;
+                assert!((found / expected - 1.0).abs() < 0.006, "{of:?}: {found} for {expected}");
+                assert!(found < bound, "{of:?}: {found} of {bound}");
+            }
+        }
+    }
+    // By hand: 30 MPDUs at MCS 11 and 80 MHz are 46,320 bytes, 46 symbols of 13.6 us after 48 us, a block
+    // acknowledgement of 152 bytes 72 us; 76 + 32 us of MU-RTS at 6 Mbit/s, 44 us of CTS, four spaces of 16 us, and 45
+    // and 64 us until the station listens, 4.5 us until the next boundary.
+    let cycle_us = 108.0 + 16.0 + 44.0 + 16.0 + 48.0 + 46.0 * 13.6 + 16.0 + 72.0 + 45.0 + 64.0 + 4.5;
+    let by_hand = 30.0 * 1500.0 * 8.0 / cycle_us * 1e6;
+    let formula = emlsr(32, 64, Some(6)).alone_bps(&exchange_of(mode, 30, false));
+    assert!((formula / by_hand - 1.0).abs() < 0.002, "{formula} for {by_hand}");
+}
+
+/// Mean times of a saturated uplink on two links, of which the first counter that ends sends: the mean backoff in
+/// slots, and the share of exchanges that change the link.
+fn least_of_two(rounds: u32) -> (f64, f64) {
+    let mut stream = RunSeed { seed: 11, run: 0 }.stream("least");
+    let mut draw = || stream.random_range(0..16_u32);
+    let (mut counters, mut last, mut slots, mut changes) = ([draw(), draw()], 0, 0, 0);
+    for _ in 0..rounds {
+        let winner = usize::from(counters[1] < counters[0]);
+        let least = counters[winner];
+        slots += u64::from(least);
+        changes += u32::from(winner != last);
+        counters[1 - winner] -= (least + 1).min(counters[1 - winner]);
+        (counters[winner], last) = (draw(), winner);
+    }
+    (slots as f64 / f64::from(rounds), f64::from(changes) / f64::from(rounds))
+}
+
+/// One station that sends on two links: of its two counters the first to end, an interframe space after it listens; it
+/// begins with an RTS on a link that it has not heard for long. Within 0.6 %.
+#[test]
+fn a_saturated_uplink_sends_where_the_first_counter_ends() {
+    let mode = eht(Band::Ghz5, 11, 80);
+    let (slots, changes) = least_of_two(400_000);
+    assert!((3.0..3.75).contains(&slots) && (0.6..0.8).contains(&changes), "{slots} {changes}");
+    for (packets, transition) in [(30, 16), (30, 64), (100, 0), (100, 256)] {
+        let exchange = exchange_of(mode, packets, false);
+        let with_rts = exchange_of(mode, packets, true).airtime() - exchange.airtime();
+        // After 128 and 256 us it has lost its own link as well.
+        let share = if transition > 72 { 1.0 } else { changes };
+        // Half a slot, in the mean, until the next boundary.
+        let cycle = (exchange.airtime() + US * (transition + 43)).as_secs_f64()
+            + (slots + 0.5) * SLOT.as_secs_f64()
+            + share * with_rts.as_secs_f64();
+        let expected = exchange.bits() * PAYLOAD / cycle;
+        let of = emlsr(32, transition, None);
+        let mut wlan = Wlan::new(single_radios(1, &[mode; 2], packets, of), SEED).unwrap();
+        let found = saturate_with(&mut wlan, &[(1, 0)], 8, 1900)[0];
+        assert!((found / expected - 1.0).abs() < 0.006, "{packets} {transition}: {found} for {expected}");
+    }
+}
+
+/// Delays of single packets from a station that listens long before each, from the push to the arrival. On each link
+/// another station has an endless backlog, and sends so many MPDUs in an aggregate: unequal numbers, so that the links
+/// do not keep step.
+fn delays(of: Option<EmlsrConfig>, packets: &[u32]) -> Vec<f64> {
+    let (mode, links) = (eht(Band::Ghz5, 7, 40), packets.len());
+    let mut config = single_radios(1 + links, &vec![mode; links], 1, EmlsrConfig::default());
+    config.emlsr = vec![None; 1 + links];
+    config.emlsr[0] = of;
+    // Collisions are rare in a wide window. A single radio is on one link during one, without another chance.
+    config.categories[0].windows = [255, 1023];
+    for (number, &packets) in packets.iter().enumerate() {
+        config.stations[number + 1].limits.bytes = packets * 1544;
+        for (other, link) in config.links.iter_mut().enumerate() {
+            let station = &mut link.stations[number + 1];
+            *station = station.take().filter(|_| other == number);
+            station.iter_mut().for_each(|station| station.limits.bytes = packets * 1544);
+        }
+    }
+    let mut wlan = Wlan::new(config, SEED).unwrap();
+    for port in 2..2 + links as Port {
+        for id in 0..100 {
+            wlan.push(SimTime::ZERO, port, 0, Parcel::new(id, port, 1500));
+        }
+    }
+    let mut stream = RunSeed { seed: 3, run: 0 }.stream("packets");
+    let (mut found, mut pushed) = (Vec::new(), SimTime::from_millis(5));
+    let mut has_pushed = false;
+    while found.len() < 6000 {
+        let next = wlan.next_event().unwrap();
+        if !has_pushed && pushed <= next {
+            wlan.push(pushed, 1, 0, Parcel::new(0, 1, 1500));
+            has_pushed = true;
+            continue;
+        }
+        while let Some((_, departure)) = wlan.advance(next) {
+            let parcel = departure.parcel();
+            if parcel.flow() == 1 {
+                found.push((next - pushed).as_secs_f64());
+                pushed = next + SimTime::from_micros(8000 + stream.random_range(0..4000));
+                has_pushed = false;
+            } else {
+                wlan.push(next, parcel.flow(), 0, parcel);
+            }
+        }
+    }
+    found.sort_by(f64::total_cmp);
+    found
+}
+
+/// Beside one contender on each link a packet leaves on the link that is won first: its delay is the least of two
+/// independent ones, each of a station with one link, within 3 %.
+#[test]
+fn the_access_delay_is_the_least_of_two() {
+    let alone = [30, 17].map(|packets| delays(None, &[packets]));
+    let both = delays(Some(emlsr(32, 64, None)), &[30, 17]);
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    // The integral of the probability that both are larger.
+    let mut all: Vec<f64> = alone.iter().flatten().copied().collect();
+    all.sort_by(f64::total_cmp);
+    let (mut expected, mut last) = (0.0, 0.0);
+    for delay in all {
+        let above = |of: &Vec<f64>| 1.0 - of.partition_point(|&one| one < delay) as f64 / of.len() as f64;
+        expected += (delay - last) * above(&alone[0]) * above(&alone[1]);
+        last = delay;
+    }
+    let (found, least) = (mean(&both), mean(&alone[1]).min(mean(&alone[0])));
+    assert!((found / expected - 1.0).abs() < 0.03, "{found} for {expected}, {least} on one link");
+    assert!(found < 0.8 * least, "{found} of {least}");
+}
+
+/// One packet to a station, and the next that comes with its arrival: each frame at its time.
+#[test]
+fn an_exchange_is_as_by_hand() {
+    let mode = eht(Band::Ghz5, 11, 80);
+    let mut wlan = Wlan::new(single_radios(1, &[mode; 2], 30, emlsr(32, 64, None)), SEED).unwrap();
+    wlan.trace(true);
+    wlan.push(SimTime::ZERO, 0, 1, Parcel::new(0, 1, 1500));
+    let first = run(&mut wlan, US * 400);
+    wlan.push(US * 400, 0, 1, Parcel::new(1, 1, 1500));
+    run(&mut wlan, US * 2000);
+    let data = mode.ppdu(1544, Durations::Standard);
+    let data_at = US * (43 + 68 + 16 + 44 + 16);
+    assert_eq!(first.iter().map(|(at, ..)| *at).collect::<Vec<_>>(), [data_at + data]);
+    let answer = data_at + data + US * 16;
+    let heard = heard(&mut wlan);
+    let expected = [
+        (US * 43, US * 111, ("trigger", 0, 0, 1)),
+        (US * 127, US * 171, ("cts", 0, 1, 0)),
+        (data_at, data_at + data, ("data", 0, 0, 1)),
+        (answer, answer + US * 72, ("block-ack", 0, 1, 0)),
+    ];
+    assert_eq!(heard[..4], expected);
+    // It listens anew 45 + 64 us after the answer.
+    let (at, _, frame) = heard[4];
+    assert_eq!(frame.0, "trigger");
+    assert!(at >= answer + US * (72 + 45 + 64) && at < US * 600, "{at} after {answer}");
+}
+
+/// Both ends begin on different links. The access point has not read who sends: its initial control frame goes
+/// unanswered. A station that begins within a slot of that frame does not answer; a slot later it does.
+#[test]
+fn frames_that_cross_on_two_links() {
+    let modes = [eht(Band::Ghz2, 7, 20), eht(Band::Ghz5, 7, 20)];
+    let of = |pushes: &[(u64, Port, Port)]| {
+        let mut config = single_radios(1, &modes, 30, emlsr(32, 64, Some(24)));
+        config.categories = vec![EDCA[VIDEO], EDCA[BEST_EFFORT]];
+        config.categories[0].txop = SimTime::ZERO;
+        let mut wlan = Wlan::new(config, SEED).unwrap();
+        wlan.trace(true);
+        let mut left = Vec::new();
+        for (id, &(at, from, to)) in (0..).zip(pushes) {
+            left.extend(run(&mut wlan, US * at));
+            wlan.push(US * at, from, to, Parcel::new(id, from.max(to), 1500));
+        }
+        left.extend(run(&mut wlan, SimTime::from_millis(50)));
+        assert_eq!(left.len(), pushes.len(), "all arrive");
+        heard(&mut wlan)
+    };
+    let frame = |at: &(SimTime, SimTime, InAir)| (at.0, at.2);
+    let answered = |all: &[(SimTime, SimTime, InAir)], link: u8, initial: usize| {
+        let end = all[initial].1 + if link == 0 { US * 10 } else { US * 16 };
+        all.iter().any(|&(at, _, (kind, on, ..))| kind == "cts" && on == link && at == end)
+    };
+    // Video of the station at 28 us on the link at 2.4 GHz, best effort to it at 43 us at 5 GHz.
+    let all = of(&[(0, 1, 0), (0, 0, 2)]);
+    assert_eq!(frame(&all[0]), (US * 28, ("data", 0, 1, 0)));
+    assert_eq!(frame(&all[1]), (US * 43, ("trigger", 1, 0, 1)));
+    assert!(!answered(&all, 1, 1));
+    // Video to it at 28 us at 2.4 GHz; its own comes a moment later, and goes at 34 us at 5 GHz.
+    let all = of(&[(0, 0, 1), (29, 1, 0)]);
+    assert_eq!(frame(&all[0]), (US * 28, ("trigger", 0, 0, 1)));
+    assert_eq!(frame(&all[1]), (US * 34, ("data", 1, 1, 0)));
+    assert!(!answered(&all, 0, 0));
+    // Best effort of its own would go at 43 us: it has noticed the frame, and waits.
+    let all = of(&[(0, 0, 1), (29, 2, 0)]);
+    assert_eq!(frame(&all[0]), (US * 28, ("trigger", 0, 0, 1)));
+    assert!(answered(&all, 0, 0));
+    let own = all.iter().find(|(_, _, (kind, _, node, _))| *kind == "data" && *node == 1).unwrap();
+    let answer = all.iter().find(|(_, _, (kind, ..))| *kind == "block-ack").unwrap();
+    assert!(own.0 >= answer.1 + US * (10 + 9 + 20 + 64 + 34), "{own:?} after {answer:?}");
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let mode = eht(Band::Ghz5, 7, 40);
+    let said = |config: WlanConfig| Wlan::new(config, SEED).err().unwrap().to_string();
+    let good = single_radios(2, &[mode; 2], 30, EmlsrConfig::default());
+    let mut single = good.clone();
+    single.links[1].stations[1] = None;
+    assert_eq!(said(single), "emlsr = a station: must be one that uses at least two links");
+    let mut short = good.clone();
+    short.emlsr.pop();
+    assert_eq!(said(short), "emlsr = 1: must be of none or of all 2 stations");
+    let mut slow = good;
+    slow.emlsr[0] = Some(emlsr(33, 64, None));
+    assert!(said(slow).starts_with("padding_delay = 0.000033 s: must be one of"));
+}
+
+/// What occupies the radio of a station: its own frames and those to it, each with its link, but for initial control
+/// frames that it does not answer.
+fn occupied(all: &[(SimTime, SimTime, InAir)], node: u16) -> Vec<(SimTime, SimTime, u8)> {
+    let is_answered = |end: SimTime, link: u8| {
+        all.iter().any(|&(at, _, (kind, on, from, _))| {
+            kind == "cts" && on == link && from == node && at > end && at <= end + US * 16
+        })
+    };
+    let is_its = |&&(_, end, (kind, link, from, to)): &&(SimTime, SimTime, InAir)| {
+        from == node || (to == node && (kind != "trigger" || is_answered(end, link)))
+    };
+    all.iter().filter(is_its).map(|&(at, end, (_, link, ..))| (at, end, link)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Over random networks of stations with a single radio, with links at once, and with one link: each packet leaves
+    /// once, those of a way in order, none is lost unless it was given up. The radio of a station is on one link at a
+    /// time, and changes it in no less than the transition delay.
+    #[test]
+    fn a_radio_is_on_one_link_at_a_time(
+        pushes in prop::collection::vec((0_u64..2000, 0_u32..3, 0_u32..2, any::<bool>(), 40_u32..1500), 1..800),
+        links in prop::collection::vec((0_u8..14, prop::sample::select(vec![20_u16, 40, 80]), 0.0_f64..0.5), 2..4),
+        padding in prop::sample::select(vec![0_u64, 32, 256]),
+        transition in prop::sample::select(vec![0_u64, 16, 128, 256]),
+        mbps in prop::option::of(prop::sample::select(vec![6_u32, 12, 24])),
+        window in prop::sample::select(vec![1_u32, 8, 64, 1024]),
+        attempts in prop::option::of(1_u32..6),
+        (rts, asks, aql, txop) in any::<(bool, bool, bool, bool)>(),
+        patience in prop::option::of(20_u64..120),
+        crowded: bool,
+        seed in 0_u64..1000,
+    ) {
+        let bands = [Band::Ghz5, Band::Ghz6, Band::Ghz2];
+        let of: Vec<(Mode, f64)> = links
+            .iter()
+            .zip(bands)
+            .map(|(&(mcs, width, p), band)| (eht(band, mcs, if band == Band::Ghz2 { 20 } else { width }), p))
+            .collect();
+        let mut config = network(3, &of, window);
+        let single = emlsr(padding, transition, mbps);
+        // One with a single radio, one that uses its links at once or has a single radio too, one on one link.
+        config.emlsr = vec![Some(single), (seed % 2 == 0).then_some(single), None];
+        config.links[1..].iter_mut().for_each(|link| link.stations[2] = None);
+        config.categories = vec![EDCA[VIDEO], EDCA[BEST_EFFORT]];
+        if !txop {
+            config.categories[0].txop = SimTime::ZERO;
+        }
+        config.attempts = attempts;
+        (config.rts, config.asks) = (rts, asks);
+        config.reorder_timeout = patience.map(SimTime::from_millis);
+        config.access_point =
+            AccessPointQueues::PerStation { airtime_fairness: aql, aql: aql.then_some(Aql::LINUX) };
+        if crowded {
+            config.links[0].neighbours =
+                Some(Neighbours { count: 2, busy: 0.4, aggregate: SimTime::from_millis(1) });
+        }
+        let mut wlan = Wlan::new(config.clone(), RunSeed { seed, run: 0 }).unwrap();
+        wlan.trace(true);
+        let (mut now, mut refused, mut left) = (SimTime::ZERO, 0, Vec::new());
+        for (id, &(wait, station, category, is_down, bytes)) in (0..).zip(&pushes) {
+            now += SimTime::from_micros(wait / 30);
+            left.extend(run(&mut wlan, now));
+            let port = 1 + 2 * station + category;
+            let (from, to) = if is_down { (0, port) } else { (port, 0) };
+            refused += usize::from(wlan.push(now, from, to, Parcel::new(id, port, bytes)) != Push::Accepted);
+        }
+        let report = wlan.report(now);
+        let back = report.back.as_ref().unwrap();
+        let inside = report.unsent.len() + report.sent.len() + back.unsent.len() + back.sent.len();
+        prop_assert_eq!(left.len() + refused + inside, pushes.len());
+        left.extend(run(&mut wlan, now + SimTime::from_millis(200_000)));
+        prop_assert_eq!(left.len() + refused, pushes.len(), "nothing stays");
+        let is_arrived = |departure: &Departure| matches!(departure, Departure::Arrived(_));
+        for way in 1..7 {
+            for is_down in [true, false] {
+                let of_way = left.iter().filter(|(_, port, departure)| {
+                    departure.parcel().flow() == way && (*port != 0) == is_down && is_arrived(departure)
+                });
+                let ids: Vec<u32> = of_way.map(|(_, _, departure)| departure.parcel().id()).collect();
+                prop_assert!(ids.is_sorted(), "in order");
+            }
+        }
+        let mut ids: Vec<u32> = left.iter().map(|(_, _, departure)| departure.parcel().id()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        prop_assert_eq!(ids.len(), left.len(), "once each");
+        let lost = left.iter().filter(|(_, _, departure)| !is_arrived(departure)).count();
+        if attempts.is_none() && patience.is_none() {
+            prop_assert_eq!(lost, 0);
+        }
+        let all = heard(&mut wlan);
+        for (station, of) in config.emlsr.iter().enumerate() {
+            let Some(of) = of else { continue };
+            let mut last: Option<(SimTime, u8)> = None;
+            for (at, end, link) in occupied(&all, station as u16 + 1) {
+                if let Some((until, on)) = last {
+                    let least = if on == link { until } else { until + of.transition };
+                    prop_assert!(at >= least, "{at} on {link} after {until} on {on}");
+                }
+                last = Some((end, link));
+            }
+        }
+    }
+}
