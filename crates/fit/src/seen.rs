@@ -89,24 +89,6 @@ impl Seen {
         let by_windows = by_windows && !over.rows.is_empty();
         let base_s = if by_windows { base_s } else { rate.base_s };
         let Drops { limit, dropped, near, .. } = drops;
-        if std::env::var("DUMP").is_ok() {
-            let mut out: Vec<u8> = Vec::new();
-            for i in 0..dropped.len() {
-                for x in [
-                    f64::from(u8::from(dropped[i])),
-                    f64::from(u8::from(near[i])),
-                    before[i],
-                    match served[i] {
-                        None => -1.0,
-                        Some(false) => 0.0,
-                        Some(true) => 1.0,
-                    },
-                ] {
-                    out.extend(x.to_le_bytes());
-                }
-            }
-            std::fs::write("/tmp/seen.bin", out).unwrap();
-        }
         let queue_s =
             8.0 * limit.held_bytes / over_time::mean_over_time(&over.rows, record.lasts_s()).unwrap_or(usual);
         let near = silent(record, &dropped, near, least_s.max(0.0) + queue_s);
