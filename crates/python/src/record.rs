@@ -34,15 +34,22 @@ fn read(
     reader.finish().map_err(refused)
 }
 
-/// The largest flow of a capture, whose chunks are handed over twice: one iterable of bytes each time.
-fn flow(first: &Bound<'_, PyAny>, second: &Bound<'_, PyAny>) -> PyResult<(FlowReader, f64, bool)> {
+/// The largest flow of a capture, whose chunks are handed over twice: one iterable of bytes each time. Where one end
+/// alone was captured, other flows between the same hosts come with it.
+fn flow(
+    first: &Bound<'_, PyAny>,
+    second: &Bound<'_, PyAny>,
+    is_alone: bool,
+) -> PyResult<(FlowReader, f64, bool)> {
     let mut survey = Survey::default();
     let is_cut = read(first, |frame, packet| {
         survey.look(frame, packet);
         Ok(())
     })?;
-    let (key, _, share) = survey.largest().map_err(|error| TraceError::new_err(error.to_string()))?;
-    let mut flow = FlowReader::new(key);
+    let (key, _) = survey.largest().map_err(|error| TraceError::new_err(error.to_string()))?;
+    let beside = if is_alone { survey.beside(key) } else { Vec::new() };
+    let share = survey.share(&beside.iter().copied().chain([key]).collect());
+    let mut flow = FlowReader::with_beside(key, &beside);
     read(second, |frame, packet| flow.look(frame, packet))?;
     Ok((flow, share, is_cut))
 }
@@ -58,9 +65,9 @@ pub(crate) fn read_capture<'py>(
     receiver: Option<&Bound<'py, PyAny>>,
     receiver_again: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (sender, share, ends_early) = flow(first, again)?;
+    let (sender, share, ends_early) = flow(first, again, receiver.is_none())?;
     let record = match (receiver, receiver_again) {
-        (Some(receiver), Some(again)) => join(sender, flow(receiver, again)?.0).map(FlowTold::Packets),
+        (Some(receiver), Some(again)) => join(sender, flow(receiver, again, false)?.0).map(FlowTold::Packets),
         _ => sender.told(),
     };
     match record.map_err(|error| TraceError::new_err(error.to_string()))? {
@@ -83,7 +90,12 @@ fn columns<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     packets(py, &found, &record.packets)?;
-    found.set_item("flow", record.flow.to_string())?;
+    let others = match record.beside {
+        0 => String::new(),
+        1 => " and another flow between these hosts".to_owned(),
+        others => format!(" and {others} other flows between these hosts"),
+    };
+    found.set_item("flow", format!("{}{others}", record.flow))?;
     found.set_item("is_round_trip", record.vantage != Vantage::BothEnds)?;
     found.set_item("at_receiver", record.vantage == Vantage::Receiver)?;
     found.set_item("tick_s", record.tick_ns as f64 / 1e9)?;

@@ -35,6 +35,7 @@ mod sealed;
 mod segments;
 mod ss;
 mod survey;
+mod times;
 mod told;
 
 pub use error::ReadError;
