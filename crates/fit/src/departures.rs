@@ -209,6 +209,34 @@ pub(crate) fn alone(record: &Record, departures: &[f64], margin_s: f64) -> Vec<G
     found
 }
 
+/// Times from when packets came to an idle link until the first of them was seen to leave it: the transmission of these
+/// packets, from which the rate follows if the base delay is known. An ACK of one packet alone may have waited for
+/// another packet, so it says nothing.
+pub(crate) fn first_served(record: &Record, departures: &[f64]) -> Vec<Gap> {
+    let mut found = Vec::new();
+    let (mut last, mut since_seen) = (f64::NEG_INFINITY, 0);
+    // Start of the busy period, and what was sent in it until now; none behind the first that was seen.
+    let mut began: Option<Gap> = None;
+    for (packet, at) in record.packets().iter().zip(departures).filter(|(_, at)| at.is_finite()) {
+        if packet.sent_s >= last {
+            began = Some(Gap { from_s: packet.sent_s, to_s: packet.sent_s, bits: 0.0, packets: 0.0 });
+        }
+        last = last.max(*at);
+        since_seen += 1;
+        if let Some(gap) = &mut began {
+            gap.bits += 8.0 * packet.bytes;
+            gap.packets += 1.0;
+        }
+        if packet.seen_s.is_none() || packet.fate != Fate::Arrived {
+            continue;
+        }
+        let is_prompt = !record.is_round_trip() || since_seen >= 2;
+        found.extend(began.take().filter(|gap| is_prompt && *at > gap.from_s).map(|gap| Gap { to_s: *at, ..gap }));
+        since_seen = 0;
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,6 +276,24 @@ mod tests {
         let usual: Vec<&Gap> = gaps.iter().filter(|gap| gap.lasts_s() < 50e-3).collect();
         assert!(usual.len() >= 90 && usual.iter().all(|gap| (gap.rate_bps() - 1e6).abs() < 1.0));
         assert_eq!(gaps.len() - usual.len(), 1, "the outage");
+    }
+
+    /// The first acknowledgement of a train answers two packets, which took 16 ms.
+    #[test]
+    fn the_first_of_a_train_show_the_rate() {
+        let record = record();
+        let of = first_served(&record, &departures(&record, 50e-3, 1e6, |_| false));
+        assert!(of.len() > 90 && of.iter().all(|gap| gap.packets == 2.0), "{}", of.len());
+        let usual = of.iter().filter(|gap| (gap.rate_bps() - 1e6).abs() < 1.0).count();
+        assert_eq!(of.len() - usual, 0);
+        // An acknowledgement of one packet may have waited for another.
+        let packets = (0..400).map(|index: u32| {
+            let sent_s = f64::from(index) * 20e-3;
+            let late_s = if index % 3 == 0 { 10e-3 } else { 0.0 };
+            Packet { sent_s, bytes: 1000.0, seen_s: Some(sent_s + 58e-3 + late_s), fate: Fate::Arrived }
+        });
+        let alone = Record::new(packets.collect(), true).unwrap();
+        assert_eq!(first_served(&alone, &departures(&alone, 50e-3, 1e6, |_| false)), []);
     }
 
     /// Pairs of 1000 B at 1 Mbit/s, 100 ms apart; the second packet of one pair is lost, so neither is acknowledged in

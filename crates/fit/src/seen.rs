@@ -2,7 +2,7 @@
 //! queue.
 
 use crate::bootstrap::median;
-use crate::departures::{alone, busy, departures, found_before};
+use crate::departures::{alone, busy, departures, first_served, found_before};
 use crate::over_time::{self, Changes, FEWEST_WINDOWS, Window};
 use crate::queue::backlogs;
 use crate::queue_limit::{Drops, QueueLimit};
@@ -67,7 +67,7 @@ impl Seen {
         let margin_s = 0.5 * 8.0 * full / usual;
         let base_s = (least_s - 8.0 * full / usual).max(least_s.min(0.0));
         let left = departures(record, base_s, usual, |index| drops.dropped[index]);
-        let mut over = OverTime::new(record, &left, is_constant, window_s, margin_s);
+        let mut over = OverTime::new(record, &left, is_constant, (window_s, margin_s), None);
         // Where errors add up in a queue that is never empty, the rate that was seen while busy is the better one: the
         // delays are not those of the model, or some are shorter than those of its empty link.
         let unexplained_s = |rows: &[(f64, f64)]| unexplained_s(record, base_s, rows, &drops.dropped);
@@ -155,6 +155,8 @@ pub(crate) struct OverTime {
     is_predicted: bool,
     /// Least rate of a link that was faster than what was sent for most of the time.
     pub(crate) bound_bps: Option<f64>,
+    /// Windows whose rate packets show that waited for one another.
+    shown: Vec<bool>,
 }
 
 /// Windows without a queue make a bound of the rate if they are more than this share of those that say something.
@@ -163,14 +165,28 @@ const MOSTLY: f64 = 0.3;
 const USED: f64 = 0.3;
 
 impl OverTime {
-    /// The rate over time of a record whose packets left at these times.
-    fn new(record: &Record, left: &[f64], is_constant: bool, window_s: f64, margin_s: f64) -> Self {
+    /// The rate over time of a record whose packets left at these times, in windows so long. Departures are known to a
+    /// margin; where the base delay is known far better, a transmission on an idle link shows the rate too.
+    fn new(
+        record: &Record,
+        left: &[f64],
+        is_constant: bool,
+        (window_s, margin_s): (f64, f64),
+        base: Option<Base>,
+    ) -> Self {
         let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
-        let gaps = busy(record, left, margin_s);
+        let mut gaps = busy(record, left, margin_s);
         let mut outages = over_time::outages(&gaps);
         outages.extend(over_time::stalls(&alone(record, left, margin_s), &gaps));
         outages.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut windows = over_time::windows(&gaps, &outages, start, window_s);
+        let shown = over_time::series(&windows, window_s, over_time::fewest(&windows));
+        let shown: Vec<bool> = shown.iter().map(Option::is_some).collect();
+        if let Some(base) = base {
+            gaps.extend(first_served(record, left).into_iter().filter(|gap| base.tells(gap.lasts_s())));
+            gaps.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
+            windows = over_time::windows(&gaps, &outages, start, window_s);
+        }
         // Behind the last time in which the link was busy there are windows too.
         let count = ((record.lasts_s() / window_s).ceil() as usize).max(windows.len());
         windows.extend((windows.len()..count).map(|at| Window {
@@ -198,7 +214,8 @@ impl OverTime {
         let rows = if varies { over_time::table(&filled, window_s, start, &outages) } else { Vec::new() };
         let is_predicted = changes.as_ref().is_some_and(Changes::is_predicted);
         let held_out = changes.map(|changes| changes.ratio);
-        Self { varies: varies && rows.len() > 1, rows, windows, series, held_out, is_predicted, bound_bps }
+        let varies = varies && rows.len() > 1;
+        Self { varies, rows, windows, series, held_out, is_predicted, bound_bps, shown }
     }
 }
 
@@ -251,9 +268,10 @@ fn follow(
         if over.rows.is_empty() {
             break;
         }
-        // Where the link was faster than what was sent, nothing tells how long a transmission took.
-        if over.bound_bps.is_none() {
-            (base_s, error_s) = base_by(record, &left, &over.rows);
+        let base = base_by(record, &left, &over, window_s);
+        // Where the link was faster than what was sent, only windows with a queue tell how long a transmission took.
+        if over.bound_bps.is_none() || base.is_shown {
+            (base_s, error_s) = (base.base_s, base.error_s);
         }
         left = departures(record, base_s, usual, |index| drops.dropped[index]);
         before = found_before(record, &left);
@@ -261,7 +279,8 @@ fn follow(
             Drops::by_times(record, &before, served).unwrap_or_else(|| Drops::new(record, &before, served));
         left = departures(record, base_s, usual, |index| drops.dropped[index]);
         let varied = over.varies;
-        over = OverTime::new(record, &left, is_constant, window_s, margin_s);
+        let base = Some(base).filter(|base| base.is_shown);
+        over = OverTime::new(record, &left, is_constant, (window_s, margin_s), base);
         over.varies |= varied && over.rows.len() > 1;
     }
     if over.rows.is_empty() {
@@ -270,15 +289,40 @@ fn follow(
     ((base_s, error_s), drops, before, over)
 }
 
+/// A base delay.
+#[derive(Clone, Copy, Debug)]
+struct Base {
+    base_s: f64,
+    /// Standard error.
+    error_s: f64,
+    /// Mean deviation of one delay.
+    spread_s: f64,
+    /// Whether it is that of packets at times whose rate is shown by others that waited.
+    is_shown: bool,
+}
+
+/// A transmission on an idle link shows the rate if it takes at least so many times the error of the base delay, and
+/// the deviation of one delay.
+const ERRORS: f64 = 20.0;
+const DEVIATIONS: f64 = 3.0;
+
+impl Base {
+    /// Whether a transmission that took so long shows the rate.
+    fn tells(&self, lasts_s: f64) -> bool {
+        lasts_s >= ERRORS * self.error_s && lasts_s >= DEVIATIONS * self.spread_s
+    }
+}
+
 /// Delays of packets without queueing and transmission at the rates of their times: the
-/// median over the first packets behind an idle time. A base delay that is too short makes those times fewer, not
-/// wrong. Of a link that was hardly ever idle the first packets tell it, and their rate by the times between them. With
-/// its standard error.
-fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> (f64, f64) {
+/// median over the first packets behind an idle time, at times whose rate is shown if these are enough. A base delay
+/// that is too short makes those times fewer, not wrong. Of a link that was hardly ever idle the first packets tell it,
+/// and their rate by the times between them.
+fn base_by(record: &Record, left: &[f64], over: &OverTime, window_s: f64) -> Base {
+    let rows = &over.rows[..];
     let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
     let before = found_before(record, left);
     let (mut began, mut bits, mut count) = (0.0, 0.0, usize::MAX);
-    let (mut rests, mut least) = (Vec::new(), f64::INFINITY);
+    let (mut rests, mut of_shown, mut least) = (Vec::new(), Vec::new(), f64::INFINITY);
     let mut trains: Vec<Train> = Vec::new();
     for ((packet, left), before) in record.packets().iter().zip(left).zip(&before) {
         if left.is_nan() {
@@ -295,32 +339,44 @@ fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> (f64, f64) {
         let alone = 8.0 * packet.bytes / rate;
         least = least.min(seen - packet.sent_s - alone);
         if count <= FIRST {
-            rests.push(seen - packet.sent_s - (bits / rate - (packet.sent_s - began)).max(alone));
+            let rest = seen - packet.sent_s - (bits / rate - (packet.sent_s - began)).max(alone);
+            rests.push(rest);
+            if over.shown.get(((left - start) / window_s) as usize) == Some(&true) {
+                of_shown.push(rest);
+            }
         }
         if let Some(train) = trains.last_mut().filter(|_| count <= TRAIN) {
             train.seen(bits, seen - began);
         }
     }
-    if rests.len() >= FEWEST_FIRST {
-        return middle(&mut rests);
+    let is_shown = of_shown.len() >= FEWEST_FIRST;
+    let of_packets = if is_shown { &mut of_shown } else { &mut rests };
+    if of_packets.len() >= FEWEST_FIRST {
+        let (base_s, error_s) = middle(of_packets);
+        let spread_s = error_s * (of_packets.len() as f64).sqrt() / (NORMAL * NORMAL);
+        return Base { base_s, error_s, spread_s, is_shown };
     }
     let usual_s = 8.0 * record.full_bytes() / over_time::rate_at(rows, 0.0);
     let mut of_trains: Vec<f64> = trains.iter().filter_map(Train::rest_s).collect();
+    let of = |base_s: f64, error_s: f64| Base { base_s, error_s, spread_s: f64::INFINITY, is_shown: false };
     if of_trains.is_empty() {
-        return (least, UNSURE * usual_s);
+        return of(least, UNSURE * usual_s);
     }
     let (base_s, error_s) = middle(&mut of_trains);
     let count = of_trains.len() as f64;
-    (base_s.min(least), error_s.clamp(UNSURE * usual_s / count.sqrt(), 2.0 * UNSURE * usual_s))
+    of(base_s.min(least), error_s.clamp(UNSURE * usual_s / count.sqrt(), 2.0 * UNSURE * usual_s))
 }
 
-/// The median, and its standard error, of a normal distribution: 1.2533 standard deviations over the root of the
-/// number, and a standard deviation is 1.2533 mean deviations.
+/// Ratio of the standard error of a median to that of a mean, and of a standard deviation to the mean deviation, of a
+/// normal distribution: the root of half of pi.
+const NORMAL: f64 = 1.2533;
+
+/// The median, and its standard error for normal values.
 fn middle(values: &mut [f64]) -> (f64, f64) {
     let count = values.len().max(1) as f64;
     let middle = median(values);
     let deviation = values.iter().map(|value| (value - middle).abs()).sum::<f64>() / count;
-    (middle, 1.2533 * 1.2533 * deviation / count.sqrt())
+    (middle, NORMAL * NORMAL * deviation / count.sqrt())
 }
 
 /// The first packets of a time in which the link was busy: the bits until the first and the last one that was seen, and

@@ -138,7 +138,7 @@ impl FlowReader {
         // All flows count from the first packet.
         let times = beside.iter().flat_map(|(_, seen)| seen).chain(&seen).map(|seen| seen.time_ns);
         let start_ns = times.min().unwrap_or(0);
-        let record = |seen: &[Seen], flow| {
+        let record = |seen: &[Seen], flow: FlowKey| {
             if flow.is_tcp {
                 return of_tcp(flow, seen, start_ns).map(Some);
             }
