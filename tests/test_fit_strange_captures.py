@@ -181,8 +181,10 @@ def of_another_host(of: Frames) -> Frames:
     return [changed(frame, (16 if is_data(frame) else 12, bytes([192, 0, 2, 9]))) for frame in of]
 
 
-def beside_a_slow_flow(of: Frames) -> Frames:
-    return sorted(of + later(of_another_host(recorded(**{"link.rate": "1 Mbit/s"})), SECOND // 2))
+def slow() -> Frames:
+    """A flow over another link, of which the sender is the same."""
+    of = later(recorded(**{"link.rate": "1 Mbit/s"}), SECOND // 2)
+    return [changed(frame, (22 - 2 * is_data(frame), struct.pack(">H", 50_007))) for frame in of]
 
 
 Made = Callable[[Frames], bytes]
@@ -197,7 +199,8 @@ ALIKE: dict[str, Made] = {
     "cooked, in us of the other byte order": lambda of: pcap(map(cooked, of), COOKED, ">", 10**6),
     "disorder of one time": lambda of: pcap(swapped(of)),
     "data both ways": lambda of: pcap(with_data_back(of)),
-    "beside a slow flow to another host": lambda of: pcap(beside_a_slow_flow(of)),
+    "beside a slow flow to another host": lambda of: pcap(sorted(of + of_another_host(slow()))),
+    "beside a slow flow of another path": lambda of: pcap(sorted(of + slow())),
     "SACK blocks cut off": lambda of: pcap(cut(of, 66)),
 }
 
@@ -210,13 +213,15 @@ def test_a_strange_capture_shows_the_link_of_the_plain_one(
     file.write_bytes(ALIKE[name](whole))
     fit = cf.fit.link(file)
     size = 1520 / 1500 if "IPv6" in name else 1.0
+    has_others = "slow flow" in name
     assert (fit.model, fit.rate.verdict, fit.queue.verdict) == ("M0", "identified", "identified")
     assert fit.rate.value == pytest.approx(size * 10e6, rel=2e-3)
     assert fit.delay.value == pytest.approx(30e-3, rel=5e-3)
-    assert fit.queue.value == plain.queue.value == 40
+    # Of two that left at one time the file has the wrong one first.
+    assert fit.queue.value == pytest.approx(plain.queue.value, abs=1 if "disorder" in name else 0)
     lost = [of.found["random_losses"] + of.found["congestive_losses"] for of in (fit, plain)]
     assert abs(lost[0] - lost[1]) <= (1 if "cut off" in name else 0), lost
-    assert any("other flows" in warning for warning in fit.warnings) == ("another host" in name)
+    assert any("other flows" in warning for warning in fit.warnings) == has_others
 
 
 def test_losses_show_without_sack_too(whole: Frames, plain: cf.fit.LinkFit, tmp_path: Path) -> None:
@@ -240,9 +245,8 @@ def test_a_capture_from_the_middle_with_numbers_that_wrap(whole: Frames, tmp_pat
 
 def test_connections_in_turn_with_idle_time_between_show_one_link(whole: Frames, tmp_path: Path) -> None:
     """Of the same hosts; 30 s without a packet are no outage."""
-    again = [changed(of, (22 - 2 * is_data(of), struct.pack(">H", 50_000))) for of in whole]
     file = tmp_path / "turns.pcap"
-    file.write_bytes(pcap(whole + later(again, 45 * SECOND)))
+    file.write_bytes(pcap(whole + later(whole, 45 * SECOND)))
     fit = cf.fit.link(file)
     assert (fit.model, fit.rate.value) == ("M0", pytest.approx(10e6, rel=2e-3))
     assert (fit.queue.value, fit.delay.value) == (40, pytest.approx(30e-3, rel=5e-3))

@@ -2,7 +2,7 @@
 //! queue.
 
 use crate::bootstrap::median;
-use crate::departures::{alone, busy, departures, first_served, found_before};
+use crate::departures::{Gap, alone, busy, departures, first_served, found_before};
 use crate::over_time::{self, Changes, FEWEST_WINDOWS, Window};
 use crate::queue::backlogs;
 use crate::queue_limit::{Drops, QueueLimit};
@@ -183,7 +183,8 @@ impl OverTime {
         let shown = over_time::series(&windows, window_s, over_time::fewest(&windows));
         let shown: Vec<bool> = shown.iter().map(Option::is_some).collect();
         if let Some(base) = base {
-            gaps.extend(first_served(record, left).into_iter().filter(|gap| base.tells(gap.lasts_s())));
+            let served = first_served(record, left).into_iter().filter(|gap| base.tells(gap.lasts_s()));
+            gaps.extend(over_time::without_outages(&served.collect::<Vec<Gap>>(), &outages));
             gaps.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
             windows = over_time::windows(&gaps, &outages, start, window_s);
         }
@@ -197,7 +198,11 @@ impl OverTime {
         let series = over_time::series(&windows, window_s, over_time::fewest(&windows));
         let changes = Changes::new(&series, &windows);
         let (quiet, most) = over_time::quiet(record, left, (&windows, &series), start, window_s);
-        let (quiets, seen) = (quiet.iter().flatten().count(), series.iter().flatten().count());
+        let seen = series.iter().flatten().count();
+        // A window that transmissions on an idle link show is quiet, and known.
+        let quiets = (quiet.iter().zip(&series))
+            .filter(|(quiet, shown)| quiet.is_some() && (base.is_none() || shown.is_none()))
+            .count();
         let is_mostly_quiet = quiets as f64 > MOSTLY * (quiets + seen) as f64;
         // Where hardly anything waits but behind outages, these are what is seen of a rate that is only bounded.
         let are_alone = changes.is_none() && !is_constant && !outages.is_empty();
@@ -295,7 +300,7 @@ struct Base {
     base_s: f64,
     /// Standard error.
     error_s: f64,
-    /// Mean deviation of one delay.
+    /// Standard deviation of one delay, of a normal distribution.
     spread_s: f64,
     /// Whether it is that of packets at times whose rate is shown by others that waited.
     is_shown: bool,
@@ -350,15 +355,21 @@ fn base_by(record: &Record, left: &[f64], over: &OverTime, window_s: f64) -> Bas
         }
     }
     let is_shown = of_shown.len() >= FEWEST_FIRST;
-    let of_packets = if is_shown { &mut of_shown } else { &mut rests };
-    if of_packets.len() >= FEWEST_FIRST {
-        let (base_s, error_s) = middle(of_packets);
-        let spread_s = error_s * (of_packets.len() as f64).sqrt() / (NORMAL * NORMAL);
+    if is_shown {
+        // Packets that came in an outage waited until its end, so the median deviation counts.
+        let base_s = median(&mut of_shown);
+        let spread_s =
+            DEVIATION * median(&mut of_shown.iter().map(|rest| (rest - base_s).abs()).collect::<Vec<_>>());
+        let error_s = NORMAL * spread_s / (of_shown.len() as f64).sqrt();
         return Base { base_s, error_s, spread_s, is_shown };
+    }
+    let of = |base_s: f64, error_s: f64| Base { base_s, error_s, spread_s: f64::INFINITY, is_shown: false };
+    if rests.len() >= FEWEST_FIRST {
+        let (base_s, error_s) = middle(&mut rests);
+        return of(base_s, error_s);
     }
     let usual_s = 8.0 * record.full_bytes() / over_time::rate_at(rows, 0.0);
     let mut of_trains: Vec<f64> = trains.iter().filter_map(Train::rest_s).collect();
-    let of = |base_s: f64, error_s: f64| Base { base_s, error_s, spread_s: f64::INFINITY, is_shown: false };
     if of_trains.is_empty() {
         return of(least, UNSURE * usual_s);
     }
@@ -367,9 +378,10 @@ fn base_by(record: &Record, left: &[f64], over: &OverTime, window_s: f64) -> Bas
     of(base_s.min(least), error_s.clamp(UNSURE * usual_s / count.sqrt(), 2.0 * UNSURE * usual_s))
 }
 
-/// Ratio of the standard error of a median to that of a mean, and of a standard deviation to the mean deviation, of a
-/// normal distribution: the root of half of pi.
+/// Of a normal distribution, the ratio of the standard error of a median to that of a mean and of a standard deviation
+/// to the mean deviation (the root of half of pi), and of a standard deviation to the median deviation.
 const NORMAL: f64 = 1.2533;
+const DEVIATION: f64 = 1.4826;
 
 /// The median, and its standard error for normal values.
 fn middle(values: &mut [f64]) -> (f64, f64) {

@@ -40,7 +40,7 @@ fn flow(
     first: &Bound<'_, PyAny>,
     second: &Bound<'_, PyAny>,
     is_alone: bool,
-) -> PyResult<(FlowReader, f64, bool)> {
+) -> PyResult<(FlowReader, Survey, bool)> {
     let mut survey = Survey::default();
     let is_cut = read(first, |frame, packet| {
         survey.look(frame, packet);
@@ -48,10 +48,9 @@ fn flow(
     })?;
     let (key, _) = survey.largest().map_err(|error| TraceError::new_err(error.to_string()))?;
     let beside = if is_alone { survey.beside(key) } else { Vec::new() };
-    let share = survey.share(&beside.iter().copied().chain([key]).collect());
     let mut flow = FlowReader::with_beside(key, &beside);
     read(second, |frame, packet| flow.look(frame, packet))?;
-    Ok((flow, share, is_cut))
+    Ok((flow, survey, is_cut))
 }
 
 /// Fates of the packets of the largest flow of a capture, as columns; of two captures, the sender's and the
@@ -65,18 +64,22 @@ pub(crate) fn read_capture<'py>(
     receiver: Option<&Bound<'py, PyAny>>,
     receiver_again: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (sender, share, ends_early) = flow(first, again, receiver.is_none())?;
+    let (sender, survey, ends_early) = flow(first, again, receiver.is_none())?;
+    let key = sender.key();
     let record = match (receiver, receiver_again) {
         (Some(receiver), Some(again)) => join(sender, flow(receiver, again, false)?.0).map(FlowTold::Packets),
         _ => sender.told(),
     };
     match record.map_err(|error| TraceError::new_err(error.to_string()))? {
-        FlowTold::Packets(record) => columns(py, &record, share, ends_early),
+        FlowTold::Packets(record) => {
+            let share = survey.share(&record.beside.iter().copied().chain([key]).collect());
+            columns(py, &record, share, ends_early)
+        }
         FlowTold::Stretches(log) => {
             let found = PyDict::new(py);
             stretches(&found, log)?;
             found.set_item("ends_early", ends_early)?;
-            found.set_item("share", share)?;
+            found.set_item("share", survey.share(&[key].into()))?;
             Ok(found)
         }
     }
@@ -90,7 +93,7 @@ fn columns<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     packets(py, &found, &record.packets)?;
-    let others = match record.beside {
+    let others = match record.beside.len() {
         0 => String::new(),
         1 => " and another flow between these hosts".to_owned(),
         others => format!(" and {others} other flows between these hosts"),

@@ -36,8 +36,12 @@ class Levels:
     lasts_s: float
 
     @classmethod
-    def of(cls, known: Sequence[tuple[int, float]], step_s: float) -> Levels:
-        """The chain by which rates that were seen next to each other are most likely alike as often as they are."""
+    def drawn(cls, known: Sequence[tuple[int, float]], step_s: float, draw: random.Random) -> Levels:
+        """A chain by which rates that were seen next to each other are likely alike as often as they are.
+
+        Drawn from what the windows leave open: the mean time by its likelihood, the rates by a bootstrap of
+        times in which windows were seen in a row.
+        """
         rates = [rate for _, rate in known]
         some = rates[:: max(1, len(rates) // COMPARED)]
         count = sum(alike(one, other) for one in some for other in some)
@@ -55,8 +59,18 @@ class Levels:
                 total += math.log(max(share if is_alike else 1 - share, 1e-9))
             return total
 
-        tried = [step_s * 1.25**power for power in range(-3, 40)]
-        return cls(rates, max(tried, key=likelihood))
+        tried = [step_s * 1.4**power for power in range(-3, 26)]
+        found = [likelihood(lasts_s) for lasts_s in tried]
+        weights = [math.exp(value - max(found)) for value in found]
+        lasts_s = draw.choices(tried, weights)[0]
+        rows: list[list[float]] = []
+        last = -1
+        for index, rate in known:
+            if index != last + 1 or not rows:
+                rows.append([])
+            rows[-1].append(rate)
+            last = index
+        return cls([rate for _ in rows for rate in draw.choice(rows)], lasts_s)
 
     def path(self, from_s: float, to_s: float, ends: tuple[float | None, float | None], draw: random.Random,
              least: float) -> list[Row]:
@@ -91,7 +105,7 @@ def filled(
 
     ``carried`` is the rate at which data arrived between two times.
     """
-    levels = Levels.of(known, step_s)
+    levels = Levels.drawn(known, step_s, draw)
     rows: list[Row] = []
 
     def between(from_s: float, to_s: float, ends: tuple[float | None, float | None]) -> None:

@@ -276,7 +276,8 @@ fn block(
                 return Ok(body.len() + 12);
             }
             let time_ns = time(u64::from(high) << 32 | u64::from(low), *of);
-            let frame = Frame { time_ns, link_type: of.link_type, interface: number, length, bytes: kept_bytes };
+            let frame =
+                Frame { time_ns, link_type: of.link_type, interface: number, length, bytes: kept_bytes };
             each(frame, Packet::of(&frame))?;
         }
         SIMPLE_PACKET => return Err(ReadError::NoTime(counts.packets + 1)),

@@ -7,6 +7,7 @@ use super::observed::{FlowRecord, Observed, Seen, Vantage};
 use super::receiver;
 use super::sealed;
 use super::segments::Segments;
+use super::shared::shares_queue;
 use super::times::Times;
 use super::told::FlowTold;
 use std::collections::{BTreeMap, VecDeque};
@@ -93,7 +94,8 @@ impl FlowReader {
             return Ok(());
         }
         self.packets += 1;
-        self.times.look(frame.interface, frame.time_ns);
+        let is_back = packet.flow != self.key && !self.indices.contains_key(&packet.flow);
+        self.times.look(frame.interface, frame.time_ns, is_back);
         let seen = index.map_or(&mut self.seen, |index| &mut self.beside[index].1);
         seen.push(Seen { time_ns: frame.time_ns, packet });
         Ok(())
@@ -153,14 +155,15 @@ impl FlowReader {
         if found.vantage != Vantage::Sender {
             return Ok(FlowTold::Packets(found));
         }
+        let own = found.packets.len();
         for (key, mut seen) in beside {
             put_in_order(&mut seen);
-            // A flow that says nothing by itself is left out.
+            // A flow that says nothing by itself is left out, and one that waited elsewhere.
             let Ok(Some(of)) = record(&seen, key) else { continue };
-            if of.vantage == Vantage::Sender && !of.packets.is_empty() {
+            if of.vantage == Vantage::Sender && shares_queue(&found.packets[..own], &of.packets) {
                 found.packets.extend(of.packets);
                 found.offloads |= of.offloads;
-                found.beside += 1;
+                found.beside.push(key);
             }
         }
         found.packets.sort_by_key(|packet| packet.sent_ns);

@@ -58,8 +58,8 @@ pub struct FlowRecord {
     pub reverse: Vec<(i64, i64)>,
     /// Whether the sender's SYN is one of Linux.
     pub is_of_linux: bool,
-    /// Number of other flows between the same hosts whose packets are among these.
-    pub beside: usize,
+    /// Other flows between the same hosts whose packets are among these.
+    pub beside: Vec<FlowKey>,
 }
 
 impl FlowRecord {
@@ -74,7 +74,7 @@ impl FlowRecord {
             tick_ns: 0,
             reverse: Vec::new(),
             is_of_linux: false,
-            beside: 0,
+            beside: Vec::new(),
         }
     }
 }

@@ -58,8 +58,12 @@ impl Survey {
                 && of.source.0 == key.source.0
                 && of.destination.0 == key.destination.0
         };
-        let mut found: Vec<(u64, FlowKey)> =
-            self.flows.iter().filter(|(of, _)| is_beside(of)).map(|(of, tally)| (tally.payload, *of)).collect();
+        let mut found: Vec<(u64, FlowKey)> = self
+            .flows
+            .iter()
+            .filter(|(of, _)| is_beside(of))
+            .map(|(of, tally)| (tally.payload, *of))
+            .collect();
         found.sort_by(|a, b| b.cmp(a));
         found.into_iter().take(MOST_BESIDE).map(|(_, of)| of).collect()
     }
