@@ -206,9 +206,8 @@ impl Segments {
                     _ => Which::Likeliest { now, shortest_ns, recent_ns },
                 };
                 let of = arrived(&mut self.packets, &piece.transmissions, which);
-                if trigger.is_none_or(|other| {
-                    self.packets[other as usize].sent_ns <= self.packets[of as usize].sent_ns
-                }) {
+                // Packets count in the order of sending, also those of one time.
+                if trigger.is_none_or(|other| other <= of) {
                     (trigger, was_sent_once) = (Some(of), piece.transmissions.len() == 1);
                 }
             }
