@@ -63,11 +63,21 @@ def test_what_is_assumed_goes_through_its_range_however_few_runs_there_are(tmp_p
         assert parts == set(range(5))
 
 
+def to_another_host(packet: tuple[int, int, bytes]) -> tuple[int, int, bytes]:
+    """The packet of the second flow between other hosts."""
+    time, length, body = packet
+    ports = body[20:22], body[22:24]
+    second = (50_001).to_bytes(2, "big")
+    at = 16 if ports[0] == second else 12
+    return (time, length, body[:at] + bytes([192, 0, 2, 9]) + body[at + 4 :]) if second in ports else packet
+
+
 def test_other_flows_of_a_capture_react(tmp_path: Path, cli: Cli) -> None:
     """Two CUBIC flows share the link: one has half of it, another control would take more or less."""
     file = tmp_path / "two.pcap"
     flows = {"two": {"traffic": "bulk", "count": 2, "stagger": "0.1 s"}}
-    cf.runs.write_pcap(file, LINK, set={"flows": flows}, snaplen=100)
+    data = cf.runs.pcap(LINK, set={"flows": flows}, snaplen=100)
+    file.write_bytes(joined(data, [to_another_host(packet) for packet in frames(data)]))
     fit = cf.fit.link(file)
     assert fit.found["share"] < 0.9
     assert fit.has_others

@@ -209,6 +209,53 @@ pub(crate) fn alone(record: &Record, departures: &[f64], margin_s: f64) -> Vec<G
     found
 }
 
+/// Times from when packets came to an idle link until one of them was seen to leave it: the transmission of these
+/// packets, from which the rate follows if the base delay is known. An ACK of one packet alone may have waited for
+/// another packet, so it says nothing.
+pub(crate) fn first_served(record: &Record, departures: &[f64]) -> Vec<Gap> {
+    let mut found = Vec::new();
+    let mut last = f64::NEG_INFINITY;
+    // Sending time and bits of the packets since the last that was seen, and whether all of them left the link.
+    let (mut run, mut is_whole): (Vec<(f64, f64)>, bool) = (Vec::new(), true);
+    for (packet, at) in record.packets().iter().zip(departures).filter(|(_, at)| at.is_finite()) {
+        is_whole &= packet.fate == Fate::Arrived;
+        run.push((packet.sent_s, 8.0 * packet.bytes));
+        if packet.seen_s.is_none() || packet.fate != Fate::Arrived {
+            continue;
+        }
+        let is_prompt = !record.is_round_trip() || run.len() >= 2;
+        if is_prompt && is_whole && run[0].0 >= last {
+            found.extend(served_at_once(&run, *at));
+        }
+        last = *at;
+        run.clear();
+        is_whole = true;
+    }
+    found
+}
+
+/// The last packets of a run that the link sent without an idle time until `at`. Before a packet that came later than
+/// the link would have sent those in front of it, at the rate of all, it was idle: had it not been, all would have
+/// taken no longer than that.
+fn served_at_once(run: &[(f64, f64)], at: f64) -> Option<Gap> {
+    let mut first = 0;
+    loop {
+        let of = &run[first..];
+        let (from_s, bits) = (of.first()?.0, of.iter().map(|packet| packet.1).sum::<f64>());
+        let (mut before, mut late) = (0.0, 0);
+        for (index, (sent_s, packet)) in of.iter().enumerate() {
+            if sent_s - from_s > (at - from_s) * before / bits {
+                late = index;
+            }
+            before += packet;
+        }
+        if late == 0 {
+            return (at > from_s).then_some(Gap { from_s, to_s: at, bits, packets: of.len() as f64 });
+        }
+        first += late;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,6 +295,37 @@ mod tests {
         let usual: Vec<&Gap> = gaps.iter().filter(|gap| gap.lasts_s() < 50e-3).collect();
         assert!(usual.len() >= 90 && usual.iter().all(|gap| (gap.rate_bps() - 1e6).abs() < 1.0));
         assert_eq!(gaps.len() - usual.len(), 1, "the outage");
+    }
+
+    /// The first acknowledgement of a train answers two packets, which took 16 ms.
+    #[test]
+    fn the_first_of_a_train_show_the_rate() {
+        let record = record();
+        let of = first_served(&record, &departures(&record, 50e-3, 1e6, |_| false));
+        assert!(of.len() > 80 && of.iter().all(|gap| gap.packets == 2.0), "{}", of.len());
+        assert!(of.iter().all(|gap| (gap.rate_bps() - 1e6).abs() < 1.0));
+        // An acknowledgement of one packet may have waited for another.
+        let packets = (0..400).map(|index: u32| {
+            let sent_s = f64::from(index) * 20e-3;
+            let late_s = if index % 3 == 0 { 10e-3 } else { 0.0 };
+            Packet { sent_s, bytes: 1000.0, seen_s: Some(sent_s + 58e-3 + late_s), fate: Fate::Arrived }
+        });
+        let alone = Record::new(packets.collect(), true).unwrap();
+        assert_eq!(first_served(&alone, &departures(&alone, 50e-3, 1e6, |_| false)), []);
+    }
+
+    /// Of packets that came one by one, the last that waited for one another: 8 ms each.
+    #[test]
+    fn an_idle_time_within_a_run_is_found() {
+        let gap = |sent: &[f64], at: f64| {
+            let run: Vec<(f64, f64)> = sent.iter().map(|sent_s| (*sent_s, 8e3)).collect();
+            served_at_once(&run, at).map(|gap| (gap.from_s, gap.packets, gap.rate_bps().round()))
+        };
+        assert_eq!(gap(&[0.0, 0.0, 0.0], 24e-3), Some((0.0, 3.0, 1e6)));
+        assert_eq!(gap(&[0.0, 5e-3, 15e-3], 24e-3), Some((0.0, 3.0, 1e6)));
+        assert_eq!(gap(&[0.0, 0.0, 20e-3], 28e-3), Some((20e-3, 1.0, 1e6)));
+        assert_eq!(gap(&[0.0, 10e-3, 12e-3], 26e-3), Some((10e-3, 2.0, 1e6)));
+        assert_eq!(gap(&[0.0], 0.0), None);
     }
 
     /// Pairs of 1000 B at 1 Mbit/s, 100 ms apart; the second packet of one pair is lost, so neither is acknowledged in

@@ -94,6 +94,18 @@ pub(crate) fn stalls(alone: &[Gap], gaps: &[Gap]) -> Vec<(f64, f64)> {
     alone.iter().filter_map(of).collect()
 }
 
+/// Transmissions on an idle link that saw no outage: those that took far longer than others around them did.
+pub(crate) fn without_outages(served: &[Gap], outages: &[(f64, f64)]) -> Vec<Gap> {
+    let is_usual = |(index, gap): &(usize, &Gap)| {
+        let next = outages.partition_point(|outage| outage.1 <= gap.from_s);
+        let is_in_one = outages.get(next).is_some_and(|outage| outage.0 < gap.to_s);
+        let around = &served[index.saturating_sub(AROUND)..(index + AROUND + 1).min(served.len())];
+        let rate = median(&mut around.iter().map(Gap::rate_bps).collect::<Vec<f64>>());
+        !is_in_one && gap.lasts_s() <= OUTAGE * gap.bits / rate
+    };
+    served.iter().enumerate().filter(is_usual).map(|(_, gap)| *gap).collect()
+}
+
 /// Bytes that the link sent in windows from `start` on, without outages.
 pub(crate) fn windows(gaps: &[Gap], outages: &[(f64, f64)], start: f64, window_s: f64) -> Vec<Window> {
     let mut found: Vec<Window> = Vec::new();

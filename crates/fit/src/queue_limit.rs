@@ -23,8 +23,10 @@ const LONG_RUN: usize = 30;
 const NEARLY_ALL: f64 = 0.95;
 /// Minimum share of losses beyond the limit.
 const LEAST_SHARE: f64 = 0.3;
-/// Distance below the limit in packets within which losses may be drops, since backlogs are not exact.
+/// Distance below the limit, in packets and as a share of it, within which losses may be drops, since backlogs are not
+/// exact: packets in the queue that the channel lost later pass for drops, and are missing.
 const NEAR_PACKETS: f64 = 1.5;
+const NEAR: f64 = 0.01;
 
 /// Share of losses near the limit that departure times must classify, for them to decide which are drops.
 const TOLD: f64 = 0.8;
@@ -113,7 +115,7 @@ impl Drops {
             };
         };
         let below = known[..at].iter().filter(|of| !of.1).map(|of| of.0).fold(0.0, f64::max);
-        let edge = known[at].0 - NEAR_PACKETS * full;
+        let edge = (1.0 - NEAR) * known[at].0 - NEAR_PACKETS * full;
         Self::at(record, ((below, known[at].0), edge), (found, served), likely - null)
     }
 
@@ -135,7 +137,7 @@ impl Drops {
         {
             return None;
         }
-        let edge = quantile(&found, LOWEST) - NEAR_PACKETS * full;
+        let edge = (1.0 - NEAR) * quantile(&found, LOWEST) - NEAR_PACKETS * full;
         Some(Self::at(record, ((middle - full, middle), edge), (counted, served), f64::INFINITY))
     }
 

@@ -93,7 +93,8 @@ impl Search<'_> {
 
     /// Base delay from the delays without queueing: their median, limited by the minimum delay plus a margin, since an
     /// always full queue would look like a longer path. The margin follows the differences of neighbours: without
-    /// jitter the minimum delay is exact.
+    /// jitter the minimum delay is exact. A record that begins with the shortest delay begins with an empty queue, so
+    /// the path is no shorter than that either.
     fn base(&self, rest: &mut [f64], rate_bps: f64) -> f64 {
         let every = (rest.len() / FEW).max(1);
         let mut steps: Vec<f64> =
@@ -102,7 +103,9 @@ impl Search<'_> {
         let room = self.room_s.min(jitter + LEAST_ROOM_S);
         let of_first = |(delay, bits, after_s): &(f64, f64, f64)| delay - (bits / rate_bps - after_s);
         let first_s = self.first.iter().map(of_first).fold(f64::INFINITY, f64::min);
-        median(rest).min(self.least_s + room - self.full_bits / rate_bps).min(first_s + room)
+        let least_s = self.least_s - self.full_bits / rate_bps;
+        let found_s = median(rest).min(least_s + room).min(first_s + room);
+        if first_s <= least_s + room { found_s.max(first_s.min(least_s) - room) } else { found_s }
     }
 
     /// Evaluates a candidate rate.

@@ -2,7 +2,7 @@
 //! queue.
 
 use crate::bootstrap::median;
-use crate::departures::{alone, busy, departures, found_before};
+use crate::departures::{Gap, alone, busy, departures, first_served, found_before};
 use crate::over_time::{self, Changes, FEWEST_WINDOWS, Window};
 use crate::queue::backlogs;
 use crate::queue_limit::{Drops, QueueLimit};
@@ -67,7 +67,7 @@ impl Seen {
         let margin_s = 0.5 * 8.0 * full / usual;
         let base_s = (least_s - 8.0 * full / usual).max(least_s.min(0.0));
         let left = departures(record, base_s, usual, |index| drops.dropped[index]);
-        let mut over = OverTime::new(record, &left, is_constant, window_s, margin_s);
+        let mut over = OverTime::new(record, &left, is_constant, (window_s, margin_s), None);
         // Where errors add up in a queue that is never empty, the rate that was seen while busy is the better one: the
         // delays are not those of the model, or some are shorter than those of its empty link.
         let unexplained_s = |rows: &[(f64, f64)]| unexplained_s(record, base_s, rows, &drops.dropped);
@@ -89,24 +89,6 @@ impl Seen {
         let by_windows = by_windows && !over.rows.is_empty();
         let base_s = if by_windows { base_s } else { rate.base_s };
         let Drops { limit, dropped, near, .. } = drops;
-        if std::env::var("DUMP").is_ok() {
-            let mut out: Vec<u8> = Vec::new();
-            for i in 0..dropped.len() {
-                for x in [
-                    f64::from(u8::from(dropped[i])),
-                    f64::from(u8::from(near[i])),
-                    before[i],
-                    match served[i] {
-                        None => -1.0,
-                        Some(false) => 0.0,
-                        Some(true) => 1.0,
-                    },
-                ] {
-                    out.extend(x.to_le_bytes());
-                }
-            }
-            std::fs::write("/tmp/seen.bin", out).unwrap();
-        }
         let queue_s =
             8.0 * limit.held_bytes / over_time::mean_over_time(&over.rows, record.lasts_s()).unwrap_or(usual);
         let near = silent(record, &dropped, near, least_s.max(0.0) + queue_s);
@@ -173,6 +155,8 @@ pub(crate) struct OverTime {
     is_predicted: bool,
     /// Least rate of a link that was faster than what was sent for most of the time.
     pub(crate) bound_bps: Option<f64>,
+    /// Windows whose rate packets show that waited for one another.
+    shown: Vec<bool>,
 }
 
 /// Windows without a queue make a bound of the rate if they are more than this share of those that say something.
@@ -181,14 +165,29 @@ const MOSTLY: f64 = 0.3;
 const USED: f64 = 0.3;
 
 impl OverTime {
-    /// The rate over time of a record whose packets left at these times.
-    fn new(record: &Record, left: &[f64], is_constant: bool, window_s: f64, margin_s: f64) -> Self {
+    /// The rate over time of a record whose packets left at these times, in windows so long. Departures are known to a
+    /// margin; where the base delay is known far better, a transmission on an idle link shows the rate too.
+    fn new(
+        record: &Record,
+        left: &[f64],
+        is_constant: bool,
+        (window_s, margin_s): (f64, f64),
+        base: Option<Base>,
+    ) -> Self {
         let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
-        let gaps = busy(record, left, margin_s);
+        let mut gaps = busy(record, left, margin_s);
         let mut outages = over_time::outages(&gaps);
         outages.extend(over_time::stalls(&alone(record, left, margin_s), &gaps));
         outages.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut windows = over_time::windows(&gaps, &outages, start, window_s);
+        let shown = over_time::series(&windows, window_s, over_time::fewest(&windows));
+        let shown: Vec<bool> = shown.iter().map(Option::is_some).collect();
+        if let Some(base) = base {
+            let served = first_served(record, left).into_iter().filter(|gap| base.tells(gap.lasts_s()));
+            gaps.extend(over_time::without_outages(&served.collect::<Vec<Gap>>(), &outages));
+            gaps.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
+            windows = over_time::windows(&gaps, &outages, start, window_s);
+        }
         // Behind the last time in which the link was busy there are windows too.
         let count = ((record.lasts_s() / window_s).ceil() as usize).max(windows.len());
         windows.extend((windows.len()..count).map(|at| Window {
@@ -199,7 +198,11 @@ impl OverTime {
         let series = over_time::series(&windows, window_s, over_time::fewest(&windows));
         let changes = Changes::new(&series, &windows);
         let (quiet, most) = over_time::quiet(record, left, (&windows, &series), start, window_s);
-        let (quiets, seen) = (quiet.iter().flatten().count(), series.iter().flatten().count());
+        let seen = series.iter().flatten().count();
+        // A window that transmissions on an idle link show is quiet, and known.
+        let quiets = (quiet.iter().zip(&series))
+            .filter(|(quiet, shown)| quiet.is_some() && (base.is_none() || shown.is_none()))
+            .count();
         let is_mostly_quiet = quiets as f64 > MOSTLY * (quiets + seen) as f64;
         // Where hardly anything waits but behind outages, these are what is seen of a rate that is only bounded.
         let are_alone = changes.is_none() && !is_constant && !outages.is_empty();
@@ -216,7 +219,8 @@ impl OverTime {
         let rows = if varies { over_time::table(&filled, window_s, start, &outages) } else { Vec::new() };
         let is_predicted = changes.as_ref().is_some_and(Changes::is_predicted);
         let held_out = changes.map(|changes| changes.ratio);
-        Self { varies: varies && rows.len() > 1, rows, windows, series, held_out, is_predicted, bound_bps }
+        let varies = varies && rows.len() > 1;
+        Self { varies, rows, windows, series, held_out, is_predicted, bound_bps, shown }
     }
 }
 
@@ -269,9 +273,10 @@ fn follow(
         if over.rows.is_empty() {
             break;
         }
-        // Where the link was faster than what was sent, nothing tells how long a transmission took.
-        if over.bound_bps.is_none() {
-            (base_s, error_s) = base_by(record, &left, &over.rows);
+        let base = base_by(record, &left, &over, window_s);
+        // Where the link was faster than what was sent, only windows with a queue tell how long a transmission took.
+        if over.bound_bps.is_none() || base.is_shown {
+            (base_s, error_s) = (base.base_s, base.error_s);
         }
         left = departures(record, base_s, usual, |index| drops.dropped[index]);
         before = found_before(record, &left);
@@ -279,7 +284,8 @@ fn follow(
             Drops::by_times(record, &before, served).unwrap_or_else(|| Drops::new(record, &before, served));
         left = departures(record, base_s, usual, |index| drops.dropped[index]);
         let varied = over.varies;
-        over = OverTime::new(record, &left, is_constant, window_s, margin_s);
+        let base = Some(base).filter(|base| base.is_shown);
+        over = OverTime::new(record, &left, is_constant, (window_s, margin_s), base);
         over.varies |= varied && over.rows.len() > 1;
     }
     if over.rows.is_empty() {
@@ -288,15 +294,40 @@ fn follow(
     ((base_s, error_s), drops, before, over)
 }
 
+/// A base delay.
+#[derive(Clone, Copy, Debug)]
+struct Base {
+    base_s: f64,
+    /// Standard error.
+    error_s: f64,
+    /// Standard deviation of one delay, of a normal distribution.
+    spread_s: f64,
+    /// Whether it is that of packets at times whose rate is shown by others that waited.
+    is_shown: bool,
+}
+
+/// A transmission on an idle link shows the rate if it takes at least so many times the error of the base delay, and
+/// the deviation of one delay.
+const ERRORS: f64 = 20.0;
+const DEVIATIONS: f64 = 3.0;
+
+impl Base {
+    /// Whether a transmission that took so long shows the rate.
+    fn tells(&self, lasts_s: f64) -> bool {
+        lasts_s >= ERRORS * self.error_s && lasts_s >= DEVIATIONS * self.spread_s
+    }
+}
+
 /// Delays of packets without queueing and transmission at the rates of their times: the
-/// median over the first packets behind an idle time. A base delay that is too short makes those times fewer, not
-/// wrong. Of a link that was hardly ever idle the first packets tell it, and their rate by the times between them. With
-/// its standard error.
-fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> (f64, f64) {
+/// median over the first packets behind an idle time, at times whose rate is shown if these are enough. A base delay
+/// that is too short makes those times fewer, not wrong. Of a link that was hardly ever idle the first packets tell it,
+/// and their rate by the times between them.
+fn base_by(record: &Record, left: &[f64], over: &OverTime, window_s: f64) -> Base {
+    let rows = &over.rows[..];
     let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
     let before = found_before(record, left);
     let (mut began, mut bits, mut count) = (0.0, 0.0, usize::MAX);
-    let (mut rests, mut least) = (Vec::new(), f64::INFINITY);
+    let (mut rests, mut of_shown, mut least) = (Vec::new(), Vec::new(), f64::INFINITY);
     let mut trains: Vec<Train> = Vec::new();
     for ((packet, left), before) in record.packets().iter().zip(left).zip(&before) {
         if left.is_nan() {
@@ -313,32 +344,51 @@ fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> (f64, f64) {
         let alone = 8.0 * packet.bytes / rate;
         least = least.min(seen - packet.sent_s - alone);
         if count <= FIRST {
-            rests.push(seen - packet.sent_s - (bits / rate - (packet.sent_s - began)).max(alone));
+            let rest = seen - packet.sent_s - (bits / rate - (packet.sent_s - began)).max(alone);
+            rests.push(rest);
+            if over.shown.get(((left - start) / window_s) as usize) == Some(&true) {
+                of_shown.push(rest);
+            }
         }
         if let Some(train) = trains.last_mut().filter(|_| count <= TRAIN) {
             train.seen(bits, seen - began);
         }
     }
+    let is_shown = of_shown.len() >= FEWEST_FIRST;
+    if is_shown {
+        // Packets that came in an outage waited until its end, so the median deviation counts.
+        let base_s = median(&mut of_shown);
+        let spread_s =
+            DEVIATION * median(&mut of_shown.iter().map(|rest| (rest - base_s).abs()).collect::<Vec<_>>());
+        let error_s = NORMAL * spread_s / (of_shown.len() as f64).sqrt();
+        return Base { base_s, error_s, spread_s, is_shown };
+    }
+    let of = |base_s: f64, error_s: f64| Base { base_s, error_s, spread_s: f64::INFINITY, is_shown: false };
     if rests.len() >= FEWEST_FIRST {
-        return middle(&mut rests);
+        let (base_s, error_s) = middle(&mut rests);
+        return of(base_s, error_s);
     }
     let usual_s = 8.0 * record.full_bytes() / over_time::rate_at(rows, 0.0);
     let mut of_trains: Vec<f64> = trains.iter().filter_map(Train::rest_s).collect();
     if of_trains.is_empty() {
-        return (least, UNSURE * usual_s);
+        return of(least, UNSURE * usual_s);
     }
     let (base_s, error_s) = middle(&mut of_trains);
     let count = of_trains.len() as f64;
-    (base_s.min(least), error_s.clamp(UNSURE * usual_s / count.sqrt(), 2.0 * UNSURE * usual_s))
+    of(base_s.min(least), error_s.clamp(UNSURE * usual_s / count.sqrt(), 2.0 * UNSURE * usual_s))
 }
 
-/// The median, and its standard error, of a normal distribution: 1.2533 standard deviations over the root of the
-/// number, and a standard deviation is 1.2533 mean deviations.
+/// Of a normal distribution, the ratio of the standard error of a median to that of a mean and of a standard deviation
+/// to the mean deviation (the root of half of pi), and of a standard deviation to the median deviation.
+const NORMAL: f64 = 1.2533;
+const DEVIATION: f64 = 1.4826;
+
+/// The median, and its standard error for normal values.
 fn middle(values: &mut [f64]) -> (f64, f64) {
     let count = values.len().max(1) as f64;
     let middle = median(values);
     let deviation = values.iter().map(|value| (value - middle).abs()).sum::<f64>() / count;
-    (middle, 1.2533 * 1.2533 * deviation / count.sqrt())
+    (middle, NORMAL * NORMAL * deviation / count.sqrt())
 }
 
 /// The first packets of a time in which the link was busy: the bits until the first and the last one that was seen, and

@@ -34,17 +34,23 @@ fn read(
     reader.finish().map_err(refused)
 }
 
-/// The largest flow of a capture, whose chunks are handed over twice: one iterable of bytes each time.
-fn flow(first: &Bound<'_, PyAny>, second: &Bound<'_, PyAny>) -> PyResult<(FlowReader, f64, bool)> {
+/// The largest flow of a capture, whose chunks are handed over twice: one iterable of bytes each time. Where one end
+/// alone was captured, other flows between the same hosts come with it.
+fn flow(
+    first: &Bound<'_, PyAny>,
+    second: &Bound<'_, PyAny>,
+    is_alone: bool,
+) -> PyResult<(FlowReader, Survey, bool)> {
     let mut survey = Survey::default();
     let is_cut = read(first, |frame, packet| {
         survey.look(frame, packet);
         Ok(())
     })?;
-    let (key, _, share) = survey.largest().map_err(|error| TraceError::new_err(error.to_string()))?;
-    let mut flow = FlowReader::new(key);
+    let (key, _) = survey.largest().map_err(|error| TraceError::new_err(error.to_string()))?;
+    let beside = if is_alone { survey.beside(key) } else { Vec::new() };
+    let mut flow = FlowReader::with_beside(key, &beside);
     read(second, |frame, packet| flow.look(frame, packet))?;
-    Ok((flow, share, is_cut))
+    Ok((flow, survey, is_cut))
 }
 
 /// Fates of the packets of the largest flow of a capture, as columns; of two captures, the sender's and the
@@ -58,18 +64,22 @@ pub(crate) fn read_capture<'py>(
     receiver: Option<&Bound<'py, PyAny>>,
     receiver_again: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (sender, share, ends_early) = flow(first, again)?;
+    let (sender, survey, ends_early) = flow(first, again, receiver.is_none())?;
+    let key = sender.key();
     let record = match (receiver, receiver_again) {
-        (Some(receiver), Some(again)) => join(sender, flow(receiver, again)?.0).map(FlowTold::Packets),
+        (Some(receiver), Some(again)) => join(sender, flow(receiver, again, false)?.0).map(FlowTold::Packets),
         _ => sender.told(),
     };
     match record.map_err(|error| TraceError::new_err(error.to_string()))? {
-        FlowTold::Packets(record) => columns(py, &record, share, ends_early),
+        FlowTold::Packets(record) => {
+            let share = survey.share(&record.beside.iter().copied().chain([key]).collect());
+            columns(py, &record, share, ends_early)
+        }
         FlowTold::Stretches(log) => {
             let found = PyDict::new(py);
             stretches(&found, log)?;
             found.set_item("ends_early", ends_early)?;
-            found.set_item("share", share)?;
+            found.set_item("share", survey.share(&[key].into()))?;
             Ok(found)
         }
     }
@@ -83,7 +93,12 @@ fn columns<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     packets(py, &found, &record.packets)?;
-    found.set_item("flow", record.flow.to_string())?;
+    let others = match record.beside.len() {
+        0 => String::new(),
+        1 => " and another flow between these hosts".to_owned(),
+        others => format!(" and {others} other flows between these hosts"),
+    };
+    found.set_item("flow", format!("{}{others}", record.flow))?;
     found.set_item("is_round_trip", record.vantage != Vantage::BothEnds)?;
     found.set_item("at_receiver", record.vantage == Vantage::Receiver)?;
     found.set_item("tick_s", record.tick_ns as f64 / 1e9)?;

@@ -7,12 +7,13 @@ import csv
 import io
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
 from crossfade.errors import shortened
 from crossfade.fitting.parameters import UNITS, Fitted, said
+from crossfade.fitting.rate_paths import filled
 
 # So many runs a prediction has, each with a draw of its own.
 RUNS = 50
@@ -23,6 +24,8 @@ LONGEST_RUN_S = 600
 NEARLY_S = 0.2
 # Each of so many begins at another time.
 SHIFTED = 4
+# Fewer windows do not show how a rate changes.
+FEWEST_SEEN = 20
 # Rates of a table that differ by less are one.
 ALIKE = 0.01
 # A rate that is only bounded may be so many times higher.
@@ -141,25 +144,29 @@ def rates_text(fit: Fitted) -> str:
     return "\n".join(rows) + "\n"
 
 
-def varied_rates(fit: Fitted, draw: random.Random, number: int) -> list[list[float]]:
-    """A table of rates as it may have been; each fourth begins at another time of the record."""
+def varied_rates(
+    fit: Fitted,
+    seen: Sequence[Sequence[float]],
+    carried: Callable[[float, float], float],
+    draw: random.Random,
+    number: int,
+) -> list[list[float]]:
+    """A table of rates as it may have been; each fourth begins at another time of the record.
+
+    ``seen`` are the windows in which the rate was seen, ``carried`` is the rate at which data arrived between
+    two times: between windows that were seen the rate takes a path of its own.
+    """
     step, lasts, quiet = fit.found["window_s"], fit.found["lasts_s"], fit.found["quiet_bps"]
     faster = BEYOND ** draw.random()
-    rows = [
+    moved = [
         (at, rate * faster if quiet and abs(rate / quiet - 1) < ALIKE else rate)
         for at, rate in fit.found["rates"]
     ]
-    # Between two windows in which the rate was seen it changed at some time: in the table in the middle.
-    known = sorted(
-        round(row[0] / step) for row in fit.found["windows"] if row[3] >= 0.9 * fit.found["fewest_packets"]
-    )
-    moved: list[tuple[float, float]] = []
-    for at, rate in rows:
-        next_one = bisect.bisect_left(known, at / step - 1e-6)
-        if moved and rate > 0.0 and moved[-1][1] > 0.0 and 0 < next_one < len(known):
-            from_s, to_s = (known[next_one - 1] + 1) * step, known[next_one] * step
-            at = draw.uniform(from_s, to_s) if from_s < at < to_s else at
-        moved.append((at, rate))
+    known = [(round(row[0] / step), row[2] / row[1]) for row in seen]
+    if not quiet and len(known) >= FEWEST_SEEN:
+        ends = [*(at for at, _ in moved[1:]), lasts]
+        outages = [(at, end) for (at, rate), end in zip(moved, ends, strict=True) if rate == 0.0 and end > at]
+        moved = filled(known, outages, step, lasts, carried, draw)
     if number % SHIFTED == 1:
         start = draw.uniform(0.0, lasts)
         first = max(0, bisect.bisect([row[0] for row in moved], start) - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -258,7 +258,9 @@ class LinkFit:
         for number in range(count):
             # Each takes draws of its own.
             at = number * len(draws) // count
-            rows = varied_rates(self, draw, number) if number else self.found["rates"]
+            rows = self.found["rates"]
+            if number:
+                rows = varied_rates(self, self._seen_windows(), self._carried(), draw, number)
             varied = replace(self, found={**self.found, "rates": rows, "draws": draws[at:] + draws[:at]})
             found.append(varied.write(base / f"link-{number}.toml")[0])
         return found
@@ -323,6 +325,20 @@ class LinkFit:
         """The share of windows in which the rate was seen."""
         windows = max(1.0, float(self.found["lasts_s"]) / float(self.found["window_s"]))
         return len(self._seen_windows()) / windows
+
+    def _carried(self) -> Callable[[float, float], float]:
+        """The rate in bit/s at which data was sent and arrived between two times."""
+        import numpy as np
+
+        arrived = self.packets["fate"] == ARRIVED
+        times = self.packets["sent_s"][arrived] - self.packets["sent_s"][:1]
+        bits = np.concatenate([[0.0], np.cumsum(8 * self.packets["bytes"][arrived])])
+
+        def carried(from_s: float, to_s: float) -> float:
+            first, last = np.searchsorted(times, [from_s, to_s])
+            return float(bits[last] - bits[first]) / (to_s - from_s)
+
+        return carried
 
     def plot(self, path: str | PathLike[str], title: str = "") -> None:
         """Draw observed and fitted rates over time, and the delays.

@@ -14,8 +14,14 @@ from crossfade.files import reading, regular_file
 from crossfade.fitting.traces import LinkTrace, _chunks, _translated, trace
 from crossfade.records import JOURNAL_MAGIC
 
-# How pcap files begin, of either byte order and unit of time, and pcapng files.
-CAPTURES = tuple(map(bytes.fromhex, ("d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a")))
+# How pcap files begin, of either byte order and unit of time, and pcapng files; and those with a longer header a
+# packet, which are not read.
+CAPTURES = tuple(
+    map(
+        bytes.fromhex,
+        ("d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a", "34cdb2a1", "a1b2cd34"),
+    )
+)
 COLUMNS = ("sent_s", "bytes", "seen_s", "fate")
 ARRIVED, LOST, UNKNOWN = 0, 1, 2
 # So many bytes at the beginning tell what a log is.

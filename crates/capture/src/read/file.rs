@@ -215,7 +215,7 @@ fn pcap_packet(
     }
     *packets += 1;
     let time_ns = (i64::from(seconds) * NANOS as i64 + i64::from(units) * nanos_a_unit).min(LATEST_NS as i64);
-    let frame = Frame { time_ns, link_type, length, bytes: &bytes[PACKET_HEADER..end] };
+    let frame = Frame { time_ns, link_type, interface: 0, length, bytes: &bytes[PACKET_HEADER..end] };
     each(frame, Packet::of(&frame))?;
     Ok(end)
 }
@@ -276,7 +276,8 @@ fn block(
                 return Ok(body.len() + 12);
             }
             let time_ns = time(u64::from(high) << 32 | u64::from(low), *of);
-            let frame = Frame { time_ns, link_type: of.link_type, length, bytes: kept_bytes };
+            let frame =
+                Frame { time_ns, link_type: of.link_type, interface: number, length, bytes: kept_bytes };
             each(frame, Packet::of(&frame))?;
         }
         SIMPLE_PACKET => return Err(ReadError::NoTime(counts.packets + 1)),

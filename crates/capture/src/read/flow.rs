@@ -7,8 +7,10 @@ use super::observed::{FlowRecord, Observed, Seen, Vantage};
 use super::receiver;
 use super::sealed;
 use super::segments::Segments;
+use super::shared::shares_queue;
+use super::times::Times;
 use super::told::FlowTold;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Maximum number of packets of a flow; a longer capture is read to there.
 pub const MOST_PACKETS: usize = 4_000_000;
@@ -22,48 +24,80 @@ const TWIN_NS: i64 = 1_000_000;
 const TWINS_APART: usize = 64;
 const TWINS: f64 = 0.3;
 
-/// Follows one flow of a capture, both directions of it.
+/// Follows one flow of a capture, both directions of it, and flows beside it on the same path.
 #[derive(Clone, Debug)]
 pub struct FlowReader {
     key: FlowKey,
+    /// Index in `beside` of each flow beside it.
+    indices: BTreeMap<FlowKey, usize>,
     seen: Vec<Seen>,
+    /// Packets of each flow beside it.
+    beside: Vec<(FlowKey, Vec<Seen>)>,
+    times: Times,
     last_ns: i64,
+    packets: usize,
     is_cut: bool,
 }
 
 impl FlowReader {
     /// Follows the flow whose data goes as `key` says.
     pub fn new(key: FlowKey) -> Self {
-        Self { key, seen: Vec::new(), last_ns: i64::MIN, is_cut: false }
+        Self::with_beside(key, &[])
     }
 
-    /// Takes a packet, if it is of the flow.
+    /// Follows the flow whose data goes as `key` says, and others between the same hosts: what they sent waited in the
+    /// same queue, so together they show the link.
+    pub fn with_beside(key: FlowKey, beside: &[FlowKey]) -> Self {
+        Self {
+            key,
+            indices: beside.iter().enumerate().map(|(index, key)| (*key, index)).collect(),
+            seen: Vec::new(),
+            beside: beside.iter().map(|key| (*key, Vec::new())).collect(),
+            times: Times::default(),
+            last_ns: i64::MIN,
+            packets: 0,
+            is_cut: false,
+        }
+    }
+
+    /// Takes a packet, if it is of the flows.
     ///
     /// # Errors
     /// A clock that was set back.
     pub fn look(&mut self, frame: Frame<'_>, packet: Option<Packet>) -> Result<(), ReadError> {
-        let Some(packet) = packet.filter(|of| of.flow == self.key || of.flow == self.key.reversed()) else {
-            return Ok(());
+        let Some(packet) = packet else { return Ok(()) };
+        let is_of = |key: FlowKey| packet.flow == key || packet.flow == key.reversed();
+        let index = if is_of(self.key) {
+            None
+        } else {
+            match [packet.flow, packet.flow.reversed()].iter().find_map(|key| self.indices.get(key)) {
+                Some(index) => Some(*index),
+                None => return Ok(()),
+            }
         };
         if self.is_cut {
             return Ok(());
         }
         let back = self.last_ns.saturating_sub(frame.time_ns);
         if back > OUT_OF_ORDER_NS {
-            let packet = self.seen.len() as u64 + 1;
+            let packet = self.packets as u64 + 1;
             return Err(ReadError::TimeGoesBack { packet, back_ms: (back / 1_000_000) as u64 });
         }
         if self.last_ns > i64::MIN && frame.time_ns.saturating_sub(self.last_ns) > DAY_NS {
-            let packet = self.seen.len() as u64 + 1;
+            let packet = self.packets as u64 + 1;
             let hours = (frame.time_ns.saturating_sub(self.last_ns) / (DAY_NS / 24)) as u64;
             return Err(ReadError::TimeLeaps { packet, hours });
         }
         self.last_ns = self.last_ns.max(frame.time_ns);
-        if self.seen.len() == MOST_PACKETS {
+        if self.packets == MOST_PACKETS {
             self.is_cut = true;
             return Ok(());
         }
-        self.seen.push(Seen { time_ns: frame.time_ns, packet });
+        self.packets += 1;
+        let is_back = packet.flow != self.key && !self.indices.contains_key(&packet.flow);
+        self.times.look(frame.interface, frame.time_ns, is_back);
+        let seen = index.map_or(&mut self.seen, |index| &mut self.beside[index].1);
+        seen.push(Seen { time_ns: frame.time_ns, packet });
         Ok(())
     }
 
@@ -72,11 +106,14 @@ impl FlowReader {
         self.key
     }
 
-    /// The packets in the order of time, each once.
-    pub(super) fn into_seen(mut self) -> (FlowKey, Vec<Seen>, bool) {
-        self.seen.sort_by_key(|seen| seen.time_ns);
-        without_twins(&mut self.seen);
-        (self.key, self.seen, self.is_cut)
+    /// The packets of the flow in the order of time, each once, and the tick of their clock.
+    ///
+    /// # Errors
+    /// A clock that was set back.
+    pub(super) fn into_seen(mut self) -> Result<Ordered, ReadError> {
+        let tick_ns = self.times.tick_ns()?;
+        put_in_order(&mut self.seen);
+        Ok(Ordered { flow: self.key, seen: self.seen, is_cut: self.is_cut, tick_ns })
     }
 
     /// The record of a capture at one end: of TCP, or of QUIC in the clear at the sender.
@@ -97,26 +134,56 @@ impl FlowReader {
     ///
     /// # Errors
     /// A capture that does not show what arrived: of UDP, or of TCP without timestamps at the receiver.
-    pub fn told(self) -> Result<FlowTold, ReadError> {
-        let (flow, seen, is_cut) = self.into_seen();
-        if flow.is_tcp {
-            return of_tcp(flow, &seen, is_cut).map(FlowTold::Packets);
+    pub fn told(mut self) -> Result<FlowTold, ReadError> {
+        let beside = std::mem::take(&mut self.beside);
+        let Ordered { flow, seen, is_cut, tick_ns } = self.into_seen()?;
+        // All flows count from the first packet.
+        let times = beside.iter().flat_map(|(_, seen)| seen).chain(&seen).map(|seen| seen.time_ns);
+        let start_ns = times.min().unwrap_or(0);
+        let record = |seen: &[Seen], flow: FlowKey| {
+            if flow.is_tcp {
+                return of_tcp(flow, seen, start_ns).map(Some);
+            }
+            let packets = in_the_clear(seen, flow, start_ns);
+            Ok(packets.map(|packets| FlowRecord { packets, ..FlowRecord::of_sender(flow) }))
+        };
+        let Some(mut found) = record(&seen, flow)? else {
+            let carried = sealed::stretches(&seen, flow, is_cut);
+            return carried.map(FlowTold::Stretches).ok_or_else(|| ReadError::OneEnd(flow.to_string()));
+        };
+        (found.is_cut, found.tick_ns) = (is_cut, found.tick_ns.max(tick_ns));
+        if found.vantage != Vantage::Sender {
+            return Ok(FlowTold::Packets(found));
         }
-        if let Some(packets) = in_the_clear(&seen, flow) {
-            return Ok(FlowTold::Packets(FlowRecord {
-                flow,
-                vantage: Vantage::Sender,
-                packets,
-                is_cut,
-                offloads: false,
-                tick_ns: 0,
-                reverse: Vec::new(),
-                is_of_linux: false,
-            }));
+        let own = found.packets.len();
+        for (key, mut seen) in beside {
+            put_in_order(&mut seen);
+            // A flow that says nothing by itself is left out, and one that waited elsewhere.
+            let Ok(Some(of)) = record(&seen, key) else { continue };
+            if of.vantage == Vantage::Sender && shares_queue(&found.packets[..own], &of.packets) {
+                found.packets.extend(of.packets);
+                found.offloads |= of.offloads;
+                found.beside.push(key);
+            }
         }
-        let carried = sealed::stretches(&seen, flow, is_cut);
-        carried.map(FlowTold::Stretches).ok_or_else(|| ReadError::OneEnd(flow.to_string()))
+        found.packets.sort_by_key(|packet| packet.sent_ns);
+        Ok(FlowTold::Packets(found))
     }
+}
+
+/// Packets of a flow in the order of time.
+pub(super) struct Ordered {
+    pub(super) flow: FlowKey,
+    pub(super) seen: Vec<Seen>,
+    /// Whether the capture was read in part.
+    pub(super) is_cut: bool,
+    pub(super) tick_ns: i64,
+}
+
+/// Sorts packets by time, each once.
+fn put_in_order(seen: &mut Vec<Seen>) {
+    seen.sort_by_key(|seen| seen.time_ns);
+    without_twins(seen);
 }
 
 /// Whether the sender of a flow began it as Linux does.
@@ -126,8 +193,7 @@ pub(super) fn is_of_linux(seen: &[Seen], flow: FlowKey) -> bool {
 }
 
 /// The record of a connection at one end.
-fn of_tcp(flow: FlowKey, seen: &[Seen], is_cut: bool) -> Result<FlowRecord, ReadError> {
-    let start = seen.first().map_or(0, |seen| seen.time_ns);
+fn of_tcp(flow: FlowKey, seen: &[Seen], start: i64) -> Result<FlowRecord, ReadError> {
     let mut segments = Segments::new(seen, flow);
     for Seen { time_ns, packet } in seen {
         let Kind::Tcp(tcp) = packet.kind else { continue };
@@ -142,23 +208,12 @@ fn of_tcp(flow: FlowKey, seen: &[Seen], is_cut: bool) -> Result<FlowRecord, Read
     if !seen.iter().any(|of| of.packet.flow != flow) {
         return Err(ReadError::OneDirection(flow.to_string()));
     }
+    let of_sender = FlowRecord { offloads, is_of_linux, ..FlowRecord::of_sender(flow) };
     if segments.is_at_receiver() {
         let (packets, tick_ns) = receiver::packets(seen, flow)?;
-        let vantage = Vantage::Receiver;
-        let reverse = Vec::new();
-        return Ok(FlowRecord { flow, vantage, packets, is_cut, offloads, tick_ns, reverse, is_of_linux });
+        return Ok(FlowRecord { vantage: Vantage::Receiver, packets, tick_ns, ..of_sender });
     }
-    let packets = segments.finish();
-    Ok(FlowRecord {
-        flow,
-        vantage: Vantage::Sender,
-        packets,
-        is_cut,
-        offloads,
-        tick_ns: 0,
-        reverse: Vec::new(),
-        is_of_linux,
-    })
+    Ok(FlowRecord { packets: segments.finish(), ..of_sender })
 }
 
 /// Takes out the second of two captured copies of a segment, if many have one. A retransmission comes later, or with a
@@ -188,8 +243,7 @@ fn without_twins(seen: &mut Vec<Seen>) {
 }
 
 /// The packets of QUIC in the clear, if all are.
-fn in_the_clear(seen: &[Seen], flow: FlowKey) -> Option<Vec<Observed>> {
-    let start = seen.first()?.time_ns;
+fn in_the_clear(seen: &[Seen], flow: FlowKey, start: i64) -> Option<Vec<Observed>> {
     let (mut packets, mut next, mut acknowledgements) = (Numbered::default(), 0_u64, 0_u64);
     for Seen { time_ns, packet } in seen {
         let Kind::Quic { quic, .. } = packet.kind else { return None };

@@ -9,6 +9,8 @@ pub struct Frame<'a> {
     pub time_ns: i64,
     /// The link type, which says how the bytes begin.
     pub link_type: u32,
+    /// Number of the interface in its section of the file; 0 for pcap.
+    pub interface: u32,
     /// Bytes on the wire.
     pub length: u32,
     /// The first of them.
@@ -219,7 +221,7 @@ fn ip_of(link_type: u32, bytes: &[u8]) -> Option<&[u8]> {
                 _ => (20, ether(0)?),
             };
             // Tags of VLANs.
-            while matches!(kind, 0x8100 | 0x88a8) {
+            while matches!(kind, 0x8100 | 0x88a8 | 0x9100) {
                 kind = ether(at + 2)?;
                 at += 4;
             }
@@ -344,19 +346,21 @@ fn tcp(bytes: &[u8], length: usize) -> Option<Tcp> {
             1 => at += 1,
             kind => {
                 let size = usize::from(*bytes[..end].get(at + 1).unwrap_or(&0));
-                if size < 2 || at + size > end {
+                if size < 2 || at + size > length {
                     break;
                 }
                 match (kind, size) {
-                    (2, 4) => found.mss = Some(u16::from_be_bytes([bytes[at + 2], bytes[at + 3]])),
+                    // Of an option that is cut off, the blocks that were kept: the first is the newest.
                     (5, 10 | 18 | 26 | 34) => {
-                        let count = (size - 2) / 8;
+                        let count = (end - at).min(size).saturating_sub(2) / 8;
                         for block in 0..count {
                             let from = at + 2 + 8 * block;
                             found.sack.0[block] = (four(from)?, four(from + 4)?);
                         }
                         found.sack.1 = count;
                     }
+                    _ if at + size > end => break,
+                    (2, 4) => found.mss = Some(u16::from_be_bytes([bytes[at + 2], bytes[at + 3]])),
                     (8, 10) => found.timestamps = Some((four(at + 2)?, four(at + 6)?)),
                     _ => {}
                 }

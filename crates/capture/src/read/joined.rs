@@ -1,7 +1,7 @@
 //! Captures of both ends of a flow, joined packet by packet.
 
 use super::error::ReadError;
-use super::flow::{FlowReader, is_of_linux};
+use super::flow::{FlowReader, Ordered, is_of_linux};
 use super::headers::{FlowKey, Kind, Packet};
 use super::observed::{Fate, FlowRecord, Observed, Seen, Vantage};
 use super::segments::mss_of;
@@ -28,8 +28,8 @@ struct At {
 /// # Errors
 /// Captures of different flows, or of packets that cannot be told apart.
 pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, ReadError> {
-    let (flow, sent, first_cut) = sender.into_seen();
-    let (other, arrived, second_cut) = receiver.into_seen();
+    let Ordered { flow, seen: sent, is_cut: first_cut, tick_ns } = sender.into_seen()?;
+    let Ordered { flow: other, seen: arrived, is_cut: second_cut, .. } = receiver.into_seen()?;
     if flow.is_tcp != other.is_tcp {
         return Err(ReadError::OtherFlow(flow.to_string()));
     }
@@ -89,16 +89,15 @@ pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, Read
         return Err(ReadError::Order);
     }
     cut_to_common(&mut found);
-    let is_cut = first_cut || second_cut;
     Ok(FlowRecord {
-        flow,
         vantage: Vantage::BothEnds,
         packets: found,
-        is_cut,
+        is_cut: first_cut || second_cut,
         offloads,
-        tick_ns: 0,
+        tick_ns,
         reverse,
         is_of_linux,
+        ..FlowRecord::of_sender(flow)
     })
 }
 

@@ -33,8 +33,10 @@ mod qlog;
 mod receiver;
 mod sealed;
 mod segments;
+mod shared;
 mod ss;
 mod survey;
+mod times;
 mod told;
 
 pub use error::ReadError;

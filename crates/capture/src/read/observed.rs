@@ -51,13 +51,32 @@ pub struct FlowRecord {
     pub is_cut: bool,
     /// Whether packets were larger than a segment: the interface cut or joined them.
     pub offloads: bool,
-    /// The tick of the clock that tells when packets were sent, if that is not the capture's.
+    /// Tick of the clock that tells when packets were sent, where it is a coarse one.
     pub tick_ns: i64,
     /// Captures of both ends: when packets of the other direction were sent, by the receiver's clock, and how long
     /// they took to the sender; the shortest of each second.
     pub reverse: Vec<(i64, i64)>,
     /// Whether the sender's SYN is one of Linux.
     pub is_of_linux: bool,
+    /// Other flows between the same hosts whose packets are among these.
+    pub beside: Vec<FlowKey>,
+}
+
+impl FlowRecord {
+    /// A record of the sender alone that has no packets yet.
+    pub(super) fn of_sender(flow: FlowKey) -> Self {
+        Self {
+            flow,
+            vantage: Vantage::Sender,
+            packets: Vec::new(),
+            is_cut: false,
+            offloads: false,
+            tick_ns: 0,
+            reverse: Vec::new(),
+            is_of_linux: false,
+            beside: Vec::new(),
+        }
+    }
 }
 
 /// A packet as one end has it.

@@ -17,8 +17,10 @@ const NEARLY_ALL: f64 = 0.99;
 const DIFFERENT: u32 = 16;
 /// The spin bit turns at most at this share of the packets: else it is random.
 const TURNS: f64 = 0.25;
-/// Bytes of a full packet, if none is larger.
+/// Bytes of a full packet, if none is larger, and of the largest; a larger one is a train that the interface cuts or
+/// joined.
 const FULL: u32 = 1200;
+const LARGEST: u32 = 1500;
 
 /// First bytes of a datagram; `None` for TCP. An encrypted datagram may look like a clear one by chance.
 fn begins(of: &Seen) -> Option<Begins> {
@@ -62,12 +64,12 @@ pub(super) fn stretches(seen: &[Seen], flow: FlowKey, is_cut: bool) -> Option<St
             is_limited: false,
         })
         .collect();
-    let mut full = FULL;
+    let sizes = seen.iter().filter(|of| of.packet.flow == flow).map(|of| of.packet.bytes);
+    let full = sizes.filter(|bytes| *bytes <= LARGEST).fold(FULL, u32::max);
     for of in seen.iter().filter(|of| of.packet.flow == flow) {
-        full = full.max(of.packet.bytes);
         if let Some(stretch) = found.get_mut((at(of.time_ns) / length_s) as usize) {
             stretch.bytes += f64::from(of.packet.bytes);
-            stretch.packets += 1.0;
+            stretch.packets += f64::from(of.packet.bytes.div_ceil(full));
         }
     }
     for (time_ns, trip_ns) in &trips {

@@ -131,17 +131,38 @@ impl Segments {
             let bytes = (piece.end - from) as u32 + headers;
             self.push(now, bytes, tcp);
         }
-        let mut from = start.max(self.next);
-        while from < end {
-            let to = end.min(from + i64::from(self.mss));
-            let index = self.packets.len() as u32;
-            let piece = Piece { end: to, transmissions: vec![index], is_acknowledged: false };
-            self.pieces.insert(from, piece);
-            let bytes = (to - from) as u32 + headers;
-            self.push(now, bytes, tcp);
-            from = to;
+        for (mut from, until) in self.unseen(start, end) {
+            while from < until {
+                let to = until.min(from + i64::from(self.mss));
+                let index = self.packets.len() as u32;
+                let piece = Piece { end: to, transmissions: vec![index], is_acknowledged: false };
+                self.pieces.insert(from, piece);
+                let bytes = (to - from) as u32 + headers;
+                self.push(now, bytes, tcp);
+                from = to;
+            }
         }
         self.next = self.next.max(end);
+    }
+
+    /// Parts of a range that were not sent before: beyond the highest byte, and holes of segments that left out of
+    /// order or that the capture missed.
+    fn unseen(&self, start: i64, end: i64) -> Vec<(i64, i64)> {
+        let (mut at, mut found) = (start.max(self.una), Vec::new());
+        if at < self.next {
+            let before = self.pieces.range(..at).next_back();
+            at = before.map_or(at, |(_, piece)| at.max(piece.end));
+            for (from, piece) in self.pieces.range(at..self.next.min(end).max(at)) {
+                if *from > at {
+                    found.push((at, *from));
+                }
+                at = at.max(piece.end);
+            }
+        }
+        if at < end {
+            found.push((at, end));
+        }
+        found
     }
 
     fn push(&mut self, now: i64, bytes: u32, tcp: &Tcp) {
@@ -185,9 +206,8 @@ impl Segments {
                     _ => Which::Likeliest { now, shortest_ns, recent_ns },
                 };
                 let of = arrived(&mut self.packets, &piece.transmissions, which);
-                if trigger.is_none_or(|other| {
-                    self.packets[other as usize].sent_ns <= self.packets[of as usize].sent_ns
-                }) {
+                // Packets count in the order of sending, also those of one time.
+                if trigger.is_none_or(|other| other <= of) {
                     (trigger, was_sent_once) = (Some(of), piece.transmissions.len() == 1);
                 }
             }

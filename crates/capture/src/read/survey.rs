@@ -2,10 +2,13 @@
 
 use super::error::ReadError;
 use super::headers::{FlowKey, Frame, Packet};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// More flows than this are not told apart; what they carried counts as that of others.
 pub const MOST_FLOWS: usize = 100_000;
+
+/// Number of flows between two hosts that are read together.
+const MOST_BESIDE: usize = 64;
 
 /// Traffic of one direction of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,14 +40,41 @@ impl Survey {
         tally.payload = tally.payload.saturating_add(packet.payload.into());
     }
 
-    /// The direction of a flow that carried most, what it carried, and its share of what all carried.
+    /// The direction of a flow that carried most, and the traffic of that direction.
     ///
     /// # Errors
     /// A capture without data.
-    pub fn largest(&self) -> Result<(FlowKey, Tally, f64), ReadError> {
+    pub fn largest(&self) -> Result<(FlowKey, Tally), ReadError> {
         let largest = self.flows.iter().max_by_key(|(_, tally)| tally.payload);
-        let (key, tally) = largest.ok_or(ReadError::NoFlow)?;
-        Ok((*key, *tally, tally.payload as f64 / self.all as f64))
+        largest.map(|(key, tally)| (*key, *tally)).ok_or(ReadError::NoFlow)
+    }
+
+    /// Flows of the same protocol from the same host to the same host, which take the same path: those that carried
+    /// most, without `key` itself.
+    pub fn beside(&self, key: FlowKey) -> Vec<FlowKey> {
+        let is_beside = |of: &FlowKey| {
+            *of != key
+                && of.is_tcp == key.is_tcp
+                && of.source.0 == key.source.0
+                && of.destination.0 == key.destination.0
+        };
+        let mut found: Vec<(u64, FlowKey)> = self
+            .flows
+            .iter()
+            .filter(|(of, _)| is_beside(of))
+            .map(|(of, tally)| (tally.payload, *of))
+            .collect();
+        found.sort_by(|a, b| b.cmp(a));
+        found.into_iter().take(MOST_BESIDE).map(|(_, of)| of).collect()
+    }
+
+    /// Share of the data that these flows carried, of all data except those to the host that sends these.
+    pub fn share(&self, keys: &BTreeSet<FlowKey>) -> f64 {
+        let sources: BTreeSet<_> = keys.iter().map(|key| key.source.0).collect();
+        let to_source = self.flows.iter().filter(|(of, _)| sources.contains(&of.destination.0));
+        let back: u64 = to_source.map(|(_, tally)| tally.payload).sum();
+        let own: u64 = keys.iter().map(|key| self.of(*key).payload).sum();
+        own as f64 / self.all.saturating_sub(back).max(1) as f64
     }
 
     /// Traffic of a direction of a flow.
