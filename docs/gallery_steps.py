@@ -64,12 +64,12 @@ class Step:
     inputs: tuple[str, ...] = ()
 
     def digest(self, program: str) -> str:
-        """Of all that decides the step."""
+        """Digest of everything that determines the step."""
         return hashlib.sha256("\n".join([program, self.name, *self.inputs]).encode()).hexdigest()
 
 
 def program_digest() -> str:
-    """Of the package with its extension and scenarios, and of the modules that make the gallery."""
+    """Digest of the package with its extension and scenarios, and of the modules that make the gallery."""
     found = hashlib.sha256()
     package = Path(cf.__file__).parent
     files = [path for path in package.rglob("*") if path.suffix in (".py", ".so", ".toml", ".csv")]
@@ -137,7 +137,7 @@ def _kept_of(key: str) -> Iterable[str]:
 
 
 def make_quickstart() -> None:
-    """What the quick start shows."""
+    """Outputs on the page of the quick start."""
     (GALLERY / "explain-fd_t.txt").write_text(printed("explain", "channel.fd_t"))
     plot = ["--plot", str(GALLERY / "quickstart.png")]
     (GALLERY / "quickstart.txt").write_text(printed("run", "quickstart", *plot))
@@ -173,7 +173,7 @@ def make_across_radios() -> None:
 
 
 def make_nr_delays() -> None:
-    """Where packets of a 5G NR cell are late, in both directions."""
+    """Parts of the delay of packets in a 5G NR cell, in both directions."""
     with TemporaryDirectory() as folder:
         events = f"{folder}/links.csv"
         short = ["--quiet", "--runs", "1", "--set", "run.duration=3 s"]
@@ -184,7 +184,7 @@ def make_nr_delays() -> None:
 
 
 def make_wiring() -> None:
-    """Where a channel has its name."""
+    """Places at which the code names a channel model."""
     (GALLERY / "wiring-iid.diff").write_text(wiring("iid"))
 
 

@@ -35,7 +35,7 @@ class Variant:
 
     @property
     def options(self) -> str:
-        """How a command asks for it."""
+        """Arguments of the command that makes the figure."""
         axes = (f"{name}={','.join(map(str, values))}" for name, values in self.over.items())
         reading = f" --reading {self.reading}" if self.reading else ""
         return reading + "".join(f" --over {axis}" for axis in axes)
@@ -63,14 +63,14 @@ def variant(key: str, name: str) -> Variant:
 
 
 def made() -> dict[tuple[str, str], dict[str, str]]:
-    """What is kept, by paper and figure: the digest, and the command."""
+    """Kept figures by paper and figure: digest and command."""
     rows = cf.store.Table.read(MADE).records() if MADE.exists() else []
     found = [{name: str(row[name]) for name in COLUMNS} for row in rows]
     return {(row["paper"], row["figure"]): row for row in found}
 
 
 def digest(key: str, name: str = "") -> str:
-    """Of all that decides a figure of a paper: twelve hexadecimal digits."""
+    """Digest of everything that determines a figure of a paper: twelve hexadecimal digits."""
     scenarios = {}
     for path in sorted(PAPERS[key].SET.folder.glob("*.toml")):
         if path.stem not in ("claims", "readings"):

@@ -34,7 +34,7 @@ NO_DATABASE = (
 
 
 def ask(command: list[str], install: str) -> tuple[int, str, str]:
-    """What a program answers; :class:`LockError` where it is not there."""
+    """Output of a program; :class:`LockError` if it is missing."""
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""How pip builds Crossfade: maturin, of the locked crates, with the commit in it (PEP 517).
+"""Build backend of pip (PEP 517): maturin, with the locked crates and the commit.
 
 A wheel is built with ``--locked`` of the Cargo.lock that ``locks/rust.txt`` gives, and has the commit in
 ``crossfade/files/commit.txt``. A source archive has every file that git has, those two, and PKG-INFO.
@@ -49,7 +49,7 @@ prepare_metadata_for_build_editable = maturin.prepare_metadata_for_build_wheel
 
 
 def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
-    """Nothing: an archive compiles nothing."""
+    """No requirements, since an archive compiles nothing."""
     return []
 
 
@@ -108,7 +108,7 @@ def plain(entry: tarfile.TarInfo, when: int) -> tarfile.TarInfo:
 
 
 def git(*words: str) -> str:
-    """What git says; an archive is made in a clone."""
+    """Output of git; an archive is made in a clone."""
     try:
         done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
     except FileNotFoundError:

@@ -42,12 +42,12 @@ WITHOUT_FIGURE = ("papers/mimo-arq/combining", "papers/mimo-arq/fer", "papers/mi
 
 
 def title(name: str) -> str:
-    """What the scenario calls itself."""
+    """Title of the scenario."""
     return str(tomllib.loads((SCENARIOS / f"{name}.toml").read_text(encoding="utf-8"))["title"])
 
 
 def thumb(name: str) -> Path:
-    """Where the thumbnail of a scenario is kept."""
+    """File of the thumbnail of a scenario."""
     return THUMBS / f"{name.replace('/', '-')}.png"
 
 

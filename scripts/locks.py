@@ -1,4 +1,4 @@
-"""What Crossfade is built and tested with: ``locks/rust.txt`` and ``locks/python.txt``, and what reads them.
+"""Locked packages for build and tests: ``locks/rust.txt`` and ``locks/python.txt``, and their readers.
 
 Both list every package with its version and checksum, and name no host to load it from::
 
@@ -37,7 +37,7 @@ RENEW = "make lock renews the list"
 
 
 class LockError(Exception):
-    """What is listed and what is asked for do not agree; one line."""
+    """Error in one line: locked and required packages do not agree."""
 
 
 # Rust
@@ -124,7 +124,7 @@ def write_cargo_lock(root: Path) -> None:
 
 
 def groups_of(project: Mapping[str, Any]) -> dict[str, list[str]]:
-    """What pyproject.toml asks for: ``run`` and ``build``, and each of the extras."""
+    """Requirements of pyproject.toml: ``run`` and ``build``, and each of the extras."""
     extras = project["project"]["optional-dependencies"]
     return {
         "build": project["build-system"]["requires"],
@@ -181,7 +181,7 @@ def check_constraints(text: str, constraints: str, project: Mapping[str, Any]) -
 
 
 def differences(text: str) -> list[str]:
-    """What is installed here in another version than the list has."""
+    """Packages that are installed in another version than the lock has."""
     versions = pinned(text)
     here = {normal(found.metadata["Name"]): found.version for found in metadata.distributions()}
     return [
@@ -228,7 +228,7 @@ def resolved_packages(root: Path) -> str:
 
 
 def run_text(command: list[str], root: Path) -> str:
-    """What a program prints; :class:`LockError` where it fails or is not there."""
+    """Output of a program; :class:`LockError` if it fails or is missing."""
     try:
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     except FileNotFoundError:
@@ -240,7 +240,7 @@ def run_text(command: list[str], root: Path) -> str:
 
 
 def run_json(command: list[str], root: Path) -> Any:
-    """What a program prints as JSON."""
+    """Output of a program as JSON."""
     return json.loads(run_text(command, root))
 
 
@@ -253,7 +253,7 @@ def renew(root: Path) -> None:
 
 
 def main(words: list[str]) -> int:
-    """What the first word says; gives the exit code."""
+    """Run the command of the first argument; returns the exit code."""
     if words == ["cargo"]:
         write_cargo_lock(ROOT)
     elif words[:1] == ["pip"] and words[1:]:

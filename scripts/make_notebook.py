@@ -51,7 +51,7 @@ def with_outputs(text: str) -> str:
 
 
 def _shown(code: str, names: dict[str, Any], number: int) -> list[dict[str, Any]]:
-    """What a cell prints, and its last line where that is an expression."""
+    """Output of a cell: what it prints, and its last line if that is an expression."""
     tree = ast.parse(code)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     printed = io.StringIO()

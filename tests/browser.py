@@ -1,4 +1,4 @@
-"""What a real browser makes of a page, and whom it asks for anything."""
+"""Rendering of a page in a real browser, and the addresses that it requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests share: a cache of their own, small scenarios, and the command line without a process."""
+"""Shared fixtures: a cache for tests, small scenarios, and the command line without a process."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One worker more than processors: that of the live tests waits for its links most of the time."""
+    """One worker more than processors, since that of the live tests waits for its links most of the time."""
     return (os.cpu_count() or 1) + 1
 
 
@@ -90,7 +90,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command left: its exit code, standard output and standard error."""
+    """Outcome of a command: its exit code, standard output and standard error."""
 
     code: int
     out: str
@@ -101,7 +101,7 @@ Cli = Callable[..., Outcome]
 
 
 def svg_words(file: Path) -> list[str]:
-    """What stands in a figure, text by text; mathematics as it was spelled ($f_d T$)."""
+    """All texts of a figure, with mathematics as in its source ($f_d T$)."""
     # matplotlib sets mathematics letter by letter, behind a comment that spells it.
     pattern = r"<!-- (.*?) -->\s*<g[^>]*>\s*<text>|<text[^>]*>([^<]+)</text>"
     found = re.findall(pattern, file.read_text())
@@ -109,7 +109,7 @@ def svg_words(file: Path) -> list[str]:
 
 
 def points(line: Line2D) -> list[tuple[float, float]]:
-    """Where a curve of a figure goes."""
+    """Points of a curve of a figure."""
     return [(x, y) for x, y in np.asarray(line.get_xydata(), dtype=float).tolist()]
 
 

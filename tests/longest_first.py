@@ -22,7 +22,7 @@ KEPT = "crossfade/seconds"
 
 
 def kept(config: pytest.Config) -> dict[str, list[tuple[float, float]]]:
-    """What each test took in its last two runs; nothing where pytest keeps nothing between runs."""
+    """Durations of each test in its last two runs; empty if pytest keeps nothing between runs."""
     cache = getattr(config, "cache", None)
     return cache.get(KEPT, {}) if cache else {}
 
@@ -53,7 +53,7 @@ class LongestFirst(LoadFileScheduling):  # type: ignore[misc]
         self.known = {test: last[-1][0] for test, last in kept(config).items() if last}
 
     def _seconds(self, group: str) -> float:
-        """What the tests of a group took when they ran last."""
+        """Duration of the tests of a group in the last run."""
         if group == LIVE:
             return LIVE_SECONDS
         return sum(self.known.get(test, USUAL_SECONDS) for test in self.workqueue[group])

@@ -25,7 +25,7 @@ NOTHING = (0.0, 0.0)
 
 
 def spent() -> Spent:
-    """What this process and the programs that it has waited for have taken so far."""
+    """Processor time of this process and the programs that it has waited for."""
     used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used), time.monotonic()
 

@@ -70,7 +70,7 @@ def _patterns(body: str) -> Iterator[str]:
 
 
 def _next(text: str, at: int, what: str) -> int | None:
-    """Where something stands outside all brackets."""
+    """Positions of a pattern outside all brackets."""
     depth = 0
     for index in range(at, len(text)):
         if depth == 0 and text.startswith(what, index):

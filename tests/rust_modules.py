@@ -28,7 +28,7 @@ class Source:
 
 
 def arrows_between_files(folder: Path) -> dict[str, set[str]]:
-    """Of each file below a crate's ``src`` those whose items it names."""
+    """For each file below a crate's ``src``, the files whose items it names."""
     files = {_module(path.relative_to(folder)): path for path in sorted(folder.rglob("*.rs"))}
     tests = {test for module, path in files.items() for test in _test_children(module, path.read_text())}
     sources = {

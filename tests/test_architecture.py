@@ -118,7 +118,7 @@ def test_the_top_of_the_package_is_small() -> None:
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_public_module_holds_names_alone(name: str) -> None:
-    """No function of its own, but for what loads a name late, and what keeps an old one for a release."""
+    """Public modules define no functions, except those that load names late or keep old ones."""
     tree = ast.parse((PACKAGE / f"{name}.py").read_text())
     own = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     assert own in ([], ["__getattr__"], ["__call__"])
@@ -184,7 +184,7 @@ FEWEST_LINES = 30
 
 
 def test_a_small_file_says_why_it_is_a_file_of_its_own() -> None:
-    """One below 30 lines is easily part of another: its first line says why it is not."""
+    """A file below 30 lines could be part of another one: its first line says why it is not."""
     files = [*PACKAGE.rglob("*.py"), *CRATES.glob("*/src/**/*.rs")]
     firsts = {
         path.relative_to(ROOT).as_posix(): lines[0]

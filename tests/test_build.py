@@ -1,4 +1,4 @@
-"""What packages are made of: the locked crates, the commit, and in a source archive all that git has."""
+"""Contents of packages: the locked crates, the commit, and in a source archive all files of git."""
 
 from __future__ import annotations
 

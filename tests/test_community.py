@@ -1,4 +1,4 @@
-"""What stands beside the code for those who cite it or contribute: held to what there is."""
+"""Files for citation and contribution agree with the repository."""
 
 from __future__ import annotations
 

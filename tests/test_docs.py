@@ -132,14 +132,14 @@ def test_the_notebook_is_the_page_and_runs() -> None:
 
 
 def pages() -> list[Path]:
-    """What a reader of a clone opens: the files beside the code, and the pages."""
+    """Files that a reader of a clone opens: those beside the code, and the pages."""
     beside = sorted(ROOT.glob("*.md"))
     return [*beside, *(page for page in DOCS.rglob("*.md") if not {"gallery", "_build"} & {*page.parts})]
 
 
 @cache
 def plain(page: Path) -> str:
-    """What stands on a page that nobody has built: comments are not seen."""
+    """Visible text of a page without a build, without comments."""
     return re.sub(r"<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
@@ -251,7 +251,7 @@ def test_models_have_one_form(name: str) -> None:
 
 @cache
 def where_tests_are() -> dict[str, list[str]]:
-    """Where the tests of the Rust crates and of this package are, by name: paths in the repository."""
+    """Paths in the repository of the tests of the Rust crates and of this package, by name."""
     found: dict[str, list[str]] = {}
     for folder, pattern, test in (
         ("crates", "*.rs", r"#\[test\]\s+(?:#\[.*\]\s+)*fn (\w+)"),
@@ -280,7 +280,7 @@ def test_the_packetdrill_scripts_have_their_tests() -> None:
 
 
 def test_the_packetdrill_page_denies_nothing_that_can_be_asked_for() -> None:
-    """What has a key is modelled: the page may say what is not compared, and names its tests."""
+    """A mechanism with a key is modelled: the page may say that it is not compared, and names its tests."""
     page = (DOCS / "packetdrill.md").read_text(encoding="utf-8")
     schema = json.loads(cf.reference.schema())["properties"]["tcp"]["properties"]
     rfc = schema["rfc"]["properties"]
@@ -337,7 +337,7 @@ def test_the_scenario_of_the_page_on_a_trace_is_one(tmp_path: Path) -> None:
 
 
 def test_alternative_texts_are_whole() -> None:
-    """Each says what the picture shows, and ends at its end, not at the point of a number or a name."""
+    """Each caption says what the picture shows, and is whole, not cut at the point of a number or a name."""
     for page in pages():
         for text, target in re.findall(r"!\[([^]]*)\]\((\S+\.(?:png|svg))\)", plain(page)):
             assert not re.search(r"\b0$|\bet al$|[`(]$", text), f"{page.name}: {target}: {text}"
@@ -345,7 +345,7 @@ def test_alternative_texts_are_whole() -> None:
 
 
 def test_a_picture_is_kept_with_all_its_colours(tmp_path: Path) -> None:
-    """No table of few colours: curves that a legend tells apart stay apart (refresh_pages.py)."""
+    """Pictures keep all colours, so curves of a legend stay distinguishable (refresh_pages.py)."""
     sys.path.insert(0, str(ROOT / "scripts"))
     refresh = import_module("refresh_pages")
     drawn, kept = tmp_path / "drawn.png", tmp_path / "kept.png"

@@ -43,7 +43,7 @@ def methods(thing: type) -> Iterator[tuple[str, Any]]:
 
 
 def sections(text: str) -> dict[str, str]:
-    """What stands in each section of a docstring."""
+    """Text of each section of a docstring."""
     found = list(SECTION.finditer(text))
     ends = [*(match.start() for match in found), len(text)][1:]
     return {match["name"]: text[match.end() : end] for match, end in zip(found, ends, strict=True)}
@@ -56,7 +56,7 @@ def described(section: str) -> list[str]:
 
 
 def missing(thing: Any, needs_example: bool) -> Iterator[str]:
-    """What the docstring of a function lacks."""
+    """Missing parts of the docstring of a function."""
     text = inspect.cleandoc(thing.__doc__ or "")
     found = sections(text)
     if not text or text.startswith(("Parameters\n", "Returns\n")):
@@ -76,7 +76,7 @@ def missing(thing: Any, needs_example: bool) -> Iterator[str]:
 
 
 def lacking(thing: Any) -> Iterator[str]:
-    """What the docstrings of a function, or of a class and its methods, lack."""
+    """Missing parts of the docstrings of a function, or of a class and its methods."""
     if inspect.isfunction(thing):
         yield from missing(thing, needs_example=True)
         return

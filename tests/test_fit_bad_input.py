@@ -76,7 +76,7 @@ def later(data: bytes, seconds: int, first: int) -> bytes:
 
 
 def udp(data: bytes) -> bytes:
-    """Its data as datagrams of one content, in one direction."""
+    """The data of a capture as datagrams of one content, in one direction."""
     packets = []
     for time, _, body in filter(is_data, frames(data)):
         ip = body[:2] + (1228).to_bytes(2, "big") + body[4:9] + b"\x11" + body[10:20]

@@ -1,4 +1,4 @@
-"""What must change nothing: interfaces that cut and join packets, and applications that hold back."""
+"""Fits do not depend on segmentation offload of interfaces, or on applications that limit the sender."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def emulated(lasts_ms: int, loss: float, seed: int = 3) -> list[tuple[float, str
 
 
 def mm_link(events: list[tuple[float, str, float]]) -> str:
-    """As mm-link writes it: whole ms, behind its comments."""
+    """A log in the form of mm-link: whole ms, after its comments."""
     lines = [
         "# mahimahi mm-link (Uplink) [x.up] > up.log",
         "# command line: 'mm-link' 'x.up' 'x.down'",

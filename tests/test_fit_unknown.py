@@ -1,4 +1,4 @@
-"""What a record leaves open: a rate without an upper end, other flows, a queue that was never empty."""
+"""Records that leave parameters open: unbounded rates, other flows, queues that were never empty."""
 
 from __future__ import annotations
 

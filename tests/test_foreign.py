@@ -1,4 +1,4 @@
-"""What comes from outside steers no terminal or spreadsheet, holds up nothing, leaves no half files."""
+"""Foreign input steers no terminal or spreadsheet, blocks nothing, and leaves no partial files."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Mine(Policy):
 
 @pytest.mark.parametrize("acts_on", ["cwnd", "pacing_rate"])
 def test_actions_have_their_effect(acts_on: str) -> None:
-    """Who only grows fills the queue; who does not grow gets little."""
+    """An agent that only grows fills the queue; one that never grows gets little goodput."""
     found = []
     for action in (-0.5, 0.5):
         env = CongestionEnv(ONE, set={"channel.p_e": 0}, acts_on=acts_on, period=0.1)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What earlier versions wrote is read: a results file, a scenario and a journal of each version."""
+"""Files of earlier versions are read: a results file, a scenario and a journal of each version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a message quotes of a file is short, however long the cell."""
+"""A message quotes a short part of a file, however long the cell."""
 
 from __future__ import annotations
 

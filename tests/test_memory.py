@@ -1,4 +1,4 @@
-"""What a run may take of the memory: judged, refused above a limit, and constant where a file is written."""
+"""Memory of runs: estimated, refused above a limit, and constant while a file is written."""
 
 from __future__ import annotations
 

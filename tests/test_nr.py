@@ -86,7 +86,7 @@ def test_blocks_have_a_row_for_each_ratio_and_number_of_transmissions(cli: Cli, 
 
 
 def test_a_table_of_blocks_is_that_of_the_package(cli: Cli, tmp_path: Path) -> None:
-    """Of the same code block: 320 bits at 4 x 490/1024, whose curve the shipped table has from 600 blocks."""
+    """A code block of 320 bits at 4 x 490/1024, whose curve the shipped table has from 600 blocks."""
     file = tmp_path / "own.csv"
     scenario = tmp_path / "blocks.toml"
     scenario.write_text(BLOCKS, encoding="utf-8")

@@ -28,7 +28,7 @@ def _features(*arguments: str) -> dict[str, str]:
 
 @pytest.mark.skipif(not (ROOT / "Cargo.lock").exists(), reason="nothing is resolved here")
 def test_tests_and_extension_share_what_they_compile() -> None:
-    """With one feature more or less a crate, and all that use it, would be compiled twice."""
+    """All packages select equal features, so no crate is compiled twice."""
     features = re.search(r"maturin develop --profile dev --features (\S+)", (ROOT / "Makefile").read_text())
     assert features is not None
     names = [f"crossfade-python/{name}" for name in features[1].split(",")]

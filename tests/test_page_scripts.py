@@ -28,7 +28,7 @@ def scripts() -> dict[str, str]:
 
 
 def read_by_a_browser(texts: dict[str, str], folder: Path) -> dict[str, str]:
-    """What a browser says against each script; empty where it has nothing to say."""
+    """Errors of a browser about each script; empty without errors."""
     page = folder / "scripts.html"
     data = json.dumps(texts).replace("<", "\\u003c")
     page.write_text(

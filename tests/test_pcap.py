@@ -29,7 +29,7 @@ needs_tshark = pytest.mark.skipif(TSHARK is None, reason="no tshark (Debian: apt
 
 
 def tshark(file: Path, display_filter: str) -> int:
-    """How many packets a display filter selects, with every checksum verified."""
+    """Number of packets that a display filter selects, with every checksum verified."""
     assert TSHARK is not None
     checks = [f"-o{protocol}.check_checksum:TRUE" for protocol in ("ip", "tcp")]
     found = subprocess.run(

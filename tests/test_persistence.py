@@ -1,4 +1,4 @@
-"""What docs/persistence.md says of how long a link should repeat lost frames, with intervals."""
+"""Statements of docs/persistence.md on the number of link retransmissions, with intervals."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def read(name: str) -> str:
 
 
 def sections() -> dict[str, str]:
-    """What stands below each heading of the generated pages, by the table that the heading names."""
+    """Text below each heading of the generated pages, by the table that the heading names."""
     found: dict[str, str] = {}
     for page in REFERENCE.glob("*.md"):
         for part in page.read_text(encoding="utf-8").split("\n## ")[1:]:

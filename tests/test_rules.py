@@ -232,7 +232,7 @@ def test_on_the_command_line(tmp_path: Path, cli: Cli, monkeypatch: pytest.Monke
 
 
 def test_a_results_file_is_read_without_carrying_out_anything(tmp_path: Path) -> None:
-    """Who reads the results of others runs none of their code."""
+    """Reading the results of other people runs none of their code."""
     (tmp_path / "mine.py").write_text(RENO)
     (tmp_path / "a.toml").write_text(FADING)
     cf.sweep(tmp_path / "a.toml", set={"tcp.congestion": "mine.py"}, out=tmp_path / "a.sqlite")

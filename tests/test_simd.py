@@ -11,7 +11,7 @@ import pytest
 
 
 def outcome(simd: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """What the command does in a process of its own: the instructions are chosen once."""
+    """Output of the command in a process of its own, since the instruction set is chosen once."""
     environment = {**os.environ, "CROSSFADE_SIMD": simd}
     command = [sys.executable, "-m", "crossfade", *words, "--no-cache", "--quiet"]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""What users build upon, as text: names and signatures, commands and options, the JSON of a run.
+"""Interfaces that users build upon, as text: names and signatures, commands and options, JSON of a run.
 
 A change of these files is a change that users see. With ``CROSSFADE_SNAPSHOTS=write`` in the environment the
 tests write them anew; then read the difference.

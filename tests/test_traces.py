@@ -140,7 +140,7 @@ LOAD = {"flows": {"load": {"traffic": "udp", "rate": "20 Mbit/s"}}}
 
 
 def goodput(folder: Path, trace: Mapping[str, object], duration: str = "2 s") -> float:
-    """What the link delivers of more than it can carry."""
+    """Delivered rate of a link under more load than it can carry."""
     instead = {"opportunities": None} if "rates" in trace else {}
     changes = {"link.trace": {**instead, **trace}, "run.duration": duration, "tcp": None, **LOAD}
     (point,) = cf.run(folder / "cell.toml", set=changes, cache=False).points

@@ -77,7 +77,7 @@ TRIGGER = 0x12
 
 @dataclass(frozen=True)
 class Frame:
-    """What tshark says of a record."""
+    """Fields of a record, as tshark prints them."""
 
     cells: dict[str, str]
 
@@ -123,7 +123,7 @@ def written(scenario: str, folder: Path, **options: Any) -> list[Frame]:
 
 
 def mpdus_of_events(scenario: str, **options: Any) -> dict[tuple[str, int], list[tuple[int, int, bool]]]:
-    """By sender and receiver (station from 0) the number, attempt and verdict of each MPDU."""
+    """Number, attempt and verdict of each MPDU, by sender and receiver (stations from 0)."""
     found = defaultdict(list)
     events = cf.runs.link_events(scenario, **options)
     for row in events[events["event"] == "frame"].itertuples():

@@ -1,4 +1,4 @@
-"""What tests of ``crossfade live`` share."""
+"""Shared helpers of tests of ``crossfade live``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is wrong gets one line that says what, exit code 2, and never a traceback."""
+"""Every error of a user gets one line and exit code 2, and never a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shell completes: it is asked as the script of the shell asks."""
+"""Shell completion, requested as the script of the shell does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.conftest import Cli
 
 
 def completed(words: str, folder: Path) -> set[str]:
-    """What bash is told of a line whose last word is incomplete."""
+    """Completions that bash gets for a line whose last word is incomplete."""
     number = words.count(" ")
     env = os.environ | {
         "_CROSSFADE_COMPLETE": "complete_bash",

@@ -366,7 +366,7 @@ def test_with_real_time_priority_processors_stay_awake_before_any_packet(
 
 
 def opened_by(numbers: Sequence[int]) -> set[str]:
-    """Where their open files are."""
+    """Paths of the open files of processes."""
     found = set()
     for number in numbers:
         with suppress(OSError):

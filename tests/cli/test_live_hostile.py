@@ -76,7 +76,7 @@ def test_under_sudo_of_nobody_known_command_does_not_run_as_root(tmp_path: Path)
 
 
 def test_where_the_user_cannot_be_again_nothing_runs_as_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container whose root has not the right to become another user."""
+    """Run as in a container whose root must not become another user."""
 
     def refused(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")

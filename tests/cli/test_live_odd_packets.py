@@ -1,4 +1,4 @@
-"""What programs may send through a live link: broken packets, fragments, multicast, IPv6, a flood."""
+"""Unusual traffic through a live link: broken packets, fragments, multicast, IPv6, a flood."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def echo(tmp_path: Path) -> Path:
 
 
 def through(echo: Path, *options: str, script: str) -> tuple[list[str], list[dict[str, Any]]]:
-    """What a shell script prints that runs beside the echo, and what both ways counted."""
+    """Output of a shell script that runs beside the echo, and the counts of both directions."""
     report = echo.parent / "report.json"
     outputs = ["--delay", "2 ms", *options, "--json", str(report)]
     done = live(*outputs, "--far", f"python3 {echo}", "--", "sh", "-c", f"cd {echo.parent}; {script}")

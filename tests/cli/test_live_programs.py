@@ -63,7 +63,7 @@ def test_curl_of_ten_megabytes(lossy: Path, tmp_path: Path) -> None:
 
 @dataclass
 class Connection:
-    """What a host got over a TCP connection or a flow of datagrams, in the order of its first packet."""
+    """Data that a host received over each TCP connection or flow of datagrams, by first packet."""
 
     port: int
     """At the near host."""
@@ -81,7 +81,7 @@ class Connection:
 
 
 def connections(capture: Path, to_near: bool) -> list[Connection]:
-    """What came to the host of a capture, by connections, as tshark reads it."""
+    """Data that arrived at the host of a capture, by connection, as tshark reads it."""
     names = ["tcp.srcport", "tcp.dstport", "udp.srcport", "udp.dstport", "tcp.len", "udp.length", "tcp.seq"]
     fields = [word for name in (*names, "frame.time_epoch") for word in ("-e", name)]
     select = ["-Y", f"ip.src == 10.77.0.{1 if to_near else 2} && (tcp.len > 0 || udp.length > 8)"]

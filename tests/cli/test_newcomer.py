@@ -1,4 +1,4 @@
-"""What a newcomer types wrong, and the one line that helps: which key, what is wrong, what is meant."""
+"""Typical mistakes of newcomers, and the line that helps: the key, the error, the likely intention."""
 
 from __future__ import annotations
 

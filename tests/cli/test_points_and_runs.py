@@ -160,7 +160,7 @@ TYPES: dict[str, Any] = {
 
 
 def problems(schema: dict[str, Any], value: Any, at: str = "$") -> list[str]:
-    """What of a value a schema does not allow: of JSON Schema as much as that of results has."""
+    """Parts of a value that a schema forbids, for the subset of JSON Schema that results use."""
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if kinds and not any(isinstance(value, TYPES[kind]) for kind in kinds):

@@ -32,7 +32,7 @@ def columns_of(out: str) -> tuple[list[str], list[list[str]]]:
 
 
 def in_a_terminal(width: int, *arguments: str) -> str:
-    """What the command prints in a terminal of a width."""
+    """Output of the command in a terminal of a width."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}

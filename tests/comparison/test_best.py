@@ -118,7 +118,7 @@ def test_all_that_cannot_be_told_from_the_best_are_named() -> None:
 
 @pytest.mark.parametrize("value", [0.0, 5e6])
 def test_what_is_the_same_in_every_run_is_equal(value: float) -> None:
-    """Where nothing arrives no more runs would tell the choices apart: that is not "too close to call"."""
+    """If nothing arrives, more runs would not separate the choices: that is not "too close to call"."""
     same = {"goodput_bps": [value] * 3}
     found = cf.best(results("tcp", {"a": same, "b": same, "c": {"goodput_bps": [-1.0] * 3}}), "tcp")
     (decision,) = found.decisions
@@ -317,7 +317,7 @@ def test_tables_hold_what_was_found(cli: Cli, sweep: Path) -> None:
 
 
 def test_an_adaptive_system_can_load_the_switching_table() -> None:
-    """What the docs say to do with the JSON: find the range, use the choice."""
+    """The use of the JSON in the docs: find the range, use the choice."""
     made = along([0.0, 1.0], up=lambda x: x, down=lambda x: 1.0 - x)
     table = [one for one in json.loads(cf.best(made, "tcp").to_json()) if one["kind"] == "range"]
 

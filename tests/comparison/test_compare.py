@@ -268,7 +268,7 @@ def test_intervals_cover_what_they_promise(experiments: int) -> None:
 
 
 def transfers(times: list[float | None], horizon: float) -> dict[str, list[float | None]]:
-    """One transfer a run: when it ended, None where that was not within the horizon."""
+    """Ends of one transfer per run; None if it did not end within the horizon."""
     return {
         "completion_time_s": [horizon if time is None else time for time in times],
         "completion_time_sum_s": [horizon if time is None else time for time in times],

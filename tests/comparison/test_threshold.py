@@ -1,4 +1,4 @@
-"""Where a metric reaches a level."""
+"""Thresholds: values of a key at which a metric reaches a level."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def say(address: Address, said: bytes, wait_s: float = 30.0) -> bytes:
 
 @contextmanager
 def half_open(address: Address, count: int, said: bytes = b"GET / HTT") -> Iterator[list[socket.socket]]:
-    """So many connections whose request does not come to its end."""
+    """Open this many connections whose request never ends."""
     clients = [socket.create_connection(address) for _ in range(count)]
     try:
         for client in clients:

@@ -40,7 +40,7 @@ def status(url: str, **headers: str) -> int:
 
 
 def test_explore_outlives_every_client() -> None:
-    """As a process of its own, as it is started: there SIGPIPE ends whoever does not mind it."""
+    """Start the server as a process of its own, in which SIGPIPE would end it."""
     program = "import sys; from crossfade.cli.app import entry; sys.argv[0] = 'crossfade'; entry()"
     command = [sys.executable, "-c", program, "explore", "--no-browser"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
@@ -224,7 +224,7 @@ const wait = (element, name) => new Promise((done) => {
 
 
 def learned_by_a_page_of_another_origin(victim: int, folder: Path) -> list[str]:
-    """What ``STRANGER`` tells of a server at a port, in a browser."""
+    """Output of ``STRANGER`` about a server at a port, in a browser."""
     told: list[str] = []
     done = Event()
     body = STRANGER.replace("PORT", str(victim))

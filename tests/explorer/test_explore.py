@@ -180,7 +180,7 @@ await fetch(`seen?${encodeURIComponent(JSON.stringify(seen))}`);
 
 
 def listening(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], Event]:
-    """What pages say that ask for ``seen``, and whether one has."""
+    """Answers to pages that ask for ``seen``, and whether one has asked."""
     told: list[str] = []
     done = Event()
 

@@ -1,4 +1,4 @@
-"""What a figure shows where nobody says: x, curves, what is held, and how axes run."""
+"""Defaults of figures: x, curves, axes held at one value, and scales."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ def test_a_metric_without_values_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_matplotlibrc_of_the_working_folder_decides_nothing(tmp_path: Path) -> None:
-    """It is read when matplotlib is loaded, so in a process of its own: with LaTeX, sizes and colours."""
+    """A user's matplotlibrc with LaTeX, sizes and colours; it is read once, so in a process of its own."""
     (tmp_path / "table.csv").write_text(RESULTS.to_csv())
     (tmp_path / "matplotlibrc").write_text(
         "text.usetex: True\ntext.latex.preamble: \\input{/etc/hostname}\nlines.linestyle: :\n"
@@ -267,7 +267,7 @@ def test_a_matplotlibrc_of_the_working_folder_decides_nothing(tmp_path: Path) ->
 
 
 def marks(axes: Any) -> list[tuple[float, ...]]:
-    """How far to the right of their values the marks of each curve stand, in points."""
+    """Shift of the marks of each curve to the right of their values, in points."""
     found = []
     for line in axes.lines:
         if line.get_marker() in ("None", "none", None, "_", "|", 2, 3):

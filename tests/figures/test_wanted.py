@@ -1,4 +1,4 @@
-"""What a scenario says about its figure, and what is asked for above it."""
+"""The figure table of a scenario, and options that override it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sources say of transports over 5G: the figures, and the claims on cells of NR."""
+"""Statements of sources on transports over 5G: the figures, and the claims on cells of NR."""
 
 from __future__ import annotations
 

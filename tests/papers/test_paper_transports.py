@@ -1,4 +1,4 @@
-"""What sources say of modern transports: the figures, the claims, and published curves."""
+"""Statements of sources on modern transports: the figures, the claims, and published curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a verdict on a claim comes about: from curves, run by run, and from their intervals."""
+"""Verdicts on claims, from curves run by run, and from their intervals."""
 
 from __future__ import annotations
 

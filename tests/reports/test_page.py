@@ -25,7 +25,7 @@ METHODS = ["simulation", "analysis"]
 
 
 def data_of(page: Path) -> dict[str, Any]:
-    """What the figures of a page are drawn of."""
+    """Data of the figures of a page."""
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text())
     assert found is not None
     data: dict[str, Any] = json.loads(found[1])

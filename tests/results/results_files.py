@@ -135,6 +135,6 @@ def wide(path: Path, *, plan: int | None = None, per_run: bool = False) -> xr.Da
 
 
 def wide_of(results: cf.store.Results) -> xr.Dataset:
-    """The same of results in memory."""
+    """Like the function above, for results in memory."""
     with pytest.warns(DeprecationWarning, match="goes with the next release"):
         return results.to_xarray(layout="wide")

@@ -1,4 +1,4 @@
-"""What a stranger lays beside a results file: SQLite would play it back with the reader's rights."""
+"""Foreign logs beside a results file, which SQLite would replay with the reader's rights."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def swept() -> Results:
 
 
 def times_of(results: Results) -> np.ndarray:
-    """How long the transfer of each run takes, by the longest runs, in which all of them ended."""
+    """Duration of the transfer in each run, from long runs in which all transfers ended."""
     whole = results.points[-1]
     assert whole.samples("flows_completed") == [1.0] * 20
     return np.array(whole.samples("completion_time_s"))

@@ -197,7 +197,7 @@ def at_least(metric: str) -> str:
 
 
 def test_a_run_that_cannot_be_carried_out_later_fails_alone(tmp_path: Path) -> None:
-    """Where the stack has worked before, other runs keep their rows; where it never has, the suite ends."""
+    """If the stack has worked before, other runs keep their rows; if it never has, the suite ends."""
 
     class Broken:
         stack, congestion, folder = own_stack("c", "s", 1, False), None, tmp_path

@@ -64,13 +64,13 @@ def on_threads(**stop: Any) -> list[Row]:
 
 
 def scheduler_of(found: cf.store.Cluster) -> str:
-    """Its address."""
+    """Address of the scheduler."""
     scheduler: Any = found.connection.client.scheduler
     return str(scheduler.address)
 
 
 def certificate_of(found: cf.store.Cluster) -> Any:
-    """What its clients need."""
+    """Certificates for clients of the scheduler."""
     return found.connection.client.security
 
 

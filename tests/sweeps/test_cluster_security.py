@@ -1,4 +1,4 @@
-"""Nobody but the session that made it gets into a local cluster; and plain TCP to another is warned of."""
+"""Only the session that made a local cluster can use it; plain TCP to other clusters causes a warning."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def tree(pid: int) -> list[int]:
 
 
 def listeners(pids: list[int]) -> list[tuple[str, int]]:
-    """Where these processes listen, whatever the protocol: address (as /proc has it) and port."""
+    """Addresses (as in /proc) and ports at which these processes listen, for all protocols."""
     sockets = set()
     for pid in pids:
         for descriptor in Path(f"/proc/{pid}/fd").iterdir():
@@ -99,7 +99,7 @@ def who_answers(address: str, security: Any, within_s: float = 60.0) -> str:
 
 
 def strangers(address: str) -> list[tuple[str, Any]]:
-    """How those who have not the certificate of a cluster may ask: without any, and with one of their own."""
+    """TLS contexts of a client without the cluster's certificate: no certificate, and one of its own."""
     from distributed import Security
 
     return [(address.replace("tls://", "tcp://"), Security()), (address, Security.temporary())]

@@ -86,7 +86,7 @@ def wait_for_more_rows(process: subprocess.Popen[str], path: Path, than: int) ->
 
 
 def lines_of(call: Any, *arguments: Any, **options: Any) -> list[str]:
-    """What a sweep or a merge says."""
+    """Lines that a sweep or a merge prints."""
     lines: list[str] = []
     call(*arguments, **options, say=lines.append)
     return lines

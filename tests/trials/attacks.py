@@ -1,4 +1,4 @@
-"""What is done to results files on purpose, and what must come of it: the same, a warning, or one line.
+"""Deliberate damage to results files, and the required outcome: equal results, a warning, or one line.
 
 ``python -m tests.trials`` makes the long form, pytest the short one.
 """

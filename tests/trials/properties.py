@@ -135,6 +135,6 @@ def property_tests(seconds: float, only: str = "") -> Counter[str]:
 
 
 def python_properties() -> None:
-    """The same of Python's, on fifty times as many examples (profile ``hunt``)."""
+    """Run Python's property tests on fifty times as many examples (profile ``hunt``)."""
     command = [sys.executable, "-m", "pytest", "-q", "-m", "hypothesis", "--hypothesis-profile", "hunt"]
     subprocess.run(command, cwd=ROOT, check=True)

@@ -124,7 +124,7 @@ def strangers(files: int, seed: int) -> Counter[str]:
 
 
 def make_good(folder: Path) -> None:
-    """What strange files are made of: results, and the journal of a live run where those are possible."""
+    """Originals of hostile files: results, and the journal of a live run if live runs are possible."""
     (folder / "good.toml").write_text(SMALL.replace('"a link"', '"<script>stranger()</script> $x_{$ =1+1"'))
     cf.sweep(folder / "good.toml", runs=3, out=folder / "good.sqlite")
     live = ["live", "--rate", "1 Mbit/s", "--quiet", "--record", str(folder / "good.cfj"), "--", "true"]
@@ -217,7 +217,7 @@ def try_batch(place: Path, numbers: range, seed: int) -> Counter[str]:
 
 
 def tried(arguments: Arguments, about: str) -> str:
-    """What became of a command: a result, a line, or that it was stopped."""
+    """Outcome of a command: a result, a line, or a stop."""
     began = time.process_time()
     try:
         with patience(PATIENCE_S):

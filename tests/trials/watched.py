@@ -52,7 +52,7 @@ FORBIDDEN = (
 
 
 class Watch:
-    """What this process does, from :meth:`begin` on; it cannot be ended."""
+    """Watches the actions of this process, from :meth:`begin` on; it cannot be ended."""
 
     def __init__(self, outputs: Sequence[Path]) -> None:
         self.found: list[str] = []
@@ -73,7 +73,7 @@ class Watch:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """What the trial itself does."""
+        """Mark actions of the trial itself, which are allowed."""
         self._is_on = False
         try:
             yield
@@ -150,7 +150,7 @@ def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
 
 
 def difference(before: dict[str, tuple[object, ...]], after: dict[str, tuple[object, ...]]) -> list[str]:
-    """What came, went or changed."""
+    """Files that were created, removed or changed."""
     return [
         *(f"gone: {name}" for name in before.keys() - after.keys()),
         *(f"new: {name}" for name in after.keys() - before.keys()),

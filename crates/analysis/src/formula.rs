@@ -1,7 +1,7 @@
 //! Formulas without memory: the square-root law, Padhye's, and CUBIC's response function.
 //!
-//! All know the channel by its loss rate alone. They are here to be drawn beside the analysis, which knows
-//! how losses cluster.
+//! All depend on the channel by its loss rate alone. They serve for comparison with the analysis, which takes bursts of
+//! losses into account.
 
 use crate::model::AnalysisError;
 use crossfade_core::OutOfRange;

@@ -1,5 +1,5 @@
-//! TCP on channels with memory, without simulating: throughput and transmissions of the paper flavour on a
-//! two-state Markov channel, exact and bounded.
+//! Analysis of TCP on channels with memory: throughput and transmissions of flavour `paper` on a two-state Markov
+//! channel, exactly and by bounds, without simulation.
 //!
 //! "Throughput analysis of TCP on channels with memory" (Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000),
 //! with the corrections that the documentation lists.

@@ -1,16 +1,16 @@
-//! A slotted cell, its downlink and, where it has one, its uplink: adaptive OFDM over predicted channels, a scheduler,
-//! and an ARQ that persists.
+//! A slotted cell with its downlink and, if configured, its uplink: adaptive OFDM over predicted channels, a scheduler,
+//! and a persistent ARQ.
 //!
 //! A [`Cell`] is a [`Fabric`](crossfade_link::Fabric): packets go in at the base station and come out at users, and
-//! with an [`UplinkConfig`] the other way. It is made of a
-//! [`CellConfig`] and a seed. Each user has a frequency-selective fading channel with shadowing, of which the base station
-//! knows a prediction, or what was reported last ([`FeedbackConfig`]); a stream of bits, in which packets are borders
-//! and frames intervals ([`Sender`], [`Receiver`]); and switch levels ([`Levels`]) that say which modulation a
-//! predicted signal-to-noise ratio is good for. Who gets which bin is the [`Allocation`].
+//! with an [`UplinkConfig`] in the other direction, too. It is built from a [`CellConfig`] and a seed. Each user has a
+//! frequency-selective fading channel with shadowing, of which the base station knows a prediction, or the last report
+//! ([`FeedbackConfig`]). The data of a user are a stream of bits, in which packets are separated by borders and a frame
+//! is an interval ([`Sender`], [`Receiver`]). Switch levels ([`Levels`]) choose the modulation by the predicted
+//! signal-to-noise ratio, and the [`Allocation`] decides which user gets which frequency bin.
 //!
-//! What the source (Alfredsson, Brunstrom and Sternad 2007) leaves open is decided thus. A channel is constant in a
-//! slot and a bin. Something is always sent, also below the lowest level. A frame that is filled in part takes its
-//! slot. Feedback has no errors. A packet leaves the queue when its first bit is sent.
+//! The source (Alfredsson, Brunstrom and Sternad 2007) leaves some points open, which are decided as follows. A channel
+//! is constant in a slot and a bin. A user with data always sends, even below the lowest level. A partly filled frame
+//! takes its whole slot. Feedback has no errors. A packet leaves the queue when its first bit is sent.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

@@ -1,4 +1,4 @@
-//! The inverse Fourier transform of many series at once, side by side in rows: how blocks of fading are made.
+//! Inverse Fourier transform of many series at once, side by side in rows, for blocks of fading.
 // See `simd`.
 #![allow(clippy::inline_always)]
 

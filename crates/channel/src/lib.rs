@@ -1,20 +1,19 @@
 //! Fading channels and the losses they cause.
 //!
-//! [`TwoStateMarkov`] is the channel of the analysis: good and bad steps, described by transition
-//! probabilities, by loss rate and burst length, or by the Rayleigh fading that it stands for ([`RayleighFading`]).
-//! [`MarkovLoss`] runs it; [`FiniteStateChannel`] has more states. [`SampledRayleigh`] is the fading itself,
-//! [`RayleighLoss`] what is lost below a threshold of it. [`Iid`] has no memory; [`DropList`] loses what one lists,
-//! [`TraceLoss`] what a trace lost.
-//! [`PathLoss`] and [`LogNormalShadowing`] say how much power of a frame arrives where, with ns-2's defaults.
-//! [`MatrixFading`] is fading between several antennas, which [`AntennaCorrelation`] may tie together;
-//! [`NoiseSource`] draws Gaussian noise by index, in kernels that run on vectors of any width ([`simd`]).
-//! [`DopplerTaps`] is fading of several paths, one value a slot; with a [`DelayProfile`] it becomes the gains of frequency bins
-//! ([`FrequencyResponse`]), and [`PredictedFading`] what a transmitter expects of them. [`TravelledShadowing`] is
-//! shadowing of that moves. A process of your own (docs/own-model.md) can draw the time that it stays in a state from
-//! [`Geometric`].
+//! [`TwoStateMarkov`] is the channel of the analysis: good and bad steps, described by transition probabilities, by
+//! loss rate and mean burst, or by the Rayleigh fading that it approximates ([`RayleighFading`]). [`MarkovLoss`] is its
+//! loss process; a [`FiniteStateChannel`] has more states. [`SampledRayleigh`] is Rayleigh fading itself, and
+//! [`RayleighLoss`] loses transmissions while its power is below a threshold. [`Iid`] has independent losses,
+//! [`DropList`] loses listed transmissions, and [`TraceLoss`] repeats recorded losses. [`PathLoss`] and
+//! [`LogNormalShadowing`] give the received power of a frame by distance, with ns-2's defaults. [`MatrixFading`] is
+//! fading between several antennas, with [`AntennaCorrelation`] if needed; [`NoiseSource`] draws Gaussian noise by
+//! index, in kernels that run on vectors of any width ([`simd`]). [`DopplerTaps`] is fading of several paths, with one
+//! value per slot; with a [`DelayProfile`] it gives the gains of frequency bins ([`FrequencyResponse`]), which
+//! [`PredictedFading`] predicts with an error. [`TravelledShadowing`] is shadowing along the path of a user. A loss
+//! process of your own (docs/own-model.md) can draw the time in a state from [`Geometric`].
 //!
-//! [`MarkovFit`] goes the other way: from recorded losses ([`LossTrace`]) to the chain that describes them, and
-//! says whether one does. [`MarkovView`] is what the analysis may take a channel for.
+//! [`MarkovFit`] fits a chain to recorded losses ([`LossTrace`]), and tests whether a chain describes them.
+//! [`MarkovView`] is the chain by which the analysis may replace a channel.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

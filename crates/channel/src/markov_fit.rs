@@ -1,5 +1,4 @@
-//! The two-state Markov chain that a recorded sequence of losses is most likely to come from, and whether
-//! such a chain will do.
+//! Maximum-likelihood fit of a two-state Markov chain to recorded losses, with tests of whether a chain describes them.
 
 use crate::chi_square::ChiSquareTest;
 use crate::loss_trace::LossTrace;

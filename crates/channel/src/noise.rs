@@ -1,4 +1,4 @@
-//! Complex Gaussian noise by index: any value of a sequence without those before it.
+//! Complex Gaussian noise by index: any value of a sequence can be computed without the values before it.
 //!
 //! The generator is Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2,
 //! 3", SC 2011): a bijection of a 128-bit counter under a 64-bit key. Pairs of its words become Gaussians by

@@ -1,4 +1,4 @@
-//! A frequency-selective channel and what the transmitter takes it for.
+//! A frequency-selective channel and the transmitter's prediction of it.
 
 use crate::delay_profile::DelayProfile;
 use crate::doppler_taps::DopplerTaps;

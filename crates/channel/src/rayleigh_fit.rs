@@ -1,4 +1,4 @@
-//! The chain that sampled Rayleigh fading is fitted by, beside the closed-form one.
+//! The chain fitted to sampled Rayleigh fading, for comparison with the closed-form chain.
 
 use crate::loss::{Clock, LossProcess};
 use crate::loss_trace::LossTrace;

@@ -1,7 +1,7 @@
 //! A congestion control in one Rust file, which a scenario names: `tcp.congestion = "mine.rs"`.
 //!
-//! Implement [`Control`] and export it; `crossfade control build mine.rs` compiles it, as the first run that needs it
-//! does.
+//! Implement [`Control`] and export it. `crossfade control build mine.rs` compiles the file, and so does the first run
+//! that needs it.
 //!
 //! ```
 //! use crossfade_control::{AckSample, Control, Start, Time};
@@ -29,8 +29,8 @@
 //! crossfade_control::export!(Fixed);
 //! ```
 //!
-//! A control that asks a clock, a file, other threads or random numbers of its own gives rows that nobody can repeat. A
-//! panic ends the run with one line; a loop for ever, or a stack that overflows, ends it with the process.
+//! The results of a control that reads a clock, a file, other threads or random numbers of its own cannot be repeated.
+//! A panic ends the run with one line; an endless loop blocks the process, and a stack overflow ends it.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 // The border is one of raw pointers: each block says why it may.

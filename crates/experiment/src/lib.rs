@@ -1,11 +1,11 @@
-//! Experiments: a plan's model objects, the methods that solve its points, rows, results.
+//! Experiments: model objects of a plan, methods that solve its points, rows of runs, and results.
 //!
 //! ```text
 //! Experiment ── execute: schedule, methods, build ──> Rows ── summarise ──> PointResults
 //!                                                              warnings
 //! ```
 //!
-//! This crate reads and writes no files. The caller keeps rows by key, which is how work is resumed.
+//! This crate reads and writes no files. The caller keeps rows by key and passes them back to resume work.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

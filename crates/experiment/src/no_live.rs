@@ -1,5 +1,5 @@
-//! Method `live` on systems without it: a file of its own, since it stands in the place of `live`. Such are systems
-//! other than Linux and builds without the feature `live`.
+//! Method `live` where it is impossible: a file of its own, compiled in place of `live` on systems other than Linux
+//! and in builds without the feature `live`.
 
 use crate::metrics::Metrics;
 use crossfade_core::RunSeed;

@@ -1,14 +1,12 @@
 //! Links: what happens to a packet between two hosts.
 //!
-//! Whatever lies between is a [`Link`]: packets ([`Parcel`]) are pushed in and come out later, or do not. A [`Hop`] has
-//! a drop-tail queue and knows a packet's fate at once; a [`QueuedLink`] has any [`QueueDiscipline`]:
-//! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`], [`Pie`],
-//! [`DualPi2`]. [`LinkConfig`] builds either. [`arq`] holds the links that
-//! send packets as frames and repeat lost ones ([`RadioConfig`] is their physical layer), [`trace`] those whose
-//! capacity follows a record or a table, [`satellite`] those that a scheduler sets anew at each boundary of slots. A
-//! [`Decorator`] changes what passes a link ([`Decorated`]): before it an [`Aggregator`] has packets wait for one
-//! another and a [`Policer`] drops some, behind it [`Jitter`] holds each back for a time of its own; [`Series`] is
-//! links one after the other.
+//! A [`Link`] takes packets ([`Parcel`]), which come out later or are lost. A [`Hop`] has a drop-tail queue and knows a
+//! packet's fate at once; a [`QueuedLink`] has any [`QueueDiscipline`]: [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`],
+//! [`Pie`], [`DualPi2`]. [`LinkConfig`] builds either. The module [`arq`] has links that send packets as frames and
+//! retransmit lost frames ([`RadioConfig`] is their physical layer), [`trace`] those whose capacity follows a recording
+//! or a table, [`satellite`] those whose satellite and rate change at boundaries of slots. A [`Decorator`] changes the
+//! packets of a link ([`Decorated`]): before the link an [`Aggregator`] releases packets together and a [`Policer`]
+//! drops some, behind it [`Jitter`] delays each packet at random. [`Series`] joins links one after the other.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

@@ -1,4 +1,4 @@
-//! Shared helpers of the tests of links: a file of its own, since it is compiled for tests alone.
+//! Helpers of the tests of links: a file of its own, since it is compiled for tests alone.
 
 use crate::parcel::{Ecn, Parcel};
 use crossfade_channel::LossProcess;

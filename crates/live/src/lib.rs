@@ -8,10 +8,9 @@
 //!        ^------------- pump: write, advance .. push, read --------------|
 //! ```
 //!
-//! A [`Host`] is a network namespace with a TUN device in it. An [`Emulation`] passes the packets between two
-//! of them through one link object a direction, the same object that a simulation drives from its event
-//! queue: here a timer does. Nothing has a name outside the process: when it ends, however it ends, the
-//! kernel removes devices and namespaces.
+//! A [`Host`] is a network namespace with a TUN device. An [`Emulation`] passes packets between two hosts through one
+//! link object per direction; a simulation drives such an object from its event queue, the emulation from a timer.
+//! Devices and namespaces have no names outside the process, so the kernel removes them whenever the process ends.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg(target_os = "linux")]

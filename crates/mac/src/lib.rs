@@ -2,20 +2,20 @@
 //! with arrays that null the neighbours in other exchanges.
 //!
 //! A [`Mesh`] is a [`Fabric`](crossfade_link::Fabric): packets go in at any node and come out at any other, data and
-//! acknowledgements alike. It is made of a [`MeshConfig`] (where nodes stand: [`Topology`]; how routes are found:
-//! [`Routing`]; the 802.11:
-//! [`DcfConfig`]; what becomes of a frame: [`Reception`]; the arrays: [`NullingConfig`]) and a seed. What it does comes
-//! out as [`LinkReport`](crossfade_link::LinkReport), node by node, and [`LinkEvent`](crossfade_link::LinkEvent).
+//! acknowledgements alike. It is built from a seed and a [`MeshConfig`]: placement of nodes ([`Topology`]), routes
+//! ([`Routing`]), 802.11 ([`DcfConfig`]), reception of frames ([`Reception`]) and antenna arrays ([`NullingConfig`]).
+//! Its results are a [`LinkReport`](crossfade_link::LinkReport) with counts of each node, and
+//! [`LinkEvent`](crossfade_link::LinkEvent)s.
 //!
-//! What the sources leave open is decided thus. There is no propagation delay: the slot has room for it, and slots that
-//! end together collide. Every call is preceded by a backoff, also on an idle medium. Who has sent a CTS waits as long
-//! as the DATA may take. A CTS is not sent into a busy medium or against the NAV. With arrays, an overheard RTS
-//! reserves the medium until its CTS is over and no longer, an overheard CTS not at all; carrier sense ignores
-//! neighbours known to be in an exchange, and nobody calls them; a node that is locked on a frame or sends learns
-//! nothing.
+//! The sources leave some points open, which are decided as follows. There is no propagation delay, since the backoff
+//! slot includes it; stations whose backoff ends in one slot collide. Every RTS or DATA is preceded by a backoff, even
+//! on an idle medium. A station that has sent a CTS waits as long as the DATA may take. A CTS is not sent into a busy
+//! medium or against the NAV. With arrays, an overheard RTS reserves the medium until its CTS is over and no longer, an
+//! overheard CTS not at all; carrier sense ignores neighbours known to be in an exchange, and no node sends them an
+//! RTS; a node that receives a frame or sends overhears nothing.
 //!
-//! Beside the simulation stand what can be computed: [`reuse`] (the largest set of exchanges at one time),
-//! [`bianchi`] (the throughput of saturated stations) and the antenna [`weights`] with their [`golden`] vectors.
+//! Beside the simulation there are computed results: [`reuse`] (the largest set of exchanges at one time), [`bianchi`]
+//! (the throughput of saturated stations) and the antenna [`weights`] with their [`golden`] vectors.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

@@ -1,21 +1,21 @@
 //! The physical layer: constellations, antenna schemes, detectors, and the combining of receptions.
 //!
-//! A frame of bits is mapped to the symbols of a [`Modulation`], sent in blocks by a [`Scheme`] over a matrix of
-//! gains ([`crossfade_channel::MatrixFading`]), and told apart by a [`Detector`]. Every scheme, orthogonal or not,
-//! leaves the receiver K matched filter outputs a block, z = G s + w, with G the Gram matrix of its
-//! equivalent channel and w of covariance G; all detectors and all ways of combining work on these.
+//! A frame of bits is mapped to the symbols of a [`Modulation`], sent in blocks by a [`Scheme`] over a matrix of gains
+//! ([`crossfade_channel::MatrixFading`]), and detected by a [`Detector`]. Every scheme, orthogonal or not, gives the
+//! receiver K matched filter outputs per block, z = G s + w, where G is the Gram matrix of its equivalent channel and
+//! the covariance of w; all detectors and combiners work on these.
 //!
-//! [`FrameRadio`] does this for single frames, addressed by the numbers of payload and transmission ([`Transceiver`]
-//! is the part without the channel); an ARQ receiver keeps a [`SoftFrame`] of those that fail. [`MonteCarlo`] counts
-//! errors over many. [`Combining`] says how receptions of the same frame are combined.
-//! [`closed_form`] and [`symbol_error`] are what theory knows, [`ErrorRateTable`] what somebody measured, by mode, size and
-//! attempt, [`MutualInformation`] at which one ratio a block fares as at many, [`SwitchingTable`] which scheme is best
-//! at which ratio.
+//! [`FrameRadio`] does this for single frames, addressed by the numbers of payload and transmission ([`Transceiver`] is
+//! the part without the channel); an ARQ receiver keeps a [`SoftFrame`] of each failed one. [`MonteCarlo`] counts
+//! errors over many frames. [`Combining`] chooses how receptions of a frame are combined. [`closed_form`] and
+//! [`symbol_error`] have error rates from theory, [`ErrorRateTable`] measured ones by mode, size and attempt.
+//! [`MutualInformation`] gives the effective SNR of a block with several SNRs, and a [`SwitchingTable`] the best scheme
+//! for each SNR.
 //!
-//! Nothing here knows a protocol. Results are the same bit for bit whatever the processor.
+//! The crate knows no protocol. Its results are bit-identical on all processors.
 //!
-//! Source of schemes, detection and combining: Lopez Toledo and Wang, "TCP performance over wireless MIMO channels
-//! with ARQ and packet combining" (2006, "the paper"), with corrections noted where they apply.
+//! The source of schemes, detection and combining is Lopez Toledo and Wang, "TCP performance over wireless MIMO
+//! channels with ARQ and packet combining" (2006, "the paper"), with corrections noted where they apply.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 // Kernels must be compiled inside the functions that have the instructions (`crossfade_channel::simd`), and

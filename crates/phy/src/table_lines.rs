@@ -1,4 +1,4 @@
-//! The lines of CSV tables: a file of its own, since three kinds of tables are read by it.
+//! Reader of the lines of CSV tables: a file of its own, since three kinds of tables use it.
 
 /// The lines of a CSV table that say something, with their numbers, counted from 1, and their fields.
 pub(crate) fn table_lines(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {

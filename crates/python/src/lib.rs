@@ -1,6 +1,6 @@
-//! Python bindings: the module `crossfade._crossfade`. Everything structured crosses as JSON text.
+//! Python bindings: the module `crossfade._crossfade`. Structured values are passed as JSON text.
 //!
-//! The stub `python/crossfade/_crossfade.pyi` says what each function takes and gives.
+//! The stub `python/crossfade/_crossfade.pyi` has the signatures of all functions.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

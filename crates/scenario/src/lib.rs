@@ -1,10 +1,10 @@
-//! Scenarios: the schema of the file, and the way from a file to a plan in the terms of the models.
+//! Scenarios: the schema of scenario files, and the resolution of a file into a plan in the terms of the models.
 //!
 //! ```text
 //! text + overrides ── document, schema, sweep ──> tables ── resolve ──> setup, identity: a Plan of points
 //! ```
 //!
-//! Nothing here runs, and nothing reads or writes files: those that a scenario names are read by the caller.
+//! The crate runs no simulation and reads or writes no files: the caller reads the files that a scenario names.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

@@ -1,4 +1,4 @@
-//! Errors of simulations: a file of its own, since networks and engines both return it.
+//! Errors of simulations: a file of its own, since networks and engines both return them.
 
 use thiserror::Error;
 

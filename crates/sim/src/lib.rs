@@ -1,8 +1,8 @@
 //! The event-driven simulation engine.
 //!
 //! The engine owns the clock: links and endpoints get the time as an argument and return the time of their next event.
-//! [`simulate`] runs any number of flows over links and fabrics to the end; [`Engine`] runs step by step and takes packets from
-//! outside; [`run`] simulates one flow over one hop.
+//! [`simulate`] runs any number of flows over links and fabrics to the end; [`Engine`] runs step by step and takes
+//! packets from outside; [`run`] simulates one flow over one hop.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

@@ -1,16 +1,15 @@
-//! Acknowledgements that take time, exactly, for small windows: the whole protocol as one finite Markov
-//! chain.
+//! Exact analysis with delayed acknowledgements, for small windows: the whole protocol as one finite Markov chain.
 //!
-//! The embedded chain of [`exact`](fn@crate::exact) needs every packet to be acknowledged in its slot. Here a
-//! state has all that is under way beside sender and receiver; all states that can be reached are enumerated,
-//! and their stationary distribution is solved. A state keeps only what the future depends on:
+//! The embedded chain of [`exact`](fn@crate::exact) needs every packet to be acknowledged in its slot. Here a state
+//! consists of the sender, the receiver and all packets and acknowledgements in flight; all reachable states are
+//! enumerated, and their stationary distribution is solved. A state keeps only what the future depends on:
 //!
 //! - the timer of a packet only while the packet is missing at the receiver: if it has arrived, an
 //!   acknowledgement that covers it is on its way or will jump over it;
 //! - no slow-start threshold that the window has passed;
 //! - no duplicates counted where they do nothing.
 //!
-//! And where nothing is under way and nothing may be sent, time jumps to the timeout.
+//! If nothing is in flight and nothing may be sent, time jumps to the timeout.
 
 mod protocol;
 mod stationary;

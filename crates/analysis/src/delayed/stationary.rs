@@ -1,4 +1,4 @@
-//! The long run of the chain: how much of the time it is in each state.
+//! Stationary distribution of the chain: the share of time in each state.
 
 use super::protocol::Row;
 use crate::embedded::stationary;

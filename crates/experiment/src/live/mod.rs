@@ -1,4 +1,4 @@
-//! Real packets through the links of a scenario: method `live`, `crossfade live`, and what it has recorded.
+//! Real packets through the links of a scenario: method `live`, `crossfade live`, and its journals.
 
 mod air;
 mod events;

@@ -1,4 +1,4 @@
-//! Assumptions of several methods about a scenario: a file of its own, since no method knows another.
+//! Assumptions about a scenario: a file of its own, since several methods share them.
 
 use crate::networks;
 use crossfade_scenario::{Scenario, ScenarioError, Setup};

@@ -1,5 +1,5 @@
-//! A cell: how it is made, and what is said of it, its slots and bins, who is there, and from where on which modulation
-//! is used.
+//! A cell: its construction, and its facts for `check`: slots, bins, users, and the SNR from which each modulation is
+//! used.
 
 use super::doubts;
 use super::hop::{link, wired};

@@ -1,4 +1,4 @@
-//! A hop of a path as model objects: what carries its packets, and what stands around that.
+//! A hop of a path as model objects: its link, and the decorators around it.
 
 use crate::parts::PATH;
 use crossfade_channel::{LossConfig, Lossless};

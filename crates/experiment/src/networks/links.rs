@@ -1,5 +1,5 @@
-//! Links in a row between two hosts: how they are made, and what is said of them, how long packets are under way, what
-//! fits into that time, and how losses come.
+//! A path of links between two hosts: its construction, and its facts for `check`: delays, bandwidth-delay products,
+//! and losses.
 
 use super::doubts;
 use super::hop::{link, symbols, wired};

@@ -1,5 +1,5 @@
-//! A mesh: how it is made, and what is said of it, where its nodes stand, how long exchanges last, and what a window of
-//! one packet can reach.
+//! A mesh: its construction, and its facts for `check`: nodes, duration of an exchange, and goodput of a window of one
+//! packet.
 
 use super::doubts::percent;
 use super::kind::NetworkKind;

@@ -1,4 +1,4 @@
-//! The downlink of a 5G NR cell: how it is made, and what is said of its slots, schemes and retransmissions.
+//! A 5G NR cell: its construction, and its facts for `check`: slots, schemes and retransmissions.
 
 use super::bearer::{
     BEARER_KEPT, BEARER_METRICS, BY_FLOW_METRICS, UPLINK_BEARER_KEPT, UPLINK_BEARER_METRICS,

@@ -1,4 +1,4 @@
-//! A Wi-Fi network: how it is made, and what is said of its modes, stations and shares of the air.
+//! A Wi-Fi network: its construction, and its facts for `check`: modes, stations and shares of the air.
 
 use self::quotients::{mean_s, of_some};
 use super::cell::queue_bytes;

@@ -1,4 +1,4 @@
-//! A capture of what the senders' network interfaces see.
+//! A capture of the packets at the senders' network interfaces.
 
 use super::sink::{PORTION_BYTES, Sink};
 use crossfade_capture::{Capture as File, CaptureConfig, CaptureError, Connection, Ecn};

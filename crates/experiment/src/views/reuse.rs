@@ -1,4 +1,4 @@
-//! Number of exchanges of a mesh that can be under way at one time.
+//! Number of exchanges of a mesh that can overlap in time.
 
 use crate::experiment::Experiment;
 use crate::networks::mesh_links as links;

@@ -1,4 +1,4 @@
-//! A run looked at every so often: what each flow and link did in between.
+//! Periodic samples of a run: what each flow and link did since the last sample.
 
 use super::events::{EventsCsv, Sample};
 use crate::networks::hop;

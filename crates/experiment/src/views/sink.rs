@@ -1,4 +1,4 @@
-//! Sinks of views: a file of its own, since `mod.rs` and the views both know it.
+//! Sinks, to which views write text: a file of its own, since `mod.rs` and the views use them.
 
 /// Takes a file piece by piece: a run may be long.
 pub type Sink<'a> = dyn FnMut(&[u8]) + Send + 'a;

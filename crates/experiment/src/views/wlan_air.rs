@@ -1,4 +1,4 @@
-//! A capture of what is sent in the air of a Wi-Fi network.
+//! A capture of the frames in the air of a Wi-Fi network.
 
 use super::pcap::{Numbered, connection};
 use super::sink::{PORTION_BYTES, Sink};

@@ -1,4 +1,4 @@
-//! What holds for every queue discipline.
+//! Guarantees of every queue discipline.
 
 use super::*;
 use crate::limit::QueueLimit;

@@ -1,4 +1,4 @@
-//! Links behind a queue, against hops and against what goes in.
+//! Links behind a queue, compared with hops and with the packets that go in.
 
 use super::*;
 use crate::parcel::Parcel;

@@ -1,11 +1,10 @@
-//! A link to a satellite whose scheduler assigns satellites and rates anew at the boundaries of slots, all at the same
-//! times: the periodic link that measurements of low orbits show.
+//! A link to low-orbit satellites. A scheduler assigns satellites and rates anew at the boundaries of slots, at the
+//! same times for all terminals, so the link is periodic, as measurements show.
 //!
-//! [`SatelliteConfig`] is what both directions share: slots, what happens at their boundaries ([`Gate`]), propagation
-//! ([`BaseDelay`], [`Orbit`]) and obstructions. [`DirectionConfig`] is what one direction has of its own. [`Satellite`]
-//! makes a
-//! [`Link`](crate::Link) of both. Every draw belongs to a slot, or to a step in a slot, and is found from its number: what holds
-//! at a time does not depend on when, how often or by whom it is asked.
+//! [`SatelliteConfig`] has the parameters of both directions: slots, their boundaries ([`Gate`]), propagation
+//! ([`BaseDelay`], [`Orbit`]) and obstructions. [`DirectionConfig`] has those of one direction. [`Satellite`] makes a
+//! [`Link`](crate::Link) from both. Every random number belongs to a slot, or to a step in a slot, and is found from
+//! its number, so the state at a time does not depend on earlier queries.
 
 mod config;
 mod delay;

@@ -1,4 +1,4 @@
-//! What a direction can send when, against closed forms; its link, against what any link owes.
+//! Capacity of a direction over time, against closed forms; and guarantees of its link.
 
 use super::*;
 use crate::limit::QueueLimit;

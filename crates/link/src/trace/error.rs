@@ -1,4 +1,4 @@
-//! Texts that are no trace.
+//! Errors of traces and tables.
 
 use crossfade_core::{SimTime, excerpt};
 use thiserror::Error;

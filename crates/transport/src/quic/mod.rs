@@ -1,8 +1,8 @@
 //! QUIC's loss recovery (RFC 9002) over one stream: the sender and the receiver of flavour `quic`.
 //!
 //! The handshake is confirmed, so that there is one packet number space. Packets are full-sized and each holds one
-//! segment of the stream. What is not there: other streams, keys, migration, 0-RTT, the amplification limit; flow
-//! control is a constant credit, as TCP's window is here.
+//! segment of the stream. Other streams, keys, migration, 0-RTT and the amplification limit are not modelled; flow
+//! control is a constant credit, like TCP's window.
 //!
 //! ```text
 //!               a loss, or a mark
@@ -15,7 +15,7 @@
 //!                                              └──────┘
 //! ```
 //!
-//! A probe timeout changes no state but its own: it sends packets beyond the window.
+//! A probe timeout only sends packets, regardless of the window, and changes no state of loss recovery.
 
 mod ack;
 mod episode;

@@ -15,7 +15,7 @@
 //!                                                └──────┘ <───┘
 //! ```
 //!
-//! One mechanism is one file; which of them are at work says [`RfcConfig`](crate::RfcConfig).
+//! Each mechanism has a file; [`RfcConfig`](crate::RfcConfig) chooses which are used.
 
 mod ack;
 mod answers;

@@ -1,4 +1,4 @@
-//! Links of multi-link devices: what is said of them, and what each counts.
+//! Links of multi-link devices: their facts for `check`, and their counts.
 
 use super::quotients::{mean_s, of_some};
 use crate::metric::{MetricInfo, MetricOf, count};

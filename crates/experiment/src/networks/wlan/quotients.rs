@@ -1,4 +1,4 @@
-//! Quotients of what was counted, NaN where nothing was: a file of its own, since stations and links have them.
+//! Quotients of counts, NaN without cases: a file of its own, since stations and links use them.
 
 /// Quotient of two counts; NaN if the denominator is 0.
 pub(super) fn of_some(count: u64, of: u64) -> f64 {

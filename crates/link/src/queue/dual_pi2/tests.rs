@@ -1,4 +1,4 @@
-//! What DualPI2 has to do, by RFC 9332 and by hand.
+//! Behaviour of DualPI2 by RFC 9332 and by hand-computed numbers.
 
 use super::*;
 use crate::testing::plain;

@@ -1,4 +1,4 @@
-//! The formats that there are.
+//! List of the known formats of recordings.
 
 /// A format of recordings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
