@@ -1,7 +1,7 @@
-"""Captures that other machines, tools and accidents change: the link of the plain capture, or one line of error.
+"""Captures changed by other machines, tools and accidents: the link of the plain capture, or one line of error.
 
-A simulated CUBIC flow over 10 Mbit/s is captured at its sender, with selective acknowledgements and losses; the
-capture is then changed byte by byte, by the formats of the RFCs and of the drafts of pcap and pcapng.
+A simulated CUBIC flow over 10 Mbit/s is captured at its sender, with selective acknowledgements and losses;
+the capture is then changed byte by byte, by the formats of the RFCs and of the drafts of pcap and pcapng.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def test_a_strange_capture_shows_the_link_of_the_plain_one(
 
 
 def test_losses_show_without_sack_too(whole: Frames, plain: cf.fit.LinkFit, tmp_path: Path) -> None:
-    """40 bytes kept: no option. Losses begin times of which no acknowledgement tells, and count all the same."""
+    """40 bytes kept: no option. Acknowledgements say nothing of the time behind a loss, which counts."""
     file = tmp_path / "short.pcap"
     file.write_bytes(pcap(cut(whole, OPTIONS)))
     fit = cf.fit.link(file)
@@ -294,7 +294,10 @@ def vxlan(frame: Frame) -> Frame:
 
 # What says nothing of a link, or too little, is one line of error.
 REFUSED: dict[str, tuple[Made, str]] = {
-    "a clock set back by 300 ms": (lambda of: pcap(later(of, -300 * 10**6, 7 * SECOND)), "clock was set back"),
+    "a clock set back by 300 ms": (
+        lambda of: pcap(later(of, -300 * 10**6, 7 * SECOND)),
+        "clock was set back",
+    ),
     "a clock set back by 30 ms": (lambda of: pcap(later(of, -30 * 10**6, 7 * SECOND)), "clock was set back"),
     "data alone": (lambda of: pcap(filter(is_data, of)), "capture both directions"),
     "another protocol": (lambda of: pcap(protocol(frame, 132) for frame in of), "no TCP or UDP packet"),

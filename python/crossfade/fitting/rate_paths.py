@@ -7,6 +7,7 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 Row = tuple[float, float]
 
@@ -27,9 +28,9 @@ def alike(one: float, other: float) -> bool:
 
 @dataclass(frozen=True)
 class Levels:
-    """Rates of windows in order, and the mean time after which a level ends: the next one is any that was seen.
+    """A chain in continuous time, which forgets its level at a constant rate and then takes one that was seen.
 
-    A chain in continuous time that forgets its level at a constant rate, and then takes one at random.
+    ``rates`` are those of windows, ``lasts_s`` is the mean time until the chain forgets its level.
     """
 
     rates: Sequence[float]
@@ -48,7 +49,7 @@ class Levels:
         by_chance = min(count / len(some) ** 2, 0.999)
         pairs = [
             ((later - before) * step_s, alike(one, other))
-            for (before, one), (later, other) in zip(known, known[1:], strict=False)
+            for (before, one), (later, other) in pairwise(known)
         ]
 
         def likelihood(lasts_s: float) -> float:
@@ -72,8 +73,14 @@ class Levels:
             last = index
         return cls([rate for _ in rows for rate in draw.choice(rows)], lasts_s)
 
-    def path(self, from_s: float, to_s: float, ends: tuple[float | None, float | None], draw: random.Random,
-             least: float) -> list[Row]:
+    def path(
+        self,
+        from_s: float,
+        to_s: float,
+        ends: tuple[float | None, float | None],
+        draw: random.Random,
+        least: float,
+    ) -> list[Row]:
         """A path between two times from one rate to another; without a rate an end is free.
 
         The link was no slower than ``least``, which was carried without a queue.
