@@ -1,4 +1,4 @@
-"""Captures changed by other machines, tools and accidents: the link of the plain capture, or one line of error.
+"""Captures changed by machines, tools and accidents: the link of the plain capture, or one line of error.
 
 A simulated CUBIC flow over 10 Mbit/s is captured at its sender, with selective acknowledgements and losses;
 the capture is then changed byte by byte, by the formats of the RFCs and of the drafts of pcap and pcapng.
@@ -16,6 +16,7 @@ import pytest
 import crossfade as cf
 from tests.conftest import Cli, expect_one_line
 from tests.test_fit_bad_input import Frame, block, frames, is_data, section
+from tests.test_fit_readers import datagram
 
 LINK = """
 schema = 2
@@ -342,3 +343,19 @@ def test_quic_cut_in_front_of_its_numbers_is_one_line(
     file = tmp_path / "quic.pcap"
     file.write_bytes(pcap(cut(quic, kept)))
     expect_one_line(cli("fit", str(file)), "one end alone does not show what arrived")
+
+
+def test_trains_of_encrypted_quic_are_no_packets(tmp_path: Path) -> None:
+    """The interface is handed ten datagrams of 1250 bytes at once (GSO), at each tenth time one."""
+    draw = random.Random(2)
+    initial = b"\xc3\x00\x00\x00\x01" + bytes(20)
+    packets = [datagram(0, True, initial, 1200), datagram(40_000_000, False, initial, 1200)]
+    for number in range(1, 1000):
+        first = bytes([0x40 | draw.randrange(32)]) + draw.randbytes(20)
+        length = 1222 if number % 10 == 0 else 10 * 1222
+        packets.append(datagram(40_000_000 + number * 10_000_000, True, first, length))
+    file = tmp_path / "trains.pcap"
+    file.write_bytes(pcap([]) + b"".join(packets))
+    fit = cf.fit.link(file)
+    assert fit.found["packet_bytes"] == 1250
+    assert fit.rate.value == pytest.approx(9.1 * 1222 * 8 * 100, rel=0.1)

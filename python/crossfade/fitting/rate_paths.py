@@ -28,7 +28,7 @@ def alike(one: float, other: float) -> bool:
 
 @dataclass(frozen=True)
 class Levels:
-    """A chain in continuous time, which forgets its level at a constant rate and then takes one that was seen.
+    """A chain that forgets its level at a constant rate and then takes one that was seen.
 
     ``rates`` are those of windows, ``lasts_s`` is the mean time until the chain forgets its level.
     """
