@@ -11,8 +11,9 @@ from itertools import pairwise
 
 Row = tuple[float, float]
 
-# Rates that differ by less are of one level.
+# Rates that differ by less are of one level, or one rate.
 ALIKE = 0.05
+SAME = 0.01
 # So many windows stand for all where each is compared with each.
 COMPARED = 200
 # So many paths are drawn until one ends at the level that was seen next.
@@ -124,7 +125,16 @@ def filled(
         rows.append((index * step_s, rate))
         ends = (rate, None) if later < 0 else (rate, other)
         between((index + 1) * step_s, lasts_s if later < 0 else later * step_s, ends)
-    return with_outages(rows, outages)
+    return with_outages(merged(rows), outages)
+
+
+def merged(rows: Sequence[Row]) -> list[Row]:
+    """The table without rows whose rate is that of the row in front of them."""
+    found = [rows[0]]
+    for row in rows[1:]:
+        if abs(row[1] / found[-1][1] - 1) >= SAME:
+            found.append(row)
+    return found
 
 
 def with_outages(rows: Sequence[Row], outages: Sequence[tuple[float, float]]) -> list[Row]:
