@@ -1,7 +1,7 @@
-"""Captures that other machines, tools and accidents change: the link of the plain capture, or one line of error.
+"""Captures changed by machines, tools and accidents: the link of the plain capture, or one line of error.
 
-A simulated CUBIC flow over 10 Mbit/s is captured at its sender, with selective acknowledgements and losses; the
-capture is then changed byte by byte, by the formats of the RFCs and of the drafts of pcap and pcapng.
+A simulated CUBIC flow over 10 Mbit/s is captured at its sender, with selective acknowledgements and losses;
+the capture is then changed byte by byte, by the formats of the RFCs and of the drafts of pcap and pcapng.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pytest
 import crossfade as cf
 from tests.conftest import Cli, expect_one_line
 from tests.test_fit_bad_input import Frame, block, frames, is_data, section
+from tests.test_fit_readers import datagram
 
 LINK = """
 schema = 2
@@ -225,7 +226,7 @@ def test_a_strange_capture_shows_the_link_of_the_plain_one(
 
 
 def test_losses_show_without_sack_too(whole: Frames, plain: cf.fit.LinkFit, tmp_path: Path) -> None:
-    """40 bytes kept: no option. Losses begin times of which no acknowledgement tells, and count all the same."""
+    """40 bytes kept: no option. Acknowledgements say nothing of the time behind a loss, which counts."""
     file = tmp_path / "short.pcap"
     file.write_bytes(pcap(cut(whole, OPTIONS)))
     fit = cf.fit.link(file)
@@ -294,7 +295,10 @@ def vxlan(frame: Frame) -> Frame:
 
 # What says nothing of a link, or too little, is one line of error.
 REFUSED: dict[str, tuple[Made, str]] = {
-    "a clock set back by 300 ms": (lambda of: pcap(later(of, -300 * 10**6, 7 * SECOND)), "clock was set back"),
+    "a clock set back by 300 ms": (
+        lambda of: pcap(later(of, -300 * 10**6, 7 * SECOND)),
+        "clock was set back",
+    ),
     "a clock set back by 30 ms": (lambda of: pcap(later(of, -30 * 10**6, 7 * SECOND)), "clock was set back"),
     "data alone": (lambda of: pcap(filter(is_data, of)), "capture both directions"),
     "another protocol": (lambda of: pcap(protocol(frame, 132) for frame in of), "no TCP or UDP packet"),
@@ -339,3 +343,19 @@ def test_quic_cut_in_front_of_its_numbers_is_one_line(
     file = tmp_path / "quic.pcap"
     file.write_bytes(pcap(cut(quic, kept)))
     expect_one_line(cli("fit", str(file)), "one end alone does not show what arrived")
+
+
+def test_trains_of_encrypted_quic_are_no_packets(tmp_path: Path) -> None:
+    """The interface is handed ten datagrams of 1250 bytes at once (GSO), at each tenth time one."""
+    draw = random.Random(2)
+    initial = b"\xc3\x00\x00\x00\x01" + bytes(20)
+    packets = [datagram(0, True, initial, 1200), datagram(40_000_000, False, initial, 1200)]
+    for number in range(1, 1000):
+        first = bytes([0x40 | draw.randrange(32)]) + draw.randbytes(20)
+        length = 1222 if number % 10 == 0 else 10 * 1222
+        packets.append(datagram(40_000_000 + number * 10_000_000, True, first, length))
+    file = tmp_path / "trains.pcap"
+    file.write_bytes(pcap([]) + b"".join(packets))
+    fit = cf.fit.link(file)
+    assert fit.found["packet_bytes"] == 1250
+    assert fit.rate.value == pytest.approx(9.1 * 1222 * 8 * 100, rel=0.1)

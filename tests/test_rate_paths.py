@@ -12,7 +12,9 @@ from crossfade.fitting.rate_paths import Levels, alike, filled
 STEP = 0.1
 
 
-def windows(lasts_s: float, seconds: float, seen: float, seed: int) -> tuple[list[float], list[tuple[int, float]]]:
+def windows(
+    lasts_s: float, seconds: float, seen: float, seed: int
+) -> tuple[list[float], list[tuple[int, float]]]:
     """A chain between 5, 10 and 20 Mbit/s, and the windows of it that were seen: a few in a row each time."""
     draw = random.Random(seed)
     rates, level = [], 10e6

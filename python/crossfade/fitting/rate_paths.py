@@ -7,11 +7,13 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 Row = tuple[float, float]
 
-# Rates that differ by less are of one level.
+# Rates that differ by less are of one level, or one rate.
 ALIKE = 0.05
+SAME = 0.01
 # So many windows stand for all where each is compared with each.
 COMPARED = 200
 # So many paths are drawn until one ends at the level that was seen next.
@@ -27,9 +29,9 @@ def alike(one: float, other: float) -> bool:
 
 @dataclass(frozen=True)
 class Levels:
-    """Rates of windows in order, and the mean time after which a level ends: the next one is any that was seen.
+    """A chain that forgets its level at a constant rate and then takes one that was seen.
 
-    A chain in continuous time that forgets its level at a constant rate, and then takes one at random.
+    ``rates`` are those of windows, ``lasts_s`` is the mean time until the chain forgets its level.
     """
 
     rates: Sequence[float]
@@ -48,7 +50,7 @@ class Levels:
         by_chance = min(count / len(some) ** 2, 0.999)
         pairs = [
             ((later - before) * step_s, alike(one, other))
-            for (before, one), (later, other) in zip(known, known[1:], strict=False)
+            for (before, one), (later, other) in pairwise(known)
         ]
 
         def likelihood(lasts_s: float) -> float:
@@ -72,8 +74,14 @@ class Levels:
             last = index
         return cls([rate for _ in rows for rate in draw.choice(rows)], lasts_s)
 
-    def path(self, from_s: float, to_s: float, ends: tuple[float | None, float | None], draw: random.Random,
-             least: float) -> list[Row]:
+    def path(
+        self,
+        from_s: float,
+        to_s: float,
+        ends: tuple[float | None, float | None],
+        draw: random.Random,
+        least: float,
+    ) -> list[Row]:
         """A path between two times from one rate to another; without a rate an end is free.
 
         The link was no slower than ``least``, which was carried without a queue.
@@ -117,7 +125,16 @@ def filled(
         rows.append((index * step_s, rate))
         ends = (rate, None) if later < 0 else (rate, other)
         between((index + 1) * step_s, lasts_s if later < 0 else later * step_s, ends)
-    return with_outages(rows, outages)
+    return with_outages(merged(rows), outages)
+
+
+def merged(rows: Sequence[Row]) -> list[Row]:
+    """The table without rows whose rate is that of the row in front of them."""
+    found = [rows[0]]
+    for row in rows[1:]:
+        if abs(row[1] / found[-1][1] - 1) >= SAME:
+            found.append(row)
+    return found
 
 
 def with_outages(rows: Sequence[Row], outages: Sequence[tuple[float, float]]) -> list[Row]:

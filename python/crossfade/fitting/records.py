@@ -14,8 +14,8 @@ from crossfade.files import reading, regular_file
 from crossfade.fitting.traces import LinkTrace, _chunks, _translated, trace
 from crossfade.records import JOURNAL_MAGIC
 
-# How pcap files begin, of either byte order and unit of time, and pcapng files; and those with a longer header a
-# packet, which are not read.
+# How pcap files begin, of either byte order and unit of time, and pcapng files; and files with longer headers
+# of packets, which are not read.
 CAPTURES = tuple(
     map(
         bytes.fromhex,
