@@ -61,7 +61,7 @@ pub use tables::{
     RoutingWord, Rto, Rule, Rules, Run, Satellite, SatelliteSetup, Scenario, SchedulerWord, Shadowing, Shape,
     Shaper, ShaperSetup, SinrWord, SpikeTable, Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace,
     TraceSetup, Traffic, TrafficSetup, Uplink, UplinkTable, Variant, Wired, Wlan, WlanAccessPoint, WlanAmpdu,
-    WlanAsks, WlanBand, WlanCategory, WlanCategoryWord, WlanDirection, WlanEdca, WlanForm, WlanLink,
-    WlanModel, WlanMuAck, WlanNeighbours, WlanOfdma, WlanProfile, WlanQueues, WlanRate, WlanStandard,
-    WlanStations,
+    WlanAsks, WlanBand, WlanCategory, WlanCategoryWord, WlanDirection, WlanEdca, WlanEmlsr, WlanForm,
+    WlanLink, WlanModel, WlanMuAck, WlanMultiLink, WlanNeighbours, WlanOfdma, WlanProfile, WlanQueues,
+    WlanRate, WlanStandard, WlanStations,
 };
