@@ -1,7 +1,8 @@
 //! Speed of the simulation of Wi-Fi networks.
 //!
 //! `cargo bench -p crossfade-mac --bench wlan`: nanoseconds of processor time for each MPDU delivered, of one and of 20
-//! saturated stations at 80 MHz, down and up, without errors, with 10 % of MPDUs lost, and over fading with Minstrel.
+//! saturated stations at 80 MHz, down and up, and of one at 20 MHz, without errors, with 10 % of MPDUs lost, and over
+//! fading with Minstrel.
 //! The least of five goes.
 
 use crossfade_core::{RunSeed, SimTime};
@@ -21,13 +22,14 @@ fn spent(start: Instant) -> f64 {
     nanos.map_or_else(|| start.elapsed().as_secs_f64(), |nanos| nanos / 1e9)
 }
 
-fn mode(mcs: u8) -> Mode {
-    Mode::new(Standard::Ax, Band::Ghz5, mcs, 1, 80, 800).expect("a mode")
+fn mode(mcs: u8, width_mhz: u16) -> Mode {
+    Mode::new(Standard::Ax, Band::Ghz5, mcs, 1, width_mhz, 800).expect("a mode")
 }
 
-fn config(stations: usize, reception: ReceptionConfig, queue: QueueConfig) -> WlanConfig {
+fn config(stations: usize, width_mhz: u16, reception: ReceptionConfig, queue: QueueConfig) -> WlanConfig {
     let is_radio = matches!(reception, ReceptionConfig::Radio(_));
-    let modes = if is_radio { (0..12).map(mode).collect() } else { vec![mode(11)] };
+    let modes =
+        if is_radio { (0..12).map(|mcs| mode(mcs, width_mhz)).collect() } else { vec![mode(11, width_mhz)] };
     let rate = if is_radio { RateConfig::Minstrel } else { RateConfig::Constant(0) };
     let station = StationConfig { modes, limits: AmpduLimits::of(Standard::Ax), rate, reception };
     WlanConfig {
@@ -87,8 +89,9 @@ fn main() {
         ("10 % errors, fq-codel", ReceptionConfig::ErrorRate(0.1), fq_codel),
         ("minstrel, fq-codel", radio, fq_codel),
     ] {
-        for (stations, is_up) in [(1, false), (20, false), (20, true)] {
-            let config = config(stations, reception.clone(), queue);
+        for (stations, width_mhz, is_up) in [(1, 80, false), (20, 80, false), (20, 80, true), (1, 20, false)]
+        {
+            let config = config(stations, width_mhz, reception.clone(), queue);
             let go = |_| {
                 let before = spent(start);
                 let mpdus = saturate(&config, is_up, 20);
@@ -96,7 +99,7 @@ fn main() {
             };
             let least = (0..5).map(go).fold(f64::INFINITY, f64::min);
             let way = if is_up { "up" } else { "down" };
-            println!("\"{name}, {stations} {way}\",{least:.1}");
+            println!("\"{name}, {stations} {way}, {width_mhz} MHz\",{least:.1}");
         }
     }
 }

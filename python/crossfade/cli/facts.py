@@ -199,6 +199,10 @@ def wlan_lines(wlan: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
         ways = " and ".join(way for way in ("downlink", "uplink") if ofdma[way])
         size = "" if ofdma["ru_tones"] is None else f" in RUs of {ofdma['ru_tones']} tones"
         lines.append(f"OFDMA {ways}: PPDUs of up to {ofdma['users']} stations{size}")
+    if (emlsr := wlan.get("emlsr")) is not None:
+        delays = f"{time_text(emlsr['padding_delay_s'])} and {time_text(emlsr['transition_delay_s'])}"
+        some = f"{emlsr['stations']} station{'s' if emlsr['stations'] > 1 else ''}"
+        lines.append(f"EMLSR, one link at a time, of {some}: padding and transition delay {delays}")
     for number, link in enumerate(wlan.get("links", [])):
         near = link["neighbours"]
         others = f", {near} neighbour{'s' if near > 1 else ''}" if near else ""

@@ -66,6 +66,9 @@ pub(super) fn saturated_stations(point: &Point, wlan: &WlanSetup) -> Result<Metr
     if config.neighbours.is_some() {
         return unmet("wlan.neighbours", "no neighbours");
     }
+    if config.emlsr.iter().any(Option::is_some) {
+        return unmet("wlan.multi_link", "stations that use their links at once");
+    }
     let ends: Vec<[u32; 2]> = setup.flows.iter().flat_map(|flow| flow.ends.iter().copied()).collect();
     let is_up = ends.iter().all(|[from, _]| *from != 0);
     if !is_up && ends.iter().any(|[from, _]| *from != 0) {

@@ -11,8 +11,8 @@ use crate::parts::{LINK, PATH, Part, STATION, WLAN_LINK};
 use crossfade_core::{RunSeed, jain_fairness};
 use crossfade_link::StationStatistics;
 use crossfade_mac::wlan::{
-    AccessPointQueues, DRIVER_PACKETS, Exchange, RateConfig, ReceptionConfig, Ru, StationConfig, Wlan,
-    required_snr_db,
+    AccessPointQueues, DRIVER_PACKETS, EmlsrConfig, Exchange, RateConfig, ReceptionConfig, Ru, StationConfig,
+    Wlan, required_snr_db,
 };
 use crossfade_scenario::{Scenario, ScenarioError, Setup, WlanSetup};
 use crossfade_sim::{Leg, Medium, NetworkStatistics, Topology};
@@ -119,6 +119,9 @@ pub(super) struct WlanFacts {
     /// PPDUs of several stations.
     #[serde(skip_serializing_if = "Option::is_none")]
     ofdma: Option<OfdmaFacts>,
+    /// Stations with a single radio for several links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    emlsr: Option<EmlsrFacts>,
     /// Links of multi-link devices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     links: Vec<links::LinkFacts>,
@@ -135,6 +138,28 @@ pub(super) struct OfdmaFacts {
     users: usize,
     /// Tones of each RU; none of halves.
     ru_tones: Option<u16>,
+}
+
+/// Stations with a single radio for several links.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct EmlsrFacts {
+    /// Number of these stations.
+    stations: usize,
+    /// EMLSR padding delay in seconds.
+    padding_delay_s: f64,
+    /// EMLSR transition delay in seconds.
+    transition_delay_s: f64,
+}
+
+impl EmlsrFacts {
+    fn of(stations: &[Option<EmlsrConfig>]) -> Option<Self> {
+        let first = stations.iter().flatten().next()?;
+        Some(Self {
+            stations: stations.iter().flatten().count(),
+            padding_delay_s: first.padding.as_secs_f64(),
+            transition_delay_s: first.transition.as_secs_f64(),
+        })
+    }
 }
 
 /// Contention of a category.
@@ -188,6 +213,7 @@ fn facts(setup: &WlanSetup, packet_size: u32) -> WlanFacts {
     let mut first = 0;
     let groups = setup.model.groups.iter().map(|(name, count)| {
         let of = &config.stations[first..first + count];
+        let number = first;
         first += count;
         let station = &of[0];
         let (lowest, highest) = (station.modes[0], station.modes[station.modes.len() - 1]);
@@ -212,7 +238,7 @@ fn facts(setup: &WlanSetup, packet_size: u32) -> WlanFacts {
             rates_bps: [lowest.rate_bps(), highest.rate_bps()],
             mpdus: exchange.packets,
             aggregate_s: exchange.data.as_secs_f64(),
-            alone_bps: exchange.alone_bps(),
+            alone_bps: config.alone_bps(number, &exchange),
             window: station.limits.window,
             snr_db: snr(&of[0]).zip(snr(&of[count - 1])).map(|(a, b)| [a, b]),
             required_db: snr(station).and(required(lowest).zip(required(highest)).map(|(a, b)| [a, b])),
@@ -239,6 +265,7 @@ fn facts(setup: &WlanSetup, packet_size: u32) -> WlanFacts {
             users: ofdma.users,
             ru_tones: ofdma.ru.map(Ru::tones),
         }),
+        emlsr: EmlsrFacts::of(&config.emlsr),
         links: links::facts(setup, packet_size),
     }
 }

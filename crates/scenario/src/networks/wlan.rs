@@ -37,7 +37,8 @@ impl WlanSetup {
         let highest = |station: &StationConfig| station.modes.last().map_or(0.0, |mode| mode.rate_bps());
         let of_station = |station: usize| {
             let on = config.links.iter().filter_map(|link| link.stations[station].as_ref());
-            on.map(highest).sum::<f64>()
+            let is_single = config.emlsr.get(station).is_some_and(Option::is_some);
+            if is_single { on.map(highest).fold(0.0, f64::max) } else { on.map(highest).sum::<f64>() }
         };
         let most = (0..config.stations.len()).map(of_station).fold(0.0, f64::max);
         if config.links.is_empty() { 1.0 } else { (most / highest(&config.stations[0])).max(1.0) }

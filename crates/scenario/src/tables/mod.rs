@@ -56,6 +56,7 @@ pub(crate) mod trace;
 mod uplink;
 mod wlan;
 mod wlan_air;
+mod wlan_emlsr;
 mod wlan_links;
 mod wlan_ofdma;
 mod wlan_stations;
@@ -113,6 +114,7 @@ pub use trace::{Between, Budget, DelaySetup, DelaysEnd, Modcod, Trace, TraceSetu
 pub use uplink::Uplink;
 pub use wlan::{Wlan, WlanModel};
 pub use wlan_air::{WlanAccessPoint, WlanAmpdu, WlanCategory, WlanEdca, WlanNeighbours, WlanQueues};
+pub use wlan_emlsr::{WlanEmlsr, WlanMultiLink};
 pub use wlan_links::WlanLink;
 pub use wlan_ofdma::{WlanMuAck, WlanOfdma};
 pub use wlan_stations::WlanStations;

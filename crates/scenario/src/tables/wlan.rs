@@ -5,6 +5,7 @@ use super::propagation::Shadowing;
 use super::queue::{Discipline, Packets, Queue};
 use super::radio::Radio;
 use super::wlan_air::{WlanAccessPoint, WlanAmpdu, WlanEdca, WlanNeighbours};
+use super::wlan_emlsr::{WlanEmlsr, WlanMultiLink};
 use super::wlan_links::{self, OfLink, WlanLink};
 use super::wlan_ofdma::WlanOfdma;
 use super::wlan_stations::{Usual, WlanStations};
@@ -153,6 +154,15 @@ pub struct Wlan {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub links: BTreeMap<String, WlanLink>,
 
+    /// Use of several links by stations of be: all at once (STR), or one at a time with a single radio (EMLSR).
+    #[schemars(extend("x-default" = "str"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multi_link: Option<WlanMultiLink>,
+
+    /// Parameters of stations with a single radio.
+    #[serde(skip_serializing_if = "WlanEmlsr::is_absent")]
+    pub emlsr: WlanEmlsr,
+
     /// Stations by name, alone or in groups, with the keys that differ from the network's. Without this table each
     /// sender has a station of its own.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -262,6 +272,7 @@ impl Wlan {
         if let Some(table) = &errors {
             check_modes(stations.iter().chain(links.iter().flat_map(OfLink::stations)), table)?;
         }
+        let emlsr = self.emlsr.of_stations(self.multi_link, &self.stations, stations.len(), &links, slot)?;
         let links = links.into_iter().map(OfLink::finish).collect::<Result<Vec<_>, _>>()?;
         let (names, links): (Vec<String>, Vec<_>) = links.into_iter().unzip();
         let radio = self.resolve_radio(errors, slot)?;
@@ -285,6 +296,7 @@ impl Wlan {
             ofdma: self.ofdma.resolve(usual.standard.into(), (usual.width.0 / 1e6) as u16)?,
             stations,
             links,
+            emlsr,
         };
         config.check().map_err(|error| named("wlan", &error))?;
         let form = (*self.bianchi.get_or_insert(WlanForm::Plain)).into();

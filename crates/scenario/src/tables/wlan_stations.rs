@@ -3,6 +3,7 @@
 use super::base::{absent, json, named, time};
 use super::radio::{Radio, RadioSetup};
 use super::wlan_air::WlanAmpdu;
+use super::wlan_emlsr::WlanMultiLink;
 use super::wlan_words::{WlanBand, WlanRate, WlanStandard};
 use crate::error::{ScenarioError, join};
 use crate::files::Files;
@@ -82,6 +83,11 @@ pub struct WlanStations {
     #[schemars(extend("x-default" = "all of be; the first in the order of names of others"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<Vec<String>>,
+
+    /// Use of several links by these stations: all at once (STR), or one at a time with a single radio (EMLSR).
+    #[schemars(extend("x-default" = "wlan.multi_link"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multi_link: Option<WlanMultiLink>,
 }
 
 absent!(WlanStations);

@@ -27,7 +27,8 @@ pub(super) fn facts(setup: &WlanSetup, packet_size: u32) -> Vec<LinkFacts> {
     let config = &setup.model.config;
     let of = |(name, link): (&String, &crossfade_mac::wlan::LinkConfig)| {
         let mut stations = link.stations.iter().flatten();
-        let first = stations.clone().next()?;
+        let (number, first) =
+            link.stations.iter().enumerate().find_map(|(at, of)| Some((at, of.as_ref()?)))?;
         let highest = *first.modes.last()?;
         let exchange = Exchange::of(first, highest, config.categories[0], config.rts, packet_size);
         Some(LinkFacts {
@@ -40,7 +41,7 @@ pub(super) fn facts(setup: &WlanSetup, packet_size: u32) -> Vec<LinkFacts> {
                 .max()?,
             stations: stations.by_ref().count(),
             neighbours: link.neighbours.map_or(0, |neighbours| neighbours.count),
-            alone_bps: exchange.alone_bps(),
+            alone_bps: config.alone_bps(number, &exchange),
         })
     };
     setup.model.links.iter().zip(&config.links).filter_map(of).collect()

@@ -131,6 +131,38 @@ fn links_add_up() {
     }
 }
 
+/// A station with a single radio for two links has at most what one link has, and what a check says of it; as much of a
+/// second link as both directions leave is what one that uses them at once has beyond that.
+#[test]
+fn a_single_radio_has_one_link_at_a_time() {
+    let of = |more: Value| {
+        let mut set = vec![
+            json!(["wlan.standard", "be"]),
+            json!(["wlan.ampdu", { "window": 1024, "bytes": "60 kB" }]),
+            json!(["wlan.links", { "a": {}, "b": {} }]),
+        ];
+        set.extend(more.as_array().unwrap().iter().cloned());
+        metric(&results(&set.into())[0], "goodput_bps")
+    };
+    let one = metric(
+        &results(&json!([["wlan.standard", "be"], ["wlan.ampdu", { "window": 1024, "bytes": "60 kB" }]]))[0],
+        "goodput_bps",
+    );
+    let both = of(json!([]));
+    let usual = of(json!([["wlan.multi_link", "emlsr"]]));
+    let slow =
+        json!({ "padding_delay": "256 us", "transition_delay": "256 us", "initial_frame_rate": "6 Mbit/s" });
+    let slow = of(json!([["wlan.multi_link", "emlsr"], ["wlan.emlsr", slow]]));
+    assert!((both / one / 2.0 - 1.0).abs() < 0.01, "{both} and {one}");
+    assert!(slow < 0.8 * usual && usual < one, "{slow}, {usual}, {one}");
+    // The table of stations says otherwise than the network.
+    let own =
+        of(json!([["wlan.multi_link", "emlsr"], ["wlan.stations", { "desk": { "multi_link": "str" } }]]));
+    assert!((own / both - 1.0).abs() < 1e-12, "{own} and {both}");
+    let own = of(json!([["wlan.stations", { "desk": { "multi_link": "emlsr" } }]]));
+    assert!((own / usual - 1.0).abs() < 1e-12, "{own} and {usual}");
+}
+
 /// Rows of several links do not depend on the number of threads, and what stations say of links is told in a row's
 /// resolved scenario.
 #[test]
@@ -356,6 +388,54 @@ fn what_cannot_be_is_said_in_a_line() {
         (
             json!([["wlan.standard", "be"], ["methods", ["formula"]], ["wlan.links", { "low": { "neighbours": { "count": 1 } } }]]),
             "wlan.links.low.neighbours: the formula of saturated stations assumes no neighbours",
+        ),
+        (
+            json!([["wlan.multi_link", "emlsr"]]),
+            "wlan.multi_link = \"emlsr\": needs wlan.links, with at least two links",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.multi_link", "emlsr"], ["wlan.links", { "low": {} }]]),
+            "wlan.multi_link = \"emlsr\": needs at least two links in wlan.links",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.multi_link", "nstr"], ["wlan.links", { "low": {}, "high": {} }]]),
+            "wlan.multi_link = \"nstr\"",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.multi_link", "emlsr"], ["wlan.links", { "low": {}, "high": {} }], ["wlan.stations", { "desk": { "links": ["low"] }, "far": { "links": ["high"] } }]]),
+            "wlan.multi_link = \"emlsr\": needs a station that uses at least two links",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": {}, "high": {} }], ["wlan.stations", { "desk": {}, "old": { "standard": "ax", "multi_link": "emlsr" } }]]),
+            "wlan.stations.old.multi_link = \"emlsr\": needs stations of be that use at least two links",
+        ),
+        (
+            json!([["wlan.stations", { "desk": { "multi_link": "emlsr" } }]]),
+            "wlan.stations.desk.multi_link = \"emlsr\": needs wlan.links, with at least two links",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.emlsr", { "padding_delay": "64 us" }], ["wlan.links", { "low": {}, "high": {} }]]),
+            "wlan.emlsr: needs wlan.multi_link = \"emlsr\"",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.multi_link", "emlsr"], ["wlan.emlsr", { "padding_delay": "16 us" }], ["wlan.links", { "low": {}, "high": {} }]]),
+            "wlan.emlsr.padding_delay = \"16 us\": must be one of 0, 32, 64, 128, 256 us",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.multi_link", "emlsr"], ["wlan.emlsr", { "transition_delay": "1 ms" }], ["wlan.links", { "low": {}, "high": {} }]]),
+            "wlan.emlsr.transition_delay = \"1 ms\": must be one of 0, 16, 32, 64, 128, 256 us",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.multi_link", "emlsr"], ["wlan.emlsr", { "initial_frame_rate": "54 Mbit/s" }], ["wlan.links", { "low": {}, "high": {} }]]),
+            "wlan.emlsr.initial_frame_rate = \"54 Mbit/s\": must be one of 6, 12, 24 Mbit/s",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["methods", ["formula"]], ["wlan.multi_link", "emlsr"], ["wlan.links", { "low": {}, "high": {} }]]),
+            "wlan.multi_link: the formula of saturated stations assumes stations that use their links at once; use method simulation",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["methods", ["analysis"]], ["wlan.multi_link", "emlsr"], ["wlan.links", { "low": {}, "high": {} }]]),
+            "wlan",
         ),
         (
             json!([["wlan.edca", { "voice": { "cw_min": 5 } }]]),

@@ -38,18 +38,19 @@ impl Wlan {
     }
 
     pub(super) fn refill_station(&mut self, now: SimTime, way: usize, station: usize, aql: Aql) {
+        let [low, high, threshold] = [aql.low, aql.high, aql.threshold].map(SimTime::as_nanos);
+        let is_full = |held: u64, all: u64| held >= low && (held >= high || all >= threshold);
+        // The rate is not asked for each packet that comes to a full driver.
+        if is_full(self.held_ns[way], self.all_held_ns) {
+            return;
+        }
         // All links send what the driver holds, those of a single radio by turns.
         let ends = self.stations[station].ends.iter().flatten();
         let rates = ends.map(|end| end.modes[end.rates[DOWN].expected()].rate_bps());
         let is_single = self.stations[station].radio.is_some();
         let rate_bps: f64 = if is_single { rates.fold(0.0, f64::max) } else { rates.sum() };
         let ns_per_byte = 8e9 / rate_bps;
-        let [low, high, threshold] = [aql.low, aql.high, aql.threshold].map(SimTime::as_nanos);
-        loop {
-            let held = self.held_ns[way];
-            if held >= low && (held >= high || self.all_held_ns >= threshold) {
-                break;
-            }
+        while !is_full(self.held_ns[way], self.all_held_ns) {
             let Some(waiting) = self.ways[way].backlog.queue.dequeue(now, &mut self.dropped) else { break };
             let nanos = (f64::from(waiting.packet.bytes()) * ns_per_byte) as u32;
             self.held_ns[way] += u64::from(nanos);
