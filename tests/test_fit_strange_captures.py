@@ -154,14 +154,14 @@ def cut(of: Frames, kept: int) -> Frames:
 
 
 def swapped(of: Frames) -> Frames:
-    """Two neighbours that left at one time are in the wrong order in the file, as of two processors."""
-    found, at = list(of), 0
-    while at + 1 < len(found):
+    """Each tenth pair of segments that left at one time is in the wrong order, as of two processors."""
+    found, pairs = list(of), 0
+    for at in range(len(found) - 1):
         if found[at][0] == found[at + 1][0] and is_data(found[at]) and is_data(found[at + 1]):
-            found[at], found[at + 1] = found[at + 1], found[at]
-            at += 1
-        at += 1
-    assert found != of
+            pairs += 1
+            if pairs % 10 == 0:
+                found[at : at + 2] = found[at + 1], found[at]
+    assert pairs > 500
     return found
 
 
@@ -221,7 +221,7 @@ def test_a_strange_capture_shows_the_link_of_the_plain_one(
     # Of two that left at one time the file has the wrong one first.
     assert fit.queue.value == pytest.approx(plain.queue.value, abs=1 if "disorder" in name else 0)
     lost = [of.found["random_losses"] + of.found["congestive_losses"] for of in (fit, plain)]
-    assert abs(lost[0] - lost[1]) <= (1 if "cut off" in name else 0), lost
+    assert abs(lost[0] - lost[1]) <= (1 if "cut off" in name or "disorder" in name else 0), lost
     assert any("other flows" in warning for warning in fit.warnings) == has_others
 
 

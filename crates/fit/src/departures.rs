@@ -307,7 +307,7 @@ mod tests {
         // An acknowledgement of one packet may have waited for another.
         let packets = (0..400).map(|index: u32| {
             let sent_s = f64::from(index) * 20e-3;
-            let late_s = if index % 3 == 0 { 10e-3 } else { 0.0 };
+            let late_s = if index.is_multiple_of(3) { 10e-3 } else { 0.0 };
             Packet { sent_s, bytes: 1000.0, seen_s: Some(sent_s + 58e-3 + late_s), fate: Fate::Arrived }
         });
         let alone = Record::new(packets.collect(), true).unwrap();

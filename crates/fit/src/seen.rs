@@ -220,7 +220,7 @@ impl OverTime {
         let is_predicted = changes.as_ref().is_some_and(Changes::is_predicted);
         let held_out = changes.map(|changes| changes.ratio);
         let varies = varies && rows.len() > 1;
-        Self { varies, rows, windows, series, held_out, is_predicted, bound_bps, shown }
+        Self { rows, windows, series, held_out, varies, is_predicted, bound_bps, shown }
     }
 }
 
@@ -276,7 +276,7 @@ fn follow(
         let base = base_by(record, &left, &over, window_s);
         // Where the link was faster than what was sent, only windows with a queue tell how long a transmission took.
         if over.bound_bps.is_none() || base.is_shown {
-            (base_s, error_s) = (base.base_s, base.error_s);
+            (base_s, error_s) = (base.delay_s, base.error_s);
         }
         left = departures(record, base_s, usual, |index| drops.dropped[index]);
         before = found_before(record, &left);
@@ -297,7 +297,7 @@ fn follow(
 /// A base delay.
 #[derive(Clone, Copy, Debug)]
 struct Base {
-    base_s: f64,
+    delay_s: f64,
     /// Standard error.
     error_s: f64,
     /// Standard deviation of one delay, of a normal distribution.
@@ -357,13 +357,13 @@ fn base_by(record: &Record, left: &[f64], over: &OverTime, window_s: f64) -> Bas
     let is_shown = of_shown.len() >= FEWEST_FIRST;
     if is_shown {
         // Packets that came in an outage waited until its end, so the median deviation counts.
-        let base_s = median(&mut of_shown);
+        let delay_s = median(&mut of_shown);
         let spread_s =
-            DEVIATION * median(&mut of_shown.iter().map(|rest| (rest - base_s).abs()).collect::<Vec<_>>());
+            DEVIATION * median(&mut of_shown.iter().map(|rest| (rest - delay_s).abs()).collect::<Vec<_>>());
         let error_s = NORMAL * spread_s / (of_shown.len() as f64).sqrt();
-        return Base { base_s, error_s, spread_s, is_shown };
+        return Base { delay_s, error_s, spread_s, is_shown };
     }
-    let of = |base_s: f64, error_s: f64| Base { base_s, error_s, spread_s: f64::INFINITY, is_shown: false };
+    let of = |delay_s: f64, error_s: f64| Base { delay_s, error_s, spread_s: f64::INFINITY, is_shown: false };
     if rests.len() >= FEWEST_FIRST {
         let (base_s, error_s) = middle(&mut rests);
         return of(base_s, error_s);

@@ -19,14 +19,14 @@ fn trips(of: &[Observed]) -> Vec<(i64, i64)> {
 pub(super) fn shares_queue(first: &[Observed], other: &[Observed]) -> bool {
     let (first, other) = (trips(first), trips(other));
     let Some(shortest) = first.iter().map(|trip| trip.1).min() else { return false };
-    let near_ns = (AT_ONE_TIME * shortest as f64) as i64;
+    let near_ns = (AT_ONE_TIME * shortest as f64) as u64;
     let step = (other.len() / MOST).max(1);
     let matched: Vec<(i64, i64)> = (other.iter().step_by(step))
         .filter_map(|(sent, trip)| {
             let next = first.partition_point(|of| of.0 < *sent);
             let near = first[next.saturating_sub(1)..(next + 1).min(first.len())].iter();
             let nearest = near.min_by_key(|of| of.0.abs_diff(*sent))?;
-            (nearest.0.abs_diff(*sent) as i64 <= near_ns).then_some((*trip, nearest.1))
+            (nearest.0.abs_diff(*sent) <= near_ns).then_some((*trip, nearest.1))
         })
         .collect();
     if matched.len() < FEWEST {

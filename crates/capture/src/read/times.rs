@@ -81,7 +81,7 @@ impl Times {
             return Err(ReadError::TimeGoesBack { packet: *packet, back_ms: (back_ns / 1_000_000) as u64 });
         }
         let is_coarse = self.common_ns >= COARSE_NS && self.at_once as f64 > AT_ONCE * self.back as f64;
-        Ok(if is_coarse { self.common_ns as i64 } else { 0 })
+        Ok(if is_coarse { self.common_ns.cast_signed() } else { 0 })
     }
 }
 
