@@ -19,7 +19,8 @@ CONTROLS = {"cubic": "CUBIC", "bbr-v1": "BBRv1"}
 def make_bearers(gallery: Path) -> None:
     """Delays of the call and goodput of the download, by the bearer of the call."""
     points = {
-        (point.axes["alternative"], point.axes["tcp.congestion"]): point for point in cf.run("nr-bearers").points
+        (point.axes["alternative"], point.axes["tcp.congestion"]): point
+        for point in cf.run("nr-bearers").points
     }
     records = []
     for alternative, words in WORDS.items():
