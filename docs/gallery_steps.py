@@ -21,6 +21,7 @@ from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bearers_gallery import make_bearers
 from classics_gallery import make_classics
 from five_minutes import make_five_minutes
 from front_pictures import SPEED, draw_front
@@ -102,6 +103,7 @@ def steps() -> list[Step]:
         Step("three-methods", make_three_methods, (THREE_METHODS.read_text(encoding="utf-8"),)),
         Step("across-radios", make_across_radios, (ACROSS_RADIOS.read_text(encoding="utf-8"),)),
         Step("nr-delays", make_nr_delays),
+        Step("nr-bearers", lambda: make_bearers(GALLERY)),
         Step("wiring", make_wiring),
         Step("comparisons", make_comparisons),
         Step("fits", make_fits),

@@ -109,7 +109,7 @@ impl<M> MetricOf<M> {
         Self { info: MetricInfo { name, unit, words, meaning, whose: Whose::All }, of }
     }
 
-    /// Value for one part, with its key.
+    /// Value of one part of the network, by the key in rows.
     pub(crate) fn value_of(&self, part: &Part, measured: &M) -> (String, f64) {
         (self.info.key(part), (self.of)(measured))
     }

@@ -219,9 +219,11 @@ fn a_scheduler_of_bearers_serves_urgent_data_of_a_far_user() {
     for is_up in [false, true] {
         let calls = |schedules_bearers: bool| {
             let channels = [channel(90, None), channel(20, None)];
-            let mut config = with_bearers(config(20.0), RlcMode::Unacknowledged, &channels);
+            let mut config = with_bearers(config(45.0), RlcMode::Unacknowledged, &channels);
             config.scheduler = Scheduler::MaxSinr;
-            config.users.push(NrUser { mean_snr_db: 40.0, ..config.users[0].clone() });
+            // Both have the best scheme and no errors, but the ratios are known as they are.
+            config.feedback.is_indicator = false;
+            config.users.push(NrUser { mean_snr_db: 50.0, ..config.users[0].clone() });
             config.stack.as_mut().unwrap().schedules_bearers = schedules_bearers;
             let mut cell = NrCell::new(config, SEED).unwrap();
             let (mut longest, mut arrived) = (SimTime::ZERO, [0; 2]);

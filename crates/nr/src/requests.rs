@@ -18,6 +18,8 @@ use std::collections::VecDeque;
 enum News {
     /// A scheduling request: the user has data.
     Request,
+    /// A block without a report: it is full, and the user may have more data.
+    Full,
     /// A buffer status report: the bytes that waited behind the block of a slot, and where the scheduler follows
     /// bearers these bytes by group.
     Report { bytes: u64, slot: u64, groups: Levels },
@@ -106,11 +108,12 @@ impl Requests {
         config: &UplinkConfig,
     ) -> u64 {
         let Some(granted) = granted else { return 0 };
+        let least = u64::from(config.request_grant_bytes);
         while self.news.front().is_some_and(|(from, _)| *from <= granted) {
             let Some((_, news)) = self.news.pop_front() else { break };
             match news {
+                News::Full => self.known = self.known.max(least),
                 News::Request => {
-                    let least = u64::from(config.request_grant_bytes);
                     self.known = self.known.max(least);
                     if let Some(urgent) = urgent {
                         self.groups.add(urgent, least.saturating_sub(self.groups.of(urgent)));
@@ -158,7 +161,7 @@ impl Requests {
     /// wait than is known: the base station grants as much as for a scheduling request. (The user itself reports only
     /// when a timer says so.)
     pub(crate) fn on_full_block(&mut self, known_from: u64) {
-        self.news.push_back((known_from, News::Request));
+        self.news.push_back((known_from, News::Full));
     }
 
     /// A block of `slot` with a report of `bytes`, and of these by group, has arrived.
