@@ -115,6 +115,29 @@ fn without_sack_duplicates_stand_for_reports() {
     send!(tcp, 12..13);
 }
 
+/// Segments 0, 3 and 6 of ten are lost. Of what a partial acknowledgement covers, one segment filled the hole and the
+/// others were counted as duplicates (`tcp_remove_reno_sacks`): 3 of them leave 7 - 2 duplicates.
+#[test]
+fn a_partial_acknowledgement_takes_the_duplicates_that_it_covers() {
+    let mut tcp = Ladder::new(&linux(Variant::NewReno));
+    tcp.write(1000);
+    send!(tcp, 0..10);
+    ack!(tcp, +80, 0);
+    send!(tcp, 10..11);
+    // Each duplicate lets a segment leave until the third shows the loss, then every second does.
+    for sent in [vec![11], vec![0], vec![], vec![12], vec![], vec![13]] {
+        ack!(tcp, +2, 0);
+        assert_eq!(tcp.poll().iter().map(|segment| segment.seq).collect::<Vec<_>>(), sent);
+    }
+    // 14 - 3 are out, 5 have arrived, one is lost: as many as ssthresh are in flight, and none may follow.
+    ack!(tcp, +70, 3);
+    send!(tcp);
+    assert_eq!((tcp.ssthresh(), tcp.cwnd()), (5.0, 5.0));
+    // The arrival of segment 10 makes room for the next hole.
+    ack!(tcp, +2, 3);
+    send!(tcp, 3..4);
+}
+
 #[test]
 fn cubic_keeps_whole_windows() {
     let rfc = RfcConfig {

@@ -118,6 +118,9 @@ mod tests {
         assert_eq!(estimate(&measured(&[(100, 0), (140, 900)])), (srtt, rttvar));
         // 110 - 20 would be below the minimum RTT of 100.
         assert_eq!(estimate(&measured(&[(100, 0), (110, 20)])).0, SimTime::from_micros(101_250));
+        // 120 - 20 is the minimum RTT, and not smaller: SRTT stays, the deviation is 3/4 * 50.
+        let same = (MS * 100, SimTime::from_micros(37_500));
+        assert_eq!(estimate(&measured(&[(100, 0), (120, 20)])), same);
         // The first sample and the minimum RTT ignore the ACK delay.
         let first = measured(&[(100, 20)]);
         assert_eq!((estimate(&first), first.min), ((MS * 100, MS * 50), Some(MS * 100)));

@@ -261,6 +261,9 @@ mod tests {
             rto.on_ack_sample(SimTime::from_micros(88_500), 50, snd_una, 30);
         }
         assert_eq!(rto.current(), SimTime::from_micros(88_500 + 282_750));
+        // `after(snd_una, rtt_seq)`: the acknowledgement of segment 29, the last one sent, does not end the round trip.
+        rto.on_ack_sample(SimTime::from_micros(88_500), 50, 30, 40);
+        assert_eq!(rto.current(), SimTime::from_micros(88_500 + 282_750));
         rto.on_ack_sample(SimTime::from_micros(88_500), 50, 31, 60);
         assert!(rto.current() < SimTime::from_micros(88_500 + 282_750));
     }

@@ -67,4 +67,15 @@ mod tests {
         filter.update(10, 40, 10.0);
         assert_eq!(filter.max(), 10.0, "nothing of the last window is left");
     }
+
+    /// Linux forgets what is older than the window (`val->t - m->s[2].t > win`), not what is as old.
+    #[test]
+    fn a_maximum_as_old_as_the_window_is_kept() {
+        let mut filter = MaxFilter::default();
+        filter.update(10, 1, 100.0);
+        filter.update(10, 11, 50.0);
+        assert_eq!(filter.max(), 100.0);
+        filter.update(10, 12, 40.0);
+        assert_eq!(filter.max(), 50.0);
+    }
 }
