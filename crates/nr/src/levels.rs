@@ -76,7 +76,8 @@ mod tests {
         }
         assert_eq!((levels.total(), levels.first()), (1565, Some(10)));
         assert_eq!((levels.of(90), levels.of(40)), (1500, 0));
-        for (left, priority) in [(1565, 10), (1561, 10), (1560, 20), (1501, 20), (1500, 90), (1, 90), (0, 90)] {
+        for (left, priority) in [(1565, 10), (1561, 10), (1560, 20), (1501, 20), (1500, 90), (1, 90), (0, 90)]
+        {
             assert_eq!(levels.priority(f64::from(left) * 8.0), Some(priority), "{left}");
         }
         levels.take(30);

@@ -101,12 +101,7 @@ impl Requests {
 
     /// Bytes to be granted by what the base station knows in slot `granted`; 0 where no grant can be sent. A request may
     /// be for the group of priority `urgent`, if the scheduler follows bearers.
-    pub(crate) fn wanted(
-        &mut self,
-        granted: Option<u64>,
-        urgent: Option<u32>,
-        config: &UplinkConfig,
-    ) -> u64 {
+    pub(crate) fn wanted(&mut self, granted: Option<u64>, urgent: Option<u32>, config: &UplinkConfig) -> u64 {
         let Some(granted) = granted else { return 0 };
         let least = u64::from(config.request_grant_bytes);
         while self.news.front().is_some_and(|(from, _)| *from <= granted) {

@@ -125,7 +125,7 @@ fn a_receive_window_binds() {
     for large_segments in [false, true] {
         let hosts = Host::pair_with(HostOptions { large_segments, ..HostOptions::default() }).unwrap();
         let [there, back] = [hop(None, MS * 20), hop(None, MS * 20)];
-        let emulation = Emulation::start(&hosts, there, back, config).unwrap();
+        let emulation = Emulation::start(&hosts, there, back, config.clone()).unwrap();
         let mut watch = SocketWatch::new(&hosts[0]).unwrap();
         let is_over = AtomicBool::new(false);
         let (received, on_the_way) = scope(|scope| {
