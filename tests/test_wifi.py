@@ -90,6 +90,22 @@ def test_links_of_multi_link_devices(cli: Cli, tmp_path: Path) -> None:
     assert {row["bin"] for row in frames} == {"0", "1"}
 
 
+def test_a_single_radio_of_two_links(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "home.toml"
+    file.write_text(HOME)
+    single = (*LINKS, "--set", 'wlan.multi_link="emlsr"')
+    lines = cli("check", file, *single).out.splitlines()
+    assert lines[2] == (
+        "EMLSR, one link at a time, of 1 station: padding and transition delay 32.0 us and 64.0 us"
+    )
+    (point,) = json.loads(cli("run", file, *single, "--json").out)
+    assert all(link["wlan_link_mpdus"]["value"] > 0 for link in point["wlan_links"])
+    expect_one_line(
+        cli("check", file, *single, "--set", 'wlan.emlsr.padding_delay="33 us"'),
+        'wlan.emlsr.padding_delay = "33 us": must be one of 0, 32, 64, 128, 256 us',
+    )
+
+
 def test_the_air_of_two_links_can_be_captured(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "home.toml"
     file.write_text(HOME)

@@ -64,6 +64,25 @@ down = { station = "desk" }
 up = { station = "desk", direction = "up" }
 call = { station = "old", direction = "up", traffic = "udp", rate = "2 Mbit/s" }
 """
+# One radio for two links: padded MU-RTS and CTS before data.
+SINGLE = """\
+schema = 2
+run = { duration = "300 ms", warmup = "0 s", runs = 1 }
+link = { packet_size = "1500 B" }
+tcp = { flavour = "rfc", variant = "sack", congestion = "cubic", w_max = 2000 }
+[wlan]
+standard = "be"
+streams = 1
+mcs = 9
+ampdu = { window = 256 }
+multi_link = "emlsr"
+emlsr = { padding_delay = "128 us", transition_delay = "16 us" }
+[wlan.links]
+five = {}
+six = { band = "6 GHz", width = "160 MHz" }
+[flows]
+down = {}
+"""
 FIELDS = (
     *("frame.time_epoch", "frame.len", "wlan.fc.type_subtype", "wlan.ra", "wlan.ta", "wlan.duration"),
     *("wlan.fc.retry", "wlan.fc.tods", "wlan.fc.fromds", "wlan.seq", "wlan.qos.tid", "wlan.fcs.status"),
@@ -285,6 +304,27 @@ def test_tshark_reads_frames_for_several_stations(rts: bool, tmp_path: Path) -> 
     of_events = mpdus_of_events(SEVERAL, **options)
     heard = sum(frame.is_data for frame in frames)
     assert heard == sum(map(len, of_events.values()))
+
+
+@needs_tshark
+def test_tshark_reads_initial_control_frames(tmp_path: Path) -> None:
+    frames = written(SINGLE, tmp_path)
+    sound = [frame for frame in frames if not frame.has_collided]
+    assert {frame["_ws.malformed"] for frame in sound} == {""}
+    assert not [frame.cells for frame in sound if "8388608" in frame["_ws.expert.severity"]]
+    assert {frame["wlan.fcs.status"] for frame in sound} == {"1"}
+    triggers = [frame for frame in sound if frame.kind == TRIGGER]
+    assert len(triggers) > 50
+    assert {frame["wlan.ta"] for frame in triggers} == {"02:00:00:00:00:00"}
+    # 128 us are 32 symbols of 96 bits at 24 Mbit/s: 384 bytes of padding.
+    assert all(int(frame["frame.len"]) > 384 for frame in triggers)
+    # All downlink data follow one, and nothing else does but a CTS.
+    answers = sum(frame.kind == CTS for frame in sound)
+    down = {frame.at_ns for frame in sound if frame.is_data and frame["wlan.fc.fromds"] == "1"}
+    assert len(down) <= answers <= len(triggers) + sum(frame.kind == RTS for frame in sound)
+    of_events = mpdus_of_events(SINGLE)
+    # Aggregates that an initial control frame did not bring about are in neither.
+    assert sum(frame.is_data for frame in frames) == sum(map(len, of_events.values()))
 
 
 def test_frames_are_cut_as_asked(cli: Cli, tmp_path: Path) -> None:

@@ -402,11 +402,11 @@ fn what_cannot_be_is_said_in_a_line() {
             "wlan.multi_link = \"nstr\"",
         ),
         (
-            json!([["wlan.standard", "be"], ["wlan.multi_link", "emlsr"], ["wlan.links", { "low": {}, "high": {} }], ["wlan.stations", { "desk": { "links": ["low"] }, "far": { "links": ["high"] } }]]),
+            json!([["wlan.standard", "be"], ["wlan.multi_link", "emlsr"], ["wlan.links", { "low": {}, "high": {} }], ["wlan.stations", { "desk": { "links": ["low"] }, "far": { "links": ["high"] } }], ["flows.full.station", "desk"]]),
             "wlan.multi_link = \"emlsr\": needs a station that uses at least two links",
         ),
         (
-            json!([["wlan.standard", "be"], ["wlan.links", { "low": {}, "high": {} }], ["wlan.stations", { "desk": {}, "old": { "standard": "ax", "multi_link": "emlsr" } }]]),
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": {}, "high": {} }], ["wlan.stations", { "desk": {}, "old": { "standard": "ax", "multi_link": "emlsr" } }], ["flows.full.station", "desk"]]),
             "wlan.stations.old.multi_link = \"emlsr\": needs stations of be that use at least two links",
         ),
         (
@@ -427,15 +427,15 @@ fn what_cannot_be_is_said_in_a_line() {
         ),
         (
             json!([["wlan.standard", "be"], ["wlan.multi_link", "emlsr"], ["wlan.emlsr", { "initial_frame_rate": "54 Mbit/s" }], ["wlan.links", { "low": {}, "high": {} }]]),
-            "wlan.emlsr.initial_frame_rate = \"54 Mbit/s\": must be one of 6, 12, 24 Mbit/s",
+            "wlan.emlsr.initial_frame_rate = \"54000000 bit/s\": must be one of 6, 12, 24 Mbit/s",
         ),
         (
             json!([["wlan.standard", "be"], ["methods", ["formula"]], ["wlan.multi_link", "emlsr"], ["wlan.links", { "low": {}, "high": {} }]]),
             "wlan.multi_link: the formula of saturated stations assumes stations that use their links at once; use method simulation",
         ),
         (
-            json!([["wlan.standard", "be"], ["methods", ["analysis"]], ["wlan.multi_link", "emlsr"], ["wlan.links", { "low": {}, "high": {} }]]),
-            "wlan",
+            json!([["wlan.standard", "be"], ["methods", ["analysis"]], ["flows", null], ["wlan.multi_link", "emlsr"], ["wlan.links", { "low": {}, "high": {} }]]),
+            "wlan: the analysis assumes a link of constant rate",
         ),
         (
             json!([["wlan.edca", { "voice": { "cw_min": 5 } }]]),
