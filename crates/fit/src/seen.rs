@@ -420,3 +420,17 @@ fn least_delay(record: &Record) -> f64 {
     let seen = record.packets().iter().filter(|packet| packet.fate == Fate::Arrived);
     seen.filter_map(|packet| Some(packet.seen_s? - packet.sent_s)).fold(f64::INFINITY, f64::min)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Jitter of a third of a transmission, or a base delay known to a twentieth, is the most.
+    #[test]
+    fn a_transmission_shows_the_rate_if_delays_are_exact() {
+        let of = |error_s, spread_s| Base { delay_s: 0.04, error_s, spread_s, is_shown: true };
+        assert!(of(4e-6, 30e-6).tells(100e-6));
+        assert!(!of(6e-6, 30e-6).tells(100e-6));
+        assert!(!of(4e-6, 40e-6).tells(100e-6));
+    }
+}
