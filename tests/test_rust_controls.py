@@ -211,7 +211,10 @@ RATE = "    fn pacing_rate(&self) -> Option<f64> { Some(RATE) }\n" + WINDOW
     ("source", "line"),
     [
         (changed("let acked = ack", "let acked: u32 = ack"), r"^mine.rs:51:26: error.*mismatched types"),
-        ("fn main() {}\n", r"mine.rs exports no control: crossfade_control::export!\(Mine\);"),
+        (
+            "fn main() {}\n",
+            r"mine.rs exports no control: it must end with crossfade_control::export!\(Mine\);",
+        ),
         (changed(LOSS, 'panic!("no {}", 7)'), r"^mine.rs:65: panicked: no 7, in on_loss$"),
         (
             changed(LOSS, "let none = [0.0; 0]; self.state.cwnd = none[window as usize];"),

@@ -178,5 +178,5 @@ def test_a_replay_needs_a_journal(cli: Cli, scenario: Path, tmp_path: Path) -> N
     expect_one_line(cli("run", "--replay", tmp_path / "none.cfj"), "none.cfj")
     expect_one_line(cli("run", "quickstart", "--replay", scenario), "--replay")
     for option in (("--set", "channel.p_e=0"), ("--seed", "2"), ("--plot", "x.png"), ("--json",)):
-        expect_one_line(cli("run", "--replay", scenario, *option), f"{option[0]}: --replay")
+        expect_one_line(cli("run", "--replay", scenario, *option), f"{option[0]}: not taken with --replay")
     expect_one_line(cli("run"), "SCENARIO")

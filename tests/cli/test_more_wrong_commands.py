@@ -69,7 +69,7 @@ WRONG: list[tuple[list[str], list[str]]] = [
     ([*BY, "method"], ["by method: has but one value"]),
     ([*CHOOSE, "--subject-to", "rtt_p95_s"], ["must be METRIC<NUMBER"]),
     ([*CHOOSE, "--subject-to", "rtt_p95_s<fast"], ["must be METRIC<NUMBER"]),
-    ([*CHOOSE, "--switching"], ["--switching: says what --csv FILE writes"]),
+    ([*CHOOSE, "--switching"], ["--switching: needs --csv FILE"]),
     ([*CHOOSE, "--plot", "x.gif"], [".png, .pdf or .svg"]),
     # Suites, papers, the physical layer.
     (["suite", "nowhere"], ["suite nowhere: no such suite"]),
@@ -122,8 +122,8 @@ WRONG: list[tuple[list[str], list[str]]] = [
     (["trace", "mine.toml"], ["mine.toml: is a scenario: run, sweep"]),
     # What belongs to a conversion.
     (["trace", "cell.up", "--direction", "sideways"], ["--direction sideways: must be up or down"]),
-    (["trace", "cell.up", "--direction", "up"], ["--direction: says how to convert"]),
-    (["trace", "cell.up", "--lossy"], ["--lossy: says how to convert"]),
+    (["trace", "cell.up", "--direction", "up"], ["--direction: needs --to and --out"]),
+    (["trace", "cell.up", "--lossy"], ["--lossy: needs --to and --out"]),
     (["trace", "cell.up", "--delay-interval-ms", "0"], ["--delay-interval-ms 0: must be from 0.001"]),
     (
         ["trace", "cell.up", "--to", "rates", "--out", "r.csv", "--direction", "down"],

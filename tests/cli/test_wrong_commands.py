@@ -16,7 +16,7 @@ WRONG: list[tuple[list[str], list[str]]] = [
     (["run", "quickstart", "--point", "-1"], ["point = -1: must be a whole number, 0 or more"]),
     (["run", "quickstart", "--point", "first"], ["first: must be a whole number"]),
     (["run", "quickstart", "--point", "1.5"], ["1.5: must be a whole number"]),
-    (["run", "quickstart", "--run", "3"], ["--run 3: what is to be shown of it?"]),
+    (["run", "quickstart", "--run", "3"], ["--run 3: needs an output of that run"]),
     (["run", "quickstart", "--run", "last", "--events", "e.csv"], ["last: must be a whole number"]),
     (
         ["run", "quickstart", "--point", "0", "--run", "-2", "--events", "e.csv"],
@@ -93,7 +93,7 @@ WRONG: list[tuple[list[str], list[str]]] = [
     (["run", "wifi.toml", "--set", 'alternatives.lte.run.duration="1 s"'], ["alternatives.lte.run: unknown"]),
     (["run", "wifi.toml", "--over", "alternative=wifi,wifi"], ["is twice among the values of the axis"]),
     # Keys, completion, captures.
-    (["explain", "delay"], ["delay: several keys end so: ", "link.delay"]),
+    (["explain", "delay"], ["delay: several keys end in this name: ", "link.delay"]),
     (["explain", "fd_tt"], ["fd_tt"]),
     (["explain", "channel.fdt"], ["did you mean channel.fd_t?"]),
     (["complete", "tcsh"], ["tcsh"]),

@@ -87,7 +87,7 @@ def _keys_that_end(name: str) -> str:
         return ""
     nearest = [key for key in found if key.count(".") == found[0].count(".")]
     if len(nearest) > 1:
-        raise errors.ScenarioError(f"{name}: several keys end so: {', '.join(found)}")
+        raise errors.ScenarioError(f"{name}: several keys end in this name: {', '.join(found)}")
     also = f"\nAlso: {', '.join(found[1:])}\n" if found[1:] else ""
     return _crossfade.explain(found[0]) + also
 

@@ -175,7 +175,7 @@ def best(
     check_gates("margin", fail_if)
     expect(source, [SCENARIO, RESULTS])
     if switching and csv is None:
-        raise ScenarioError("--switching: says what --csv FILE writes; give that, too")
+        raise ScenarioError("--switching: needs --csv FILE, which it changes")
     outputs = Outputs(asked, source, csv=csv, plot=plot, json=json)
     with telling_what_is_left(kept=not asked.no_cache):
         found = find_best(

@@ -98,7 +98,7 @@ def fit(
         check_plot_file(plot, *records)
     if len(records) > 1 or fitting.is_record(records[0]):
         if format != "auto" or packets is not None:
-            raise TraceError("--format and --packets: are of loss traces, not of captures")
+            raise TraceError("--format and --packets: are for loss traces, not for captures")
         _fit_link(records, to, predict, (rtt, profile), report, json, plot)
         return
     if any(given is not None for given in (to, predict, rtt, profile, report)):

@@ -99,9 +99,7 @@ def run(
         at = chosen_points(scenario, at, asked.keys, asked.axes)
     viewed = asked.options(ViewOptions) | {"at": at or None}
     if records.run is not None and plot is None and not records.shows_a_run():
-        raise ScenarioError(
-            f"--run {records.run}: what is to be shown of it? give --events, --pcap or another"
-        )
+        raise ScenarioError(f"--run {records.run}: needs an output of that run, such as --events or --pcap")
     _check_metrics("--y", drawn.y, scenario, asked)
     _check_metrics("--columns", columns, scenario, asked)
     if plot is not None:
@@ -156,11 +154,11 @@ def _check_columns(drawn: Drawn, scenario: str, asked: Asked) -> None:
 def _replay(journal: Path, scenario: str | None, context: typer.Context, records: Records) -> int:
     """Replay a journal, print one line per link, and return the exit code."""
     if scenario is not None:
-        raise ScenarioError("--replay: the journal has its scenario; give none")
+        raise ScenarioError("--replay: takes no SCENARIO, which the journal contains")
     for option in context.command.params:
         source = context.get_parameter_source(str(option.name))
         if source and source.name == "COMMANDLINE" and option.name not in WITH_REPLAY:
-            raise ScenarioError(f"{option.opts[0]}: --replay is of the run as it was; give it without")
+            raise ScenarioError(f"{option.opts[0]}: not taken with --replay, which repeats the recorded run")
     events, link_events = records.events, records.link_events
     check_outputs((events, link_events), journal)
     found = api.replay(journal)

@@ -156,7 +156,9 @@ def list_scenarios(
     """
     if suites or profiles:
         if folder is not None or (suites and profiles):
-            raise ScenarioError("list: one of a folder of scenarios, --suites and --profiles")
+            raise ScenarioError(
+                "list: FOLDER, --suites and --profiles contradict each other; give one of them"
+            )
         _print_titles(
             {name: load_suite(name).title for name in shipped_suites()}
             if suites

@@ -70,7 +70,7 @@ def trace(
         raise TraceError(f"--direction {shortened(direction)}: must be up or down")
     for option, given in (("--direction", direction is not None), ("--lossy", lossy)):
         if given and to is None:
-            raise TraceError(f"{option}: says how to convert; give --to and --out, too")
+            raise TraceError(f"{option}: needs --to and --out")
     if json and to is not None:
         raise TraceError("--json: prints the summary of recordings; give it without --to")
     if not 1e-3 <= delay_interval_ms <= 3.6e6:

@@ -182,7 +182,7 @@ class Onto:
         self.ax = ax
         figure = ax.get_figure(root=True)
         if figure is None:
-            raise ScenarioError("ax: belongs to no figure")
+            raise ScenarioError("ax: must be Axes of a figure")
         self.figure: Figure = figure
 
     def subplots(self, rows: int = 1, columns: int = 1, *, squeeze: bool = True, **_: Any) -> Any:

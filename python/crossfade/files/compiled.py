@@ -79,7 +79,7 @@ class CompiledControl:
         if self.name.startswith(("-", "@")):
             raise ScenarioError(f"{self.name}: rustc takes such a name for an option; give it another one")
         if not re.search(r"\bexport!\s*[({\[]", text):
-            raise ScenarioError(f"{self.name} exports no control: {EXPORT} at its end does")
+            raise ScenarioError(f"{self.name} exports no control: it must end with {EXPORT}")
 
     def table(self) -> int:
         """The address of the table of C functions that its library exports."""

@@ -274,7 +274,7 @@ def plot_cdf(
     found = given(values, path, plan, whole=True)
     options: dict[str, Any] = {"by": by, "where": where, "title": title, "labels": labels}
     if of is None and not is_distribution(found):
-        raise ResultsError("of: which column is drawn? (of results of a cell, of='user_goodput_bps')")
+        raise ResultsError("of: must name the column to draw (for results of a cell: of='user_goodput_bps')")
     return draw_any(
         found, path, cdf=of, log_x=log_x, log_y=log_y, width=width, font_size=font_size, ax=ax, **options
     )

@@ -40,7 +40,7 @@ def chosen_points(
     """The numbers of the chosen points of a plan."""
     points, axes = description["points"], description["axes"]
     if point is not None and at:
-        raise ScenarioError("point and where: give one of the two")
+        raise ScenarioError("point and where: give one of them, since each chooses points")
     if point is not None:
         if point >= len(points):
             last = f"0 to {len(points) - 1}" if len(points) > 1 else "0 alone"

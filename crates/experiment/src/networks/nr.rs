@@ -255,7 +255,7 @@ fn small_queue(config: &NrConfig) -> Option<String> {
     })
 }
 
-/// Warning that a full queue delays packets for long even at the peak rate (the queue of OpenAirInterface has 10 MB).
+/// Warning that a full queue delays packets for long even at the peak rate (OAI's queue has 10 MB).
 fn large_queue(config: &NrConfig, packet_size: u32) -> Option<String> {
     if config.users.iter().all(|user| user.queue.is_some()) {
         // A queue discipline keeps it short.

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 #[schemars(transform = taken_by::<Discipline>)]
 pub struct Queue {
     /// Queue limit in packets or bytes, besides the packet being sent. Packets beyond it are dropped. A time ("200 ms")
-    /// means the bytes that the link sends in it, "1 bdp" those that it sends in the longest idle RTT of a packet (the
-    /// bandwidth-delay product), at least a packet.
+    /// means the bytes that the link sends in it, "1 bdp" those of the longest idle RTT of a packet (the
+    /// bandwidth-delay product); either is at least a packet.
     #[schemars(extend("x-default" = "1000 packets, or unlimited where the windows of all flows hold no more; 10240 packets for \"fq-codel\", 250 ms for \"dualpi2\" (10000 packets with profile \"linux\"). Required for red, codel and pie"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
