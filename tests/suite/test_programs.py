@@ -399,3 +399,23 @@ def test_flags_of_many_runs_are_one_line() -> None:
     other = late.format(3.0).replace("0.30", "0.60")
     assert len(gathered([*flags, (4, other)])) == 3
     assert gathered([]) == []
+
+
+def test_one_line_warns_of_other_work_on_the_machine(tmp_path: Path) -> None:
+    class Loaded:
+        stack = known_stack("curl")
+        folder = tmp_path
+        congestion = None
+
+        def run(self, case: Case, run: int, seed: int | None, scenario: Path) -> Outcome:
+            report = {"flags": ["2.0 % late"] if run else [], "load": 5.0 + 2.0 * run, "processors": 2}
+            return Outcome(Transfer(0.0, 1.0, Timeline({})), report, "")
+
+    source = Programs(Loaded(), 3, None)  # type: ignore[arg-type]
+    source.measure(load_suite(own(tmp_path)).cases[0], "c")
+    # Two of three runs had more than three processes a processor.
+    assert source.warnings() == [
+        "case short, runs 1 and 2: up to 2.0 % late",
+        "up to 4.5 processes wanted each processor in 2 of 3 runs: what is slow may be the machine, and not "
+        "the program",
+    ]
