@@ -120,13 +120,13 @@ fn what_is_in_a_record_decides_and_what_is_wrong_is_refused_in_one_line() {
             json!({ "rate": "1 Mbit/s" }),
             SENDS,
             "flows.call.rate contradicts flows.call.traffic = \"recorded\": it takes count, start, stagger, start_within, \
-             record, record_period, from, to, access_delay, radio, queue, five_qi, beside, station, direction, category",
+             record, record_period, from, to, access_delay, radio, queue, five_qi, beside, bearer, station, direction, category",
         ),
         (
             json!({ "traffic": "udp" }),
             SENDS,
             "flows.call.record contradicts flows.call.traffic = \"udp\": it takes count, \
-             start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay, radio, queue, five_qi, beside, station, direction, category",
+             start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay, radio, queue, five_qi, beside, bearer, station, direction, category",
         ),
     ] {
         assert_eq!(with(flow, text).map(|_| ()).unwrap_err(), said);
