@@ -64,6 +64,7 @@ impl Emulation {
     ///
     /// # Errors
     /// The system has no threads or no file descriptors left.
+    #[expect(clippy::needless_pass_by_value, reason = "options of one emulation")]
     pub fn start_recorded(
         hosts: &[Host; 2],
         between: Between,

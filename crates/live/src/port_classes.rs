@@ -35,7 +35,7 @@ mod tests {
     fn packet(protocol: u8, ports: [u16; 2], fragment: u16) -> Vec<u8> {
         let mut packet = vec![0x45, 0, 0, 28, 0, 0, 0, 0, 64, protocol, 0, 0, 10, 77, 0, 1, 10, 77, 0, 2];
         packet[6..8].copy_from_slice(&fragment.to_be_bytes());
-        ports.map(|port| packet.extend(port.to_be_bytes()));
+        packet.extend(ports.into_iter().flat_map(u16::to_be_bytes));
         packet.extend([0; 4]);
         packet
     }
