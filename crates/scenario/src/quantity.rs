@@ -62,7 +62,7 @@ text_quantity!(
     |text| units::parse_rate(text).ok().filter(|&rate| rate <= 1e13)
 );
 text_quantity!(
-    /// A prioritised bit rate in kB/s; `None` is infinity (`prioritisedBitRate` of LogicalChannelConfig, TS 38.331).
+    /// A prioritised bit rate in kB/s; `None` is infinity (`prioritisedBitRate` of `LogicalChannelConfig`, TS 38.331).
     PrioritisedRate(Option<u32>),
     "one of TS 38.331: 0, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768 or 65536 kB/s, or \
      \"infinity\"",
