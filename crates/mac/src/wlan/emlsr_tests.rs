@@ -163,7 +163,9 @@ fn delays(of: Option<EmlsrConfig>, packets: &[u32]) -> Vec<f64> {
         for (other, link) in config.links.iter_mut().enumerate() {
             let station = &mut link.stations[number + 1];
             *station = station.take().filter(|_| other == number);
-            station.iter_mut().for_each(|station| station.limits.bytes = packets * 1544);
+            for station in station.iter_mut() {
+                station.limits.bytes = packets * 1544;
+            }
         }
     }
     let mut wlan = Wlan::new(config, SEED).unwrap();
