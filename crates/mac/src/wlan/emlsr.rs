@@ -9,7 +9,7 @@
 //!
 //! The station listens on each link with one spatial stream. The padding gives it the time to bring its radio to the
 //! link of the frame; then it has all its streams there, and hears nothing of the other links before the transition
-//! delay has passed.
+//! delay has passed. On the link of the exchange it contends at once.
 
 use super::ampdu::LONGEST_PPDU;
 use super::edca::SLOT;

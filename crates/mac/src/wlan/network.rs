@@ -334,13 +334,13 @@ impl Fabric for Wlan {
             }
             let at = self.next_event().filter(|at| *at <= now)?;
             self.now = self.now.max(at);
+            if self.turns_at == Some(at) {
+                self.turn(at);
+                continue;
+            }
             // What is read at that time may be what is missing.
             let Some(link) = self.airs.iter().position(|air| air.next_event() == Some(at)) else {
-                if self.turns_at == Some(at) {
-                    self.turn(at);
-                } else {
-                    self.pass_over(at);
-                }
+                self.pass_over(at);
                 continue;
             };
             match std::mem::replace(&mut self.airs[link].phase, Phase::Idle) {
@@ -366,7 +366,7 @@ impl Fabric for Wlan {
                     for flight in flights {
                         let way = flight.way;
                         self.settle(at, flight, false);
-                        self.part_unanswered(link, at, way);
+                        self.part_unanswered(at, way);
                     }
                     self.idle(link, at);
                     self.wake_others(link);

@@ -154,7 +154,7 @@ pub struct Wlan {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub links: BTreeMap<String, WlanLink>,
 
-    /// Use of several links by stations of be: all at once (STR), or one at a time with a single radio (EMLSR).
+    /// Use of several links by stations of be: all at once (STR), or one at a time (EMLSR).
     #[schemars(extend("x-default" = "str"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multi_link: Option<WlanMultiLink>,

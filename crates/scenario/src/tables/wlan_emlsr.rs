@@ -30,7 +30,7 @@ pub struct WlanEmlsr {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub padding_delay: Option<Span>,
 
-    /// EMLSR transition delay from an exchange to listening on all links: 0, 16, 32, 64, 128 or 256 us.
+    /// EMLSR transition delay after an exchange: 0, 16, 32, 64, 128 or 256 us.
     #[schemars(extend("x-default" = "64 us, as iwlwifi announces"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transition_delay: Option<Span>,

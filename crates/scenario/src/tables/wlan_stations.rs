@@ -84,7 +84,7 @@ pub struct WlanStations {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<Vec<String>>,
 
-    /// Use of several links by these stations: all at once (STR), or one at a time with a single radio (EMLSR).
+    /// Use of several links by these stations: all at once (STR), or one at a time (EMLSR).
     #[schemars(extend("x-default" = "wlan.multi_link"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multi_link: Option<WlanMultiLink>,

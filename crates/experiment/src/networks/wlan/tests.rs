@@ -434,10 +434,6 @@ fn what_cannot_be_is_said_in_a_line() {
             "wlan.multi_link: the formula of saturated stations assumes stations that use their links at once; use method simulation",
         ),
         (
-            json!([["wlan.standard", "be"], ["methods", ["analysis"]], ["flows", null], ["wlan.multi_link", "emlsr"], ["wlan.links", { "low": {}, "high": {} }]]),
-            "wlan: the analysis assumes a link of constant rate",
-        ),
-        (
             json!([["wlan.edca", { "voice": { "cw_min": 5 } }]]),
             "wlan.edca.voice.cw_min = 5: must be one below a power of two",
         ),

@@ -1,5 +1,6 @@
 //! Stations with one radio for several links (EMLSR, IEEE 802.11be clause 35.3.17): on which link the radio is, what it
-//! cannot hear meanwhile, and what the access point knows of that.
+//! cannot hear meanwhile, and what the access point knows of that. After an exchange the radio stays on its link until
+//! the transition delay has passed: there the station contends at once, on the other links afterwards.
 //!
 //! Both ends may begin at once, on different links: a station that begins within a slot of an initial control frame has
 //! not noticed it, and does not answer; the access point knows of a station's exchange once it has read who sends. A
@@ -32,8 +33,8 @@ pub(super) struct SingleRadio {
     asked: Option<Asked>,
     /// Link on which the station sends, and from when on the access point knows that.
     sends: Option<(usize, SimTime)>,
-    /// Whether the radio is, or was last, in an exchange, and does not listen yet.
-    is_deaf: bool,
+    /// Link on which the radio is, during an exchange and until it listens on all of them.
+    on: Option<usize>,
     /// Time from which on it listens on all links, and that which the access point knows.
     listens_from: SimTime,
     known_from: SimTime,
@@ -51,7 +52,7 @@ impl SingleRadio {
             config,
             asked: None,
             sends: None,
-            is_deaf: false,
+            on: None,
             listens_from: SimTime::ZERO,
             known_from: SimTime::ZERO,
             turns_at: None,
@@ -78,7 +79,7 @@ impl SingleRadio {
         match (self.sends, self.asked) {
             (Some((on, _)), _) => on == link,
             (None, Some(asked)) if asked.is_read && now >= asked.at + SLOT => false,
-            _ => now >= self.listens_from,
+            _ => now >= self.listens_from || self.on == Some(link),
         }
     }
 
@@ -132,7 +133,7 @@ impl Wlan {
     /// A flight begins, alone in the air of its link. Whether who is asked answers.
     pub(super) fn start_of_radio(&mut self, flight: &Flight) -> bool {
         let (link, at) = (flight.link, flight.begins - flight.before());
-        self.synchronize(link, at);
+        self.synchronize(link);
         let Some(way) = flight.way else { return true };
         let header = flight.ahead.map_or_else(
             || {
@@ -153,7 +154,7 @@ impl Wlan {
             // The exchange goes on.
             return true;
         }
-        let is_read = radio.sends.is_none() && at >= radio.listens_from;
+        let is_read = radio.sends.is_none() && (at >= radio.listens_from || radio.on == Some(link));
         self.on_asking(at, station, link, is_read);
         is_read
     }
@@ -213,11 +214,11 @@ impl Wlan {
         let band = self.airs[link].band();
         let Some((direction, station, radio)) = self.radio_of(way) else { return };
         let silence = if direction == DOWN { radio.config.silence(band) } else { radio.config.transition };
-        self.leave(link, station, now, now + silence, true);
+        self.leave(station, now + silence, true);
     }
 
     /// An exchange of a way has ended without an answer.
-    pub(super) fn part_unanswered(&mut self, link: usize, now: SimTime, way: Option<usize>) {
+    pub(super) fn part_unanswered(&mut self, now: SimTime, way: Option<usize>) {
         let Some(way) = way.filter(|_| self.has_single_radios) else { return };
         let Some((direction, station, radio)) = self.radio_of(way) else { return };
         if direction == DOWN && radio.asked.is_some_and(|asked| !asked.is_read) {
@@ -227,11 +228,11 @@ impl Wlan {
         }
         let is_known = direction == DOWN || radio.sends.is_some_and(|(_, known)| known <= now);
         let until = now + radio.config.transition;
-        self.leave(link, station, now, until, is_known);
+        self.leave(station, until, is_known);
     }
 
-    /// The exchange of a station on a link has ended; it listens on all links at `until`.
-    fn leave(&mut self, link: usize, station: usize, now: SimTime, until: SimTime, is_known: bool) {
+    /// The exchange of a station has ended; it listens on all links at `until`.
+    fn leave(&mut self, station: usize, until: SimTime, is_known: bool) {
         let Some(radio) = self.stations[station].radio.as_mut() else { return };
         if radio.sends.is_some() {
             radio.sends = None;
@@ -242,7 +243,6 @@ impl Wlan {
         if is_known {
             radio.known_from = until;
         }
-        radio.deaf_since[link] = now;
         self.turn_at(station, Some(until));
     }
 
@@ -262,7 +262,12 @@ impl Wlan {
                 continue;
             }
             if let Some(asked) = radio.asked.filter(|asked| asked.is_read) {
+                let has_left = radio.on.is_some_and(|on| on != asked.link);
                 self.turn_at(station, None);
+                if has_left {
+                    // It was asked, in a TXOP that went on, as the transition delay ended.
+                    self.listen_anew(now, station);
+                }
                 self.deafen(now, station, asked.link);
             } else {
                 self.turn_at(station, None);
@@ -275,17 +280,15 @@ impl Wlan {
     fn deafen(&mut self, now: SimTime, station: usize, link: usize) {
         let categories = self.categories();
         let Station { ends, radio, .. } = &mut self.stations[station];
-        let Some(radio) = radio.as_mut().filter(|radio| !radio.is_deaf) else { return };
-        radio.is_deaf = true;
-        for other in (0..ends.len()).filter(|other| ends[*other].is_some()) {
+        let Some(radio) = radio.as_mut().filter(|radio| radio.on.is_none()) else { return };
+        radio.on = Some(link);
+        for other in (0..ends.len()).filter(|other| *other != link && ends[*other].is_some()) {
             let air = &mut self.airs[other];
-            let is_idle = other != link && matches!(air.phase, Phase::Idle);
+            let is_idle = matches!(air.phase, Phase::Idle);
             radio.deaf_since[other] = now;
             for contender in (station + 1) * categories..(station + 2) * categories {
                 air.contest.deafen(contender, now, is_idle);
-                if other != link {
-                    air.ready[contender] = None;
-                }
+                air.ready[contender] = None;
             }
             if is_idle {
                 air.look_ahead();
@@ -298,8 +301,8 @@ impl Wlan {
         let categories = self.categories();
         let Station { ends, radio, .. } = &mut self.stations[station];
         let Some(radio) = radio.as_mut() else { return };
-        radio.is_deaf = false;
-        for link in (0..ends.len()).filter(|link| ends[*link].is_some()) {
+        let on = radio.on.take();
+        for link in (0..ends.len()).filter(|link| Some(*link) != on && ends[*link].is_some()) {
             if now - radio.deaf_since[link] > SYNC_THRESHOLD {
                 radio.unsynchronized_until[link] = now + SYNC_DURATION;
             }
@@ -314,9 +317,9 @@ impl Wlan {
     }
 
     /// Stations that listen read a frame on a link, and know its medium again.
-    fn synchronize(&mut self, link: usize, now: SimTime) {
+    fn synchronize(&mut self, link: usize) {
         for radio in self.stations.iter_mut().filter_map(|station| station.radio.as_mut()) {
-            if !radio.is_deaf && now >= radio.listens_from {
+            if radio.on.is_none_or(|on| on == link) {
                 radio.unsynchronized_until[link] = SimTime::ZERO;
             }
         }
