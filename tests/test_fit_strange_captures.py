@@ -230,7 +230,8 @@ def test_losses_show_without_sack_too(whole: Frames, plain: cf.fit.LinkFit, tmp_
     file = tmp_path / "short.pcap"
     file.write_bytes(pcap(cut(whole, OPTIONS)))
     fit = cf.fit.link(file)
-    assert (fit.rate.value, fit.queue.value) == (pytest.approx(10e6, rel=2e-3), 40)
+    assert fit.rate.value == pytest.approx(10e6, rel=2e-3)
+    assert fit.queue.value == 40
     assert fit.loss.low <= 0.004 <= fit.loss.high
     assert fit.loss.value > 0.75 * plain.loss.value
 
@@ -240,7 +241,8 @@ def test_a_capture_from_the_middle_with_numbers_that_wrap(whole: Frames, tmp_pat
     file = tmp_path / "middle.pcap"
     file.write_bytes(pcap(wrapping([of for of in whole if of[0] - EPOCH > 4 * SECOND], 1_000_000)))
     fit = cf.fit.link(file)
-    assert (fit.model, fit.rate.value) == ("M0", pytest.approx(10e6, rel=2e-3))
+    assert fit.model == "M0"
+    assert fit.rate.value == pytest.approx(10e6, rel=2e-3)
     assert fit.delay.value == pytest.approx(30e-3, rel=5e-3)
 
 
@@ -249,8 +251,10 @@ def test_connections_in_turn_with_idle_time_between_show_one_link(whole: Frames,
     file = tmp_path / "turns.pcap"
     file.write_bytes(pcap(whole + later(whole, 45 * SECOND)))
     fit = cf.fit.link(file)
-    assert (fit.model, fit.rate.value) == ("M0", pytest.approx(10e6, rel=2e-3))
-    assert (fit.queue.value, fit.delay.value) == (40, pytest.approx(30e-3, rel=5e-3))
+    assert fit.model == "M0"
+    assert fit.rate.value == pytest.approx(10e6, rel=2e-3)
+    assert fit.queue.value == 40
+    assert fit.delay.value == pytest.approx(30e-3, rel=5e-3)
 
 
 @pytest.mark.parametrize("kind", ["tcp", "quic"])
