@@ -37,9 +37,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn serve() -> Result<(), Box<dyn Error>> {
-    let certificates = CertificateDer::pem_file_iter(var("CROSSFADE_CERTIFICATE")?)?.collect::<Result<_, _>>()?;
+    let certificates =
+        CertificateDer::pem_file_iter(var("CROSSFADE_CERTIFICATE")?)?.collect::<Result<_, _>>()?;
     let key = PrivateKeyDer::from_pem_file(var("CROSSFADE_KEY")?)?;
-    let mut tls = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(certificates, key)?;
+    let mut tls =
+        rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(certificates, key)?;
     tls.alpn_protocols = vec![PROTOCOL.to_vec()];
     let mut config = quinn::ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
     if let Ok(factor) = var("PEER_LOSS_REDUCTION") {
@@ -58,7 +60,8 @@ async fn serve() -> Result<(), Box<dyn Error>> {
                 let Ok(asked) = receive.read_to_end(4096).await else { return };
                 let name = String::from_utf8_lossy(&asked).into_owned();
                 let root = var("CROSSFADE_ROOT").unwrap_or_default();
-                let data = Path::new(&name).file_name().and_then(|name| fs::read(Path::new(&root).join(name)).ok());
+                let data =
+                    Path::new(&name).file_name().and_then(|name| fs::read(Path::new(&root).join(name)).ok());
                 if send.write_all(&data.unwrap_or_default()).await.is_ok() {
                     let _ = send.finish();
                 }
