@@ -6,7 +6,8 @@ use crate::metrics::Metrics;
 use crate::parts::{FLOW, Part, STATION, WLAN_LINK};
 use crossfade_core::SimTime;
 use crossfade_mac::wlan::{
-    Exchange, Form, MuWay, OfdmaConfig, RateConfig, ReceptionConfig, StationConfig, saturated_in_one_ppdu,
+    Exchange, Form, MuWay, OfdmaConfig, RateConfig, ReceptionConfig, StationConfig, WlanConfig,
+    saturated_in_one_ppdu,
 };
 use crossfade_scenario::{FlowSetup, Point, ScenarioError, TrafficSetup, WlanSetup};
 
@@ -35,28 +36,15 @@ pub(crate) fn form(setup: &WlanSetup) -> String {
     )
 }
 
-/// The throughput of saturated stations.
-///
-/// # Errors
-/// The first assumption that the scenario does not meet.
-pub(super) fn saturated_stations(point: &Point, wlan: &WlanSetup) -> Result<Metrics, ScenarioError> {
-    let (setup, config) = (&point.setup, &wlan.model.config);
-    let unmet = |key: &str, assumed: &str| {
-        Err(ScenarioError::key(
-            key,
-            format!("the formula of saturated stations assumes {assumed}; use method simulation"),
-        ))
-    };
-    let is_saturated = |flow: &&FlowSetup| {
-        matches!(flow.traffic, TrafficSetup::Saturated) && flow.count as usize == flow.ends.len()
-    };
-    if let Some(flow) = setup.flows.iter().find(|flow| !is_saturated(flow)) {
-        let key = if flow.name.is_empty() { "flows".to_owned() } else { format!("flows.{}", flow.name) };
-        return unmet(&key, "saturated traffic, one source a station");
-    }
-    if setup.flows.iter().any(|flow| flow.packet_size != setup.packet_size) {
-        return unmet("flows", "packets of one size");
-    }
+fn unmet<T>(key: &str, assumed: &str) -> Result<T, ScenarioError> {
+    Err(ScenarioError::key(
+        key,
+        format!("the formula of saturated stations assumes {assumed}; use method simulation"),
+    ))
+}
+
+/// What the formula assumes of a network, whatever its flows.
+fn assumptions_of_air(config: &WlanConfig) -> Result<(), ScenarioError> {
     if config.categories.len() > 1 {
         return unmet("flows", "one access category");
     }
@@ -69,6 +57,26 @@ pub(super) fn saturated_stations(point: &Point, wlan: &WlanSetup) -> Result<Metr
     if config.emlsr.iter().any(Option::is_some) {
         return unmet("wlan.multi_link", "stations that use their links at once");
     }
+    Ok(())
+}
+
+/// The throughput of saturated stations.
+///
+/// # Errors
+/// The first assumption that the scenario does not meet.
+pub(super) fn saturated_stations(point: &Point, wlan: &WlanSetup) -> Result<Metrics, ScenarioError> {
+    let (setup, config) = (&point.setup, &wlan.model.config);
+    let is_saturated = |flow: &&FlowSetup| {
+        matches!(flow.traffic, TrafficSetup::Saturated) && flow.count as usize == flow.ends.len()
+    };
+    if let Some(flow) = setup.flows.iter().find(|flow| !is_saturated(flow)) {
+        let key = if flow.name.is_empty() { "flows".to_owned() } else { format!("flows.{}", flow.name) };
+        return unmet(&key, "saturated traffic, one source a station");
+    }
+    if setup.flows.iter().any(|flow| flow.packet_size != setup.packet_size) {
+        return unmet("flows", "packets of one size");
+    }
+    assumptions_of_air(config)?;
     let ends: Vec<[u32; 2]> = setup.flows.iter().flat_map(|flow| flow.ends.iter().copied()).collect();
     let is_up = ends.iter().all(|[from, _]| *from != 0);
     if !is_up && ends.iter().any(|[from, _]| *from != 0) {
