@@ -238,7 +238,7 @@ fn facts(setup: &WlanSetup, packet_size: u32) -> WlanFacts {
             rates_bps: [lowest.rate_bps(), highest.rate_bps()],
             mpdus: exchange.packets,
             aggregate_s: exchange.data.as_secs_f64(),
-            alone_bps: config.alone_bps(number, &exchange),
+            alone_bps: exchange.alone_in_bps(config, number),
             window: station.limits.window,
             snr_db: snr(&of[0]).zip(snr(&of[count - 1])).map(|(a, b)| [a, b]),
             required_db: snr(station).and(required(lowest).zip(required(highest)).map(|(a, b)| [a, b])),

@@ -3,7 +3,6 @@
 use super::ampdu::AmpduLimits;
 use super::edca::Category;
 use super::emlsr::EmlsrConfig;
-use super::exchange::Exchange;
 use super::modes::{Mode, Standard};
 use super::ofdma::OfdmaConfig;
 use crate::error::{MeshError, out_of_range};
@@ -244,12 +243,6 @@ impl WlanConfig {
             return out_of_range("aql", format!("{low} and {high}"), "above 0 s, the larger one last");
         }
         self.neighbours.map_or(Ok(()), Neighbours::check)
-    }
-
-    /// The bit rate of whole packets of a station alone whose exchanges are such.
-    pub fn alone_bps(&self, station: usize, exchange: &Exchange) -> f64 {
-        let single = self.emlsr.get(station).copied().flatten();
-        single.map_or_else(|| exchange.alone_bps(), |of| of.alone_bps(exchange))
     }
 
     fn check_emlsr(&self) -> Result<(), MeshError> {

@@ -9,6 +9,10 @@ use super::modes::{Band, Durations, Mode};
 use crossfade_core::{SimTime, Stream};
 use rand::Rng;
 
+/// Bytes of an RTS, and of a CTS or an acknowledgement.
+pub(super) const RTS_BYTES: u32 = 20;
+pub(super) const ANSWER_BYTES: u32 = 14;
+
 /// The unit of the backoff of OFDM stations.
 pub const SLOT: SimTime = SimTime::from_micros(9);
 

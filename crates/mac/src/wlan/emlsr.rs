@@ -12,10 +12,9 @@
 //! delay has passed. On the link of the exchange it contends at once.
 
 use super::ampdu::LONGEST_PPDU;
-use super::edca::SLOT;
-use super::exchange::{ANSWER_BYTES, Exchange};
+use super::edca::{ANSWER_BYTES, SLOT};
 use super::modes::{Band, Durations, Mode};
-use super::mu::mu_rts_bytes;
+use super::ofdma::mu_rts_bytes;
 use crate::error::{MeshError, out_of_range};
 use crossfade_core::SimTime;
 
@@ -98,17 +97,6 @@ impl EmlsrConfig {
     /// all links: it waits for another frame, and then for its radio.
     pub fn silence(&self, band: Band) -> SimTime {
         band.sifs() + SLOT + START_DELAY + self.transition
-    }
-
-    /// The bit rate of whole packets of one station alone to which an access point always has something to send, on
-    /// links that are alike. The access point, whose contention ends meanwhile, begins at the first boundary of any
-    /// link at which the station listens, half a slot later in the mean.
-    pub fn alone_bps(&self, exchange: &Exchange) -> f64 {
-        let mode = exchange.mode();
-        let [initial, cts] = self.initial(mode);
-        let ahead = initial + cts + mode.band().sifs() * 2;
-        let cycle = ahead + exchange.airtime() + self.silence(mode.band());
-        exchange.bits() / (cycle.as_secs_f64() + SLOT.as_secs_f64() / 2.0)
     }
 }
 

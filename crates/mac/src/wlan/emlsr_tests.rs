@@ -87,7 +87,7 @@ fn one_station_is_the_closed_form() {
             for links in [2, 3] {
                 let mut wlan = Wlan::new(single_radios(1, &vec![mode; links], packets, of), SEED).unwrap();
                 let found = saturate_with(&mut wlan, &[(0, 1)], 4, 1900)[0];
-                let expected = of.alone_bps(&exchange) * PAYLOAD;
+                let expected = exchange.by_single_radio_bps(of) * PAYLOAD;
                 assert!((found / expected - 1.0).abs() < 0.006, "{of:?}: {found} for {expected}");
                 assert!(found < bound, "{of:?}: {found} of {bound}");
             }
@@ -98,7 +98,7 @@ fn one_station_is_the_closed_form() {
     // and 64 us until the station listens, 4.5 us until the next boundary.
     let cycle_us = 108.0 + 16.0 + 44.0 + 16.0 + 48.0 + 46.0 * 13.6 + 16.0 + 72.0 + 45.0 + 64.0 + 4.5;
     let by_hand = 30.0 * 1500.0 * 8.0 / cycle_us * 1e6;
-    let formula = emlsr(32, 64, Some(6)).alone_bps(&exchange_of(mode, 30, false));
+    let formula = exchange_of(mode, 30, false).by_single_radio_bps(emlsr(32, 64, Some(6)));
     assert!((formula / by_hand - 1.0).abs() < 0.002, "{formula} for {by_hand}");
 }
 

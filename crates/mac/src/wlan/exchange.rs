@@ -2,15 +2,12 @@
 
 use super::airtime::Sharing;
 use super::ampdu::Ampdu;
-use super::config::{StationConfig, mpdu_overhead};
-use super::edca::{BlockAckFrame, Category, SLOT};
+use super::config::{StationConfig, WlanConfig, mpdu_overhead};
+use super::edca::{ANSWER_BYTES, BlockAckFrame, Category, RTS_BYTES, SLOT};
+use super::emlsr::EmlsrConfig;
 use super::modes::{Durations, Mode};
 use super::saturation::Saturated;
 use crossfade_core::SimTime;
-
-/// Bytes of an RTS, and of a CTS or an acknowledgement.
-pub(super) const RTS_BYTES: u32 = 20;
-pub(super) const ANSWER_BYTES: u32 = 14;
 
 /// An exchange of a whole aggregate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,11 +55,6 @@ impl Exchange {
         }
     }
 
-    /// Mode of the data.
-    pub(super) const fn mode(&self) -> Mode {
-        self.mode
-    }
-
     /// Bits of its packets.
     pub fn bits(&self) -> f64 {
         f64::from(self.packets) * f64::from(self.bytes) * 8.0
@@ -82,6 +74,22 @@ impl Exchange {
     /// One station that always has more: the bit rate of whole packets.
     pub fn alone_bps(&self) -> f64 {
         self.bits() / (self.airtime().as_secs_f64() + self.wait_s())
+    }
+
+    /// One station of a network that always has more: the bit rate of whole packets.
+    pub fn alone_in_bps(&self, config: &WlanConfig, station: usize) -> f64 {
+        let single = config.emlsr.get(station).copied().flatten();
+        single.map_or_else(|| self.alone_bps(), |emlsr| self.by_single_radio_bps(emlsr))
+    }
+
+    /// One EMLSR station alone to which an access point always has something to send, on links that are alike: the bit
+    /// rate of whole packets. The access point, whose contention ends meanwhile, begins at the first boundary of any
+    /// link at which the station listens, half a slot later in the mean.
+    pub fn by_single_radio_bps(&self, emlsr: EmlsrConfig) -> f64 {
+        let band = self.mode.band();
+        let [initial, cts] = emlsr.initial(self.mode);
+        let cycle = initial + cts + band.sifs() * 2 + self.airtime() + emlsr.silence(band);
+        self.bits() / (cycle.as_secs_f64() + SLOT.as_secs_f64() / 2.0)
     }
 
     /// Stations that all have such exchanges, in the terms of Bianchi's model.

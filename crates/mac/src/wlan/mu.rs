@@ -11,10 +11,9 @@
 
 use super::ampdu::{Ampdu, AmpduLimits, subframe_bytes};
 use super::config::{RateConfig, StationConfig, WlanConfig, mpdu_overhead};
-use super::edca::{BlockAckFrame, SLOT};
-use super::exchange::ANSWER_BYTES;
+use super::edca::{ANSWER_BYTES, BlockAckFrame, SLOT};
 use super::modes::{Durations, Mode, Standard, sig_bits_per_symbol};
-use super::ofdma::{MuAck, OfdmaConfig};
+use super::ofdma::{BAR_USER, BASIC_USER, MuAck, OfdmaConfig, RTS_USER, trigger_bytes};
 use super::ru::{Layout, RuPlace};
 use crossfade_core::SimTime;
 
@@ -117,21 +116,6 @@ fn sig_b_symbols(width_mhz: u16, fields: [u64; 2], lowest_mcs: u8) -> u64 {
     let users = |fields: u64| 52 * (fields / 2) + 31 * (fields % 2);
     (common + users(fields[0].max(fields[1]))).div_ceil(sig_bits_per_symbol(lowest_mcs))
 }
-
-/// Bytes of a trigger frame with so many fields of users of so many bytes; that of EHT has one special field of 5.
-fn trigger_bytes(standard: Standard, users: usize, each: u32) -> u32 {
-    28 + users as u32 * each + if standard >= Standard::Be { 5 } else { 0 }
-}
-
-/// Bytes of a MU-RTS to so many stations, without padding.
-pub(super) fn mu_rts_bytes(standard: Standard, users: usize) -> u32 {
-    trigger_bytes(standard, users, RTS_USER)
-}
-
-/// The field of a user of a basic trigger, of a MU-BAR and of a MU-RTS.
-const BASIC_USER: u32 = 6;
-const BAR_USER: u32 = 9;
-const RTS_USER: u32 = 5;
 
 /// Direction of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ mod compose;
 mod flight;
 mod hearing;
 mod outcome;
+mod radio_exchanges;
 mod report;
 mod shared;
 mod shared_air;
@@ -21,14 +22,12 @@ mod single_radio;
 mod trace;
 
 use self::air::{Air, End};
-use self::flight::{Ahead, Mpdu, Phase};
+use self::flight::{Mpdu, Phase};
 use self::single_radio::SingleRadio;
 use super::access_point::Turns;
 use super::ampdu::AmpduLimits;
 use super::config::{AccessPointQueues, LinkConfig, RadioConfig, WlanConfig, mpdu_overhead};
-use super::edca::BlockAckFrame;
-use super::exchange::{ANSWER_BYTES, RTS_BYTES};
-use super::modes::{Durations, Mode};
+use super::edca::{ANSWER_BYTES, BlockAckFrame};
 use super::originator::{Originator, Settled};
 use super::recipient::Recipient;
 use super::way::{Backlog, Come, Sending, Way};
@@ -263,13 +262,6 @@ impl Wlan {
             self.departures.push_back((port, Departure::QueueDrop(waiting.packet)));
         }
     }
-}
-
-/// RTS and CTS before data.
-fn rts_ahead(data: Mode) -> Ahead {
-    let control = data.control();
-    let [frame, cts] = [RTS_BYTES, ANSWER_BYTES].map(|bytes| control.ppdu(bytes, Durations::Standard));
-    Ahead { is_initial: false, frame, cts, lasts: frame + cts + control.band().sifs() * 2 }
 }
 
 impl Fabric for Wlan {

@@ -73,3 +73,18 @@ impl OfdmaConfig {
         }
     }
 }
+
+/// Bytes of a trigger frame with so many fields of users of so many bytes; that of EHT has one special field of 5.
+pub(super) fn trigger_bytes(standard: Standard, users: usize, each: u32) -> u32 {
+    28 + users as u32 * each + if standard >= Standard::Be { 5 } else { 0 }
+}
+
+/// Bytes of a MU-RTS to so many stations, without padding.
+pub(super) fn mu_rts_bytes(standard: Standard, users: usize) -> u32 {
+    trigger_bytes(standard, users, RTS_USER)
+}
+
+/// Bytes of the field of a user in a basic trigger, a MU-BAR and a MU-RTS.
+pub(super) const BASIC_USER: u32 = 6;
+pub(super) const BAR_USER: u32 = 9;
+pub(super) const RTS_USER: u32 = 5;

@@ -114,11 +114,11 @@ pub use trace::{Between, Budget, DelaySetup, DelaysEnd, Modcod, Trace, TraceSetu
 pub use uplink::Uplink;
 pub use wlan::{Wlan, WlanModel};
 pub use wlan_air::{WlanAccessPoint, WlanAmpdu, WlanCategory, WlanEdca, WlanNeighbours, WlanQueues};
-pub use wlan_emlsr::{WlanEmlsr, WlanMultiLink};
+pub use wlan_emlsr::WlanEmlsr;
 pub use wlan_links::WlanLink;
 pub use wlan_ofdma::{WlanMuAck, WlanOfdma};
 pub use wlan_stations::WlanStations;
-pub use wlan_words::{WlanAsks, WlanBand, WlanForm, WlanProfile, WlanRate, WlanStandard};
+pub use wlan_words::{WlanAsks, WlanBand, WlanForm, WlanMultiLink, WlanProfile, WlanRate, WlanStandard};
 
 use crate::error::ScenarioError;
 use crate::stop::StopRule;

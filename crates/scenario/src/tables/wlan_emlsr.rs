@@ -3,6 +3,7 @@
 use super::base::{absent, json, time};
 use super::wlan_links::OfLink;
 use super::wlan_stations::WlanStations;
+use super::wlan_words::WlanMultiLink;
 use crate::error::{ScenarioError, join};
 use crate::quantity::{Rate, Span};
 use crossfade_core::SimTime;
@@ -10,16 +11,6 @@ use crossfade_mac::wlan::EmlsrConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Use of several links by a multi-link device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WlanMultiLink {
-    /// Simultaneous transmit and receive: all links at once.
-    Str,
-    /// Enhanced multi-link single radio: it listens on all links, and exchanges data on one at a time.
-    Emlsr,
-}
 
 /// EMLSR: delays that stations announce, and the initial control frame (MU-RTS) before downlink data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

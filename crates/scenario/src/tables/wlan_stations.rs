@@ -3,8 +3,7 @@
 use super::base::{absent, json, named, time};
 use super::radio::{Radio, RadioSetup};
 use super::wlan_air::WlanAmpdu;
-use super::wlan_emlsr::WlanMultiLink;
-use super::wlan_words::{WlanBand, WlanRate, WlanStandard};
+use super::wlan_words::{WlanBand, WlanMultiLink, WlanRate, WlanStandard};
 use crate::error::{ScenarioError, join};
 use crate::files::Files;
 use crate::per_user::{PerUser, PerUserExpects};

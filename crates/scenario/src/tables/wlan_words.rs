@@ -4,6 +4,16 @@ use crossfade_mac::wlan::{Band, Form, Standard};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Use of several links by a multi-link device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WlanMultiLink {
+    /// Simultaneous transmit and receive: all links at once.
+    Str,
+    /// Enhanced multi-link single radio: it listens on all links, and exchanges data on one at a time.
+    Emlsr,
+}
+
 /// Amendment of 802.11.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -41,7 +41,7 @@ pub(super) fn facts(setup: &WlanSetup, packet_size: u32) -> Vec<LinkFacts> {
                 .max()?,
             stations: stations.by_ref().count(),
             neighbours: link.neighbours.map_or(0, |neighbours| neighbours.count),
-            alone_bps: config.alone_bps(number, &exchange),
+            alone_bps: exchange.alone_in_bps(config, number),
         })
     };
     setup.model.links.iter().zip(&config.links).filter_map(of).collect()

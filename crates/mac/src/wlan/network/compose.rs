@@ -1,7 +1,7 @@
 //! Composition of the next aggregate from the packets that the driver took from the queues.
 
-use super::flight::{Flight, Mpdu};
-use super::{ACCESS_POINT, BAR_BYTES, DOWN, Station, UP, Wlan, rts_ahead};
+use super::flight::{Ahead, Flight, Mpdu};
+use super::{ACCESS_POINT, BAR_BYTES, DOWN, Station, UP, Wlan};
 use crate::wlan::ampdu::{Ampdu, AmpduLimits, subframe_bytes};
 use crate::wlan::config::{AccessPointQueues, Aql, DRIVER_PACKETS};
 use crate::wlan::modes::Durations;
@@ -117,13 +117,15 @@ impl Wlan {
         if let Transmit::Bar(start) = transmit {
             let lasts = mode.control().ppdu(BAR_BYTES, Durations::Standard);
             way.originator.on_bar(link as u8);
-            let ahead = radio.as_ref().and_then(|radio| radio.ahead(direction, link, mode, now, is_first));
+            let ahead =
+                radio.as_ref().and_then(|radio| radio.ahead(direction == UP, link, mode, now, is_first));
             let begins = now + ahead.map_or(SimTime::ZERO, |ahead| ahead.lasts);
             let flight = Flight::empty(link, contender, Some(number), begins, lasts);
             return Some(Flight { rate, mpdus, bar: Some(start), ahead, is_first, ..flight });
         }
-        let by_radio = radio.as_ref().and_then(|radio| radio.ahead(direction, link, mode, now, is_first));
-        let ahead = by_radio.or_else(|| (config.rts && is_first).then(|| rts_ahead(mode)));
+        let by_radio =
+            radio.as_ref().and_then(|radio| radio.ahead(direction == UP, link, mode, now, is_first));
+        let ahead = by_radio.or_else(|| (config.rts && is_first).then(|| Ahead::of_rts(mode)));
         let before = ahead.map_or(SimTime::ZERO, |ahead| ahead.lasts);
         let time = left.map(|left| left.saturating_sub(before + sifs + of.answers[rate]));
         if let (Some(time), false) = (time, is_first) {

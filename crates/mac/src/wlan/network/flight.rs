@@ -1,5 +1,7 @@
 //! Flights: frames and aggregates of one station, and PPDUs of several stations.
 
+use crate::wlan::edca::{ANSWER_BYTES, RTS_BYTES};
+use crate::wlan::modes::{Durations, Mode};
 use crate::wlan::mu::MuExchange;
 use crossfade_core::SimTime;
 use crossfade_link::Parcel;
@@ -16,6 +18,13 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
+    /// RTS and CTS before data.
+    pub(super) fn of_rts(data: Mode) -> Self {
+        let control = data.control();
+        let [frame, cts] = [RTS_BYTES, ANSWER_BYTES].map(|bytes| control.ppdu(bytes, Durations::Standard));
+        Self { is_initial: false, frame, cts, lasts: frame + cts + control.band().sifs() * 2 }
+    }
+
     /// Name of the frame in events.
     pub(super) fn kind(&self) -> &'static str {
         if self.is_initial { "trigger" } else { "rts" }
