@@ -132,7 +132,7 @@ pub struct Nr {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<NrScheduler>,
 
-    /// Priorities that the scheduler follows before its rule: those of users or of bearers with data.
+    /// Priorities that the scheduler follows first: those of users or of bearers with data.
     #[schemars(extend("x-default" = "user, with uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<NrPriority>,
