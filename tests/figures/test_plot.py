@@ -392,7 +392,7 @@ def test_each_kind_of_table_has_its_function(small: Path, tmp_path: Path) -> Non
     assert (tmp_path / "old.svg").read_bytes() == (tmp_path / "new.svg").read_bytes()
     with pytest.raises(cf.errors.ResultsError, match="neither events"):
         cf.pictures.plot_events(RESULTS)
-    with pytest.raises(cf.errors.ResultsError, match="of: which column"):
+    with pytest.raises(cf.errors.ResultsError, match="of: must name the column"):
         cf.pictures.plot_cdf(RESULTS)
     with pytest.warns(DeprecationWarning, match="plot_cdf"):
         cf.plot(cf.runs.delays("classics/slow-start", runs=2, set={"run.duration": "1 s"}), cdf="rtt_s")

@@ -393,7 +393,8 @@ def _nearest(name: str) -> str:
     if meant:
         return f"did you mean {' or '.join(meant)}?"
     folders: dict[str, list[str]] = {}
-    for known in shipped:
+    # Whoever needs all names needs the first one most, and a long list is cut.
+    for known in sorted(shipped, key=lambda known: known != "quickstart"):
         folder, _, last = known.rpartition("/")
         folders.setdefault(folder, []).append(last)
     groups = [f"{folder}/{{{','.join(names)}}}" for folder, names in folders.items() if folder]
