@@ -283,7 +283,7 @@ fn one_flow_stands_for_the_program() {
     let error = refused(&json!({ "me": outside, "others": {}, "you": outside }));
     assert_eq!(
         error,
-        "flows.you.traffic: \"outside\" is flows.me already, and one flow stands for the program"
+        "flows.you.traffic: \"outside\" is flows.me already, and one flow stands for the program; further ones have ports"
     );
 }
 
