@@ -12,7 +12,7 @@ RUN = ["run", "quickstart"]
 WRONG: list[tuple[list[str], list[str]]] = [
     (["quickstart"], ["No such command 'quickstart'", "crossfade run quickstart"]),
     (["run", "quikstart"], ["quikstart: no such file", "did you mean quickstart?"]),
-    (["check", "mine.toml"], ["mine.toml: no such file", "names all: across-radios, cdma-rlp"]),
+    (["check", "mine.toml"], ["mine.toml: no such file", "names all: quickstart, across-radios"]),
     (["sweep"], ["Missing argument 'SCENARIO'"]),
     (["copy", "quickstrat"], ["quickstrat", "did you mean quickstart?"]),
     ([*RUN, "--set", "tcp.varient=reno"], ["tcp.varient: unknown key", "did you mean tcp.variant?"]),
