@@ -251,9 +251,12 @@ impl Direction {
             at_group(users[number].known_rates(), group) * elements * prbs
         };
         let wants = |active: &[(usize, f64)], place: usize| active[place].1 > 0.0;
+        // Without priorities of bearers those of users stay as they are from group to group.
+        let has_levels = active.iter().any(|(number, _)| users[*number].levels.first().is_some());
         let priority = |active: &[(usize, f64)], place: usize| {
             let (number, left) = active[place];
-            users[number].levels.priority(left).unwrap_or(config.users[number].priority)
+            let of_bearer = if has_levels { users[number].levels.priority(left) } else { None };
+            of_bearer.unwrap_or(config.users[number].priority)
         };
         let mut next = 0;
         let mut is_stale = true;
