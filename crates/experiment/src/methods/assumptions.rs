@@ -4,6 +4,11 @@ use crate::networks;
 use crossfade_scenario::{Scenario, ScenarioError, Setup};
 use serde_json::json;
 
+/// Error of a scenario whose `key` does not meet what a formula assumes; `assumes` names the formula with its verb.
+pub(super) fn unmet(key: &str, assumes: &str, assumed: &str) -> ScenarioError {
+    ScenarioError::key(key, format!("{assumes} {assumed}; use method simulation"))
+}
+
 /// Checks the common assumptions of method `who`: no mesh, no cell, no link with frames or with a changing rate, and no
 /// custom congestion control. Returns the first violation.
 pub(crate) fn unforeseen(scenario: &Scenario, setup: &Setup, who: &str) -> Option<ScenarioError> {

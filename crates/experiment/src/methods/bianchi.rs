@@ -1,5 +1,6 @@
 //! A star of saturated stations by Bianchi's model.
 
+use super::assumptions;
 use crate::metrics::Metrics;
 use crossfade_mac::bianchi::{Retries, saturation};
 use crossfade_mac::{Mac, MeshError, Reception};
@@ -17,9 +18,7 @@ pub(crate) const FORM: &str = "formula is Bianchi's saturation throughput with f
 /// The first assumption of the model that the scenario does not meet.
 pub(super) fn saturated_star(point: &Point, mesh: &MeshSetup) -> Result<Metrics, ScenarioError> {
     let setup = &point.setup;
-    let unmet = |key: &str, assumed: &str| {
-        Err(ScenarioError::key(key, format!("Bianchi's model assumes {assumed}; use method simulation")))
-    };
+    let unmet = |key: &str, assumed: &str| Err(assumptions::unmet(key, "Bianchi's model assumes", assumed));
     let config = &mesh.config;
     if config.mac != Mac::Plain {
         return unmet("mesh.mac", "802.11 with one antenna");

@@ -1,6 +1,6 @@
 //! One user of an NR cell by the closed forms of hybrid ARQ: a full cell, or one that is idle between packets.
 
-use super::nr_blocks;
+use super::{assumptions, nr_blocks};
 use crate::metrics::Metrics;
 use crossfade_core::SimTime;
 use crossfade_nr::{ClosedForms, Unmet};
@@ -33,7 +33,7 @@ pub(super) fn hybrid_arq(point: &Point, nr: &NrSetup) -> Result<Metrics, Scenari
     let packets = packets(&setup.flows)?;
     let refuse = |unmet: Unmet| -> ScenarioError {
         let key = if unmet.key == "rate" { "flows.rate".to_owned() } else { format!("nr.{}", unmet.key) };
-        ScenarioError::key(key, problem(unmet.assumed))
+        assumptions::unmet(&key, ASSUMES, unmet.assumed)
     };
     let mut forms = ClosedForms::new(&nr.model.config).map_err(refuse)?;
     let full = forms.saturated(packets.bytes);
@@ -84,12 +84,10 @@ pub(super) fn hybrid_arq(point: &Point, nr: &NrSetup) -> Result<Metrics, Scenari
 /// Greatest number of packets of a run that are evaluated; delays of further ones recur.
 const MOST_PACKETS: usize = 200_000;
 
-fn problem(assumed: &str) -> String {
-    format!("the closed forms of HARQ assume {assumed}; use method simulation")
-}
+const ASSUMES: &str = "the closed forms of HARQ assume";
 
 fn unmet<T>(key: &str, assumed: &str) -> Result<T, ScenarioError> {
-    Err(ScenarioError::key(key, problem(assumed)))
+    Err(assumptions::unmet(key, ASSUMES, assumed))
 }
 
 /// The packets of the only flow.

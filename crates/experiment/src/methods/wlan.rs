@@ -1,13 +1,13 @@
 //! Saturated stations of a Wi-Fi network: one alone, Bianchi's model with aggregates, shares of the air.
 
-use super::wlan_links::saturated_on_links;
+use super::assumptions;
+use super::wlan_links::{exchange_of, saturated_on_links, unmet};
 use super::wlan_shares::{Found, contention, turns};
 use crate::metrics::Metrics;
 use crate::parts::{FLOW, Part, STATION, WLAN_LINK};
 use crossfade_core::SimTime;
 use crossfade_mac::wlan::{
-    Exchange, Form, MuWay, OfdmaConfig, RateConfig, ReceptionConfig, StationConfig, WlanConfig,
-    saturated_in_one_ppdu,
+    Exchange, Form, MuWay, OfdmaConfig, StationConfig, WlanConfig, saturated_in_one_ppdu,
 };
 use crossfade_scenario::{FlowSetup, Point, ScenarioError, TrafficSetup, WlanSetup};
 
@@ -34,13 +34,6 @@ pub(crate) fn form(setup: &WlanSetup) -> String {
         "formula is Bianchi's saturation throughput of whole aggregates (2000; form {form}), or of several stations that are sent \
          to the shares of Høiland-Jørgensen et al. 2017{shared}{of_links}"
     )
-}
-
-fn unmet<T>(key: &str, assumed: &str) -> Result<T, ScenarioError> {
-    Err(ScenarioError::key(
-        key,
-        format!("the formula of saturated stations assumes {assumed}; use method simulation"),
-    ))
 }
 
 /// What the formula assumes of a network, whatever its flows.
@@ -97,17 +90,9 @@ pub(super) fn saturated_stations(point: &Point, wlan: &WlanSetup) -> Result<Metr
     } else {
         Some(saturated_on_links(wlan, &numbers, is_up, setup.packet_size)?)
     };
-    let mut exchanges = Vec::new();
-    for &number in numbers.iter().filter(|_| on_links.is_none()) {
-        let station = &config.stations[number];
-        let (RateConfig::Constant(place), ReceptionConfig::ErrorRate(0.0)) =
-            (station.rate, &station.reception)
-        else {
-            return unmet("wlan", "stations with a constant MCS that lose nothing but in collisions");
-        };
-        let (mode, category) = (station.modes[place], config.categories[0]);
-        exchanges.push(Exchange::of(station, mode, category, config.rts, setup.packet_size));
-    }
+    let of_number = |&number: &usize| exchange_of(&config.stations[number], config, setup.packet_size);
+    let exchanges: Vec<Exchange> =
+        numbers.iter().filter(|_| on_links.is_none()).map(of_number).collect::<Result<_, _>>()?;
     let mut packets: Vec<f64> = exchanges.iter().map(|exchange| f64::from(exchange.packets)).collect();
     let mut by_link = Vec::new();
     let mut found = if let Some(of) = on_links {
@@ -168,10 +153,7 @@ fn in_one_ppdu(
     packet_size: u32,
 ) -> Result<(u32, f64), ScenarioError> {
     let unmet = |key: &str, assumed: &str| {
-        Err(ScenarioError::key(
-            key,
-            format!("the formula of stations in one PPDU assumes {assumed}; use method simulation"),
-        ))
+        Err(assumptions::unmet(key, "the formula of stations in one PPDU assumes", assumed))
     };
     if way == MuWay::Up && ofdma.stations_contend {
         return unmet("wlan.ofdma.stations_contend", "stations that wait to be asked");

@@ -1,7 +1,10 @@
 //! Saturated stations with several links: each link by itself, as long as no link exhausts the common window.
 
+use super::assumptions;
 use super::wlan_shares::{Found, contention, turns};
-use crossfade_mac::wlan::{Exchange, RateConfig, ReceptionConfig, window_of_links};
+use crossfade_mac::wlan::{
+    Exchange, RateConfig, ReceptionConfig, StationConfig, WlanConfig, window_of_links,
+};
 use crossfade_scenario::{ScenarioError, WlanSetup};
 
 /// Results for stations with several links.
@@ -11,6 +14,24 @@ pub(super) struct OfLinks {
     pub(super) packets: Vec<f64>,
     /// The rate of all stations together on each link.
     pub(super) rates_bps: Vec<f64>,
+}
+
+/// Refuses a scenario whose `key` does not meet what the formula of saturated stations assumes.
+pub(super) fn unmet<T>(key: &str, assumed: &str) -> Result<T, ScenarioError> {
+    Err(assumptions::unmet(key, "the formula of saturated stations assumes", assumed))
+}
+
+/// Exchange of a whole aggregate with a station, whose mode never changes.
+pub(super) fn exchange_of(
+    station: &StationConfig,
+    config: &WlanConfig,
+    packet_size: u32,
+) -> Result<Exchange, ScenarioError> {
+    let (RateConfig::Constant(place), ReceptionConfig::ErrorRate(0.0)) = (station.rate, &station.reception)
+    else {
+        return unmet("wlan", "stations with a constant MCS that lose nothing but in collisions");
+    };
+    Ok(Exchange::of(station, station.modes[place], config.categories[0], config.rts, packet_size))
 }
 
 /// The throughput of the stations with these `numbers`, of which each link has those that use it.
@@ -24,10 +45,6 @@ pub(super) fn saturated_on_links(
     packet_size: u32,
 ) -> Result<OfLinks, ScenarioError> {
     let config = &wlan.model.config;
-    let unmet = |key: &str, assumed: &str| {
-        let problem = format!("the formula of saturated stations assumes {assumed}; use method simulation");
-        Err(ScenarioError::key(key, problem))
-    };
     // By station, its exchange on each link.
     let mut of_stations: Vec<Vec<Option<Exchange>>> = vec![vec![None; config.links.len()]; numbers.len()];
     for (place, (name, link)) in wlan.model.links.iter().zip(&config.links).enumerate() {
@@ -36,13 +53,7 @@ pub(super) fn saturated_on_links(
         }
         for (of, &number) in of_stations.iter_mut().zip(numbers) {
             let Some(station) = &link.stations[number] else { continue };
-            let (RateConfig::Constant(mode), ReceptionConfig::ErrorRate(0.0)) =
-                (station.rate, &station.reception)
-            else {
-                return unmet("wlan", "stations with a constant MCS that lose nothing but in collisions");
-            };
-            let category = config.categories[0];
-            of[place] = Some(Exchange::of(station, station.modes[mode], category, config.rts, packet_size));
+            of[place] = Some(exchange_of(station, config, packet_size)?);
         }
     }
     if !is_up && numbers.len() > 1 && of_stations.iter().any(|of| *of != of_stations[0]) {
