@@ -1,10 +1,10 @@
 //! EMLSR stations in the fabric: closed forms, exchanges by hand, and what their radio hears over random networks.
 
 use super::links_tests::{eht, network, on_link};
-use super::network_tests::{SEED, saturate_with};
+use super::network_tests::{SEED, departures_until, push_and_drain, saturate_with};
 use super::*;
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::{Departure, Fabric, LinkEvent, Parcel, Port, Push};
+use crossfade_link::{Departure, Fabric, LinkEvent, Parcel, Port};
 use proptest::prelude::*;
 use rand::RngExt;
 
@@ -50,16 +50,6 @@ fn heard(wlan: &mut Wlan) -> Vec<(SimTime, SimTime, InAir)> {
     }
     all.sort();
     all
-}
-
-fn run(wlan: &mut Wlan, until: SimTime) -> Vec<(SimTime, Port, Departure)> {
-    let mut left = Vec::new();
-    while let Some(now) = wlan.next_event().filter(|now| *now <= until) {
-        while let Some((port, departure)) = wlan.advance(now) {
-            left.push((now, port, departure));
-        }
-    }
-    left
 }
 
 /// Stations that use all of their links at once are as they are without the list.
@@ -227,9 +217,9 @@ fn an_exchange_is_as_by_hand() {
     let mut wlan = Wlan::new(single_radios(1, &[mode; 2], 30, emlsr(32, 64, None)), SEED).unwrap();
     wlan.trace(true);
     wlan.push(SimTime::ZERO, 0, 1, Parcel::new(0, 1, 1500));
-    let first = run(&mut wlan, US * 400);
+    let first = departures_until(&mut wlan, US * 400);
     wlan.push(US * 400, 0, 1, Parcel::new(1, 1, 1500));
-    run(&mut wlan, US * 2000);
+    departures_until(&mut wlan, US * 2000);
     let data = mode.ppdu(1544, Durations::Standard);
     let data_at = US * (43 + 68 + 16 + 44 + 16);
     assert_eq!(first.iter().map(|(at, ..)| *at).collect::<Vec<_>>(), [data_at + data]);
@@ -261,10 +251,10 @@ fn frames_that_cross_on_two_links() {
         wlan.trace(true);
         let mut left = Vec::new();
         for (id, &(at, from, to)) in (0..).zip(pushes) {
-            left.extend(run(&mut wlan, US * at));
+            left.extend(departures_until(&mut wlan, US * at));
             wlan.push(US * at, from, to, Parcel::new(id, from.max(to), 1500));
         }
-        left.extend(run(&mut wlan, SimTime::from_millis(50)));
+        left.extend(departures_until(&mut wlan, SimTime::from_millis(50)));
         assert_eq!(left.len(), pushes.len(), "all arrive");
         heard(&mut wlan)
     };
@@ -370,35 +360,8 @@ proptest! {
         }
         let mut wlan = Wlan::new(config.clone(), RunSeed { seed, run: 0 }).unwrap();
         wlan.trace(true);
-        let (mut now, mut refused, mut left) = (SimTime::ZERO, 0, Vec::new());
-        for (id, &(wait, station, category, is_down, bytes)) in (0..).zip(&pushes) {
-            now += SimTime::from_micros(wait / 30);
-            left.extend(run(&mut wlan, now));
-            let port = 1 + 2 * station + category;
-            let (from, to) = if is_down { (0, port) } else { (port, 0) };
-            refused += usize::from(wlan.push(now, from, to, Parcel::new(id, port, bytes)) != Push::Accepted);
-        }
-        let report = wlan.report(now);
-        let back = report.back.as_ref().unwrap();
-        let inside = report.unsent.len() + report.sent.len() + back.unsent.len() + back.sent.len();
-        prop_assert_eq!(left.len() + refused + inside, pushes.len());
-        left.extend(run(&mut wlan, now + SimTime::from_millis(200_000)));
-        prop_assert_eq!(left.len() + refused, pushes.len(), "nothing stays");
-        let is_arrived = |departure: &Departure| matches!(departure, Departure::Arrived(_));
-        for way in 1..7 {
-            for is_down in [true, false] {
-                let of_way = left.iter().filter(|(_, port, departure)| {
-                    departure.parcel().flow() == way && (*port != 0) == is_down && is_arrived(departure)
-                });
-                let ids: Vec<u32> = of_way.map(|(_, _, departure)| departure.parcel().id()).collect();
-                prop_assert!(ids.is_sorted(), "in order");
-            }
-        }
-        let mut ids: Vec<u32> = left.iter().map(|(_, _, departure)| departure.parcel().id()).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        prop_assert_eq!(ids.len(), left.len(), "once each");
-        let lost = left.iter().filter(|(_, _, departure)| !is_arrived(departure)).count();
+        let (left, _) = push_and_drain(&mut wlan, &pushes, SimTime::from_millis(200_000))?;
+        let lost = left.iter().filter(|departure| !matches!(departure, Departure::Arrived(_))).count();
         if attempts.is_none() && patience.is_none() {
             prop_assert_eq!(lost, 0);
         }

@@ -1,10 +1,10 @@
 //! Multi-link devices: several links under one window, against single links and closed forms, and over random
 //! schedules.
 
-use super::network_tests::{SEED, config, saturate, saturate_with};
+use super::network_tests::{SEED, config, push_and_drain, saturate, saturate_with};
 use super::*;
 use crossfade_core::SimTime;
-use crossfade_link::{Departure, Fabric, LinkEvent, Parcel, Port, Push, StationStatistics, Verdict};
+use crossfade_link::{Departure, Fabric, LinkEvent, Parcel, Port, StationStatistics, Verdict};
 use proptest::prelude::*;
 use rand::RngExt;
 use std::collections::HashMap;
@@ -363,44 +363,10 @@ proptest! {
         }
         let run = crossfade_core::RunSeed { seed, run: 0 };
         let mut wlan = Wlan::new(config, run).unwrap();
-        let (mut now, mut refused, mut left) = (SimTime::ZERO, 0, Vec::new());
-        let drain = |wlan: &mut Wlan, until: SimTime, left: &mut Vec<(Port, Departure)>| {
-            while let Some(at) = wlan.next_event().filter(|at| *at <= until) {
-                while let Some(departure) = wlan.advance(at) {
-                    left.push(departure);
-                }
-            }
-        };
-        for (id, &(wait, station, category, is_down, bytes)) in (0..).zip(&pushes) {
-            now += SimTime::from_micros(wait / 30);
-            drain(&mut wlan, now, &mut left);
-            let port = 1 + 2 * station + category;
-            let (from, to) = if is_down { (0, port) } else { (port, 0) };
-            refused += usize::from(wlan.push(now, from, to, Parcel::new(id, port, bytes)) != Push::Accepted);
-        }
-        let report = wlan.report(now);
-        let back = report.back.as_ref().unwrap();
-        let inside = report.unsent.len() + report.sent.len() + back.unsent.len() + back.sent.len();
-        prop_assert_eq!(left.len() + refused + inside, pushes.len());
-        drain(&mut wlan, now + SimTime::from_millis(200_000), &mut left);
-        prop_assert_eq!(left.len() + refused, pushes.len());
-        let mut ids: Vec<u32> = left.iter().map(|(_, departure)| departure.parcel().id()).collect();
-        for way in 1..5 {
-            for is_down in [true, false] {
-                let of_way = left.iter().filter(|(port, departure)| {
-                    departure.parcel().flow() == way
-                        && (*port != 0) == is_down
-                        && matches!(departure, Departure::Arrived(_))
-                });
-                let ids: Vec<u32> = of_way.map(|(_, departure)| departure.parcel().id()).collect();
-                prop_assert!(ids.is_sorted(), "in order");
-            }
-        }
-        ids.sort_unstable();
-        ids.dedup();
-        prop_assert_eq!(ids.len(), left.len(), "once each");
-        let lost = left.iter().filter(|(_, departure)| !matches!(departure, Departure::Arrived(_))).count();
-        let report = wlan.report(now + SimTime::from_millis(200_000));
+        let until_empty = SimTime::from_millis(200_000);
+        let (left, now) = push_and_drain(&mut wlan, &pushes, until_empty)?;
+        let lost = left.iter().filter(|departure| !matches!(departure, Departure::Arrived(_))).count();
+        let report = wlan.report(now + until_empty);
         let of_links = |report: &crossfade_link::LinkReport| -> (u64, u64, u64) {
             let all = report.by_link.iter();
             let sum = |of: fn(&StationStatistics) -> u64| all.clone().map(of).sum::<u64>();

@@ -6,6 +6,7 @@ use crossfade_link::{
     Departure, Fabric, FqCoDelConfig, LinkEvent, Parcel, Port, Push, QueueConfig, QueueLimit, Verdict,
 };
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
 use rand::Rng;
 
 pub(super) const SEED: RunSeed = RunSeed { seed: 5, run: 0 };
@@ -360,6 +361,61 @@ fn a_million_exchanges_conserve_packets() {
     assert!(left > 1_000_000 && lost > 0, "{left} {lost}");
 }
 
+/// A push of a random schedule: the time since the push before in 1/30 us, the station, the category, whether it goes
+/// down, and its bytes.
+pub(super) type RandomPush = (u64, u32, u32, bool, u32);
+
+/// Pushes packets over two categories, and lets the network run until `patience` after the last one: each packet leaves
+/// once, those that arrive on a way do so in order, and nothing is elsewhere. Everything that left, and the time of the
+/// last push.
+pub(super) fn push_and_drain(
+    wlan: &mut Wlan,
+    pushes: &[RandomPush],
+    patience: SimTime,
+) -> Result<(Vec<Departure>, SimTime), TestCaseError> {
+    let (mut now, mut refused, mut left) = (SimTime::ZERO, 0, Vec::new());
+    for (id, &(wait, station, category, is_down, bytes)) in (0..).zip(pushes) {
+        now += SimTime::from_micros(wait / 30);
+        left.extend(departures_until(wlan, now));
+        let port = 1 + 2 * station + category;
+        let (from, to) = if is_down { (0, port) } else { (port, 0) };
+        refused += usize::from(wlan.push(now, from, to, Parcel::new(id, port, bytes)) != Push::Accepted);
+    }
+    let report = wlan.report(now);
+    let back = report.back.as_ref().unwrap();
+    let inside = report.unsent.len() + report.sent.len() + back.unsent.len() + back.sent.len();
+    prop_assert_eq!(left.len() + refused + inside, pushes.len());
+    left.extend(departures_until(wlan, now + patience));
+    prop_assert_eq!(left.len() + refused, pushes.len(), "nothing stays");
+    for way in 1..7 {
+        for is_down in [true, false] {
+            let of_way = left.iter().filter(|(_, port, departure)| {
+                departure.parcel().flow() == way
+                    && (*port != 0) == is_down
+                    && matches!(departure, Departure::Arrived(_))
+            });
+            let ids: Vec<u32> = of_way.map(|(_, _, departure)| departure.parcel().id()).collect();
+            prop_assert!(ids.is_sorted(), "in order");
+        }
+    }
+    let mut ids: Vec<u32> = left.iter().map(|(_, _, departure)| departure.parcel().id()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    prop_assert_eq!(ids.len(), left.len(), "once each");
+    Ok((left.into_iter().map(|(_, _, departure)| departure).collect(), now))
+}
+
+/// Everything that leaves until a time, with its time and port.
+pub(super) fn departures_until(wlan: &mut Wlan, until: SimTime) -> Vec<(SimTime, Port, Departure)> {
+    let mut left = Vec::new();
+    while let Some(now) = wlan.next_event().filter(|now| *now <= until) {
+        while let Some((port, departure)) = wlan.advance(now) {
+            left.push((now, port, departure));
+        }
+    }
+    left
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
@@ -406,42 +462,9 @@ proptest! {
             stations_contend,
         });
         let mut wlan = Wlan::new(config, SEED).unwrap();
-        let (mut now, mut refused, mut left) = (SimTime::ZERO, 0, Vec::new());
-        let drain = |wlan: &mut Wlan, until: SimTime, left: &mut Vec<(Port, Departure)>| {
-            while let Some(at) = wlan.next_event().filter(|at| *at <= until) {
-                while let Some(departure) = wlan.advance(at) {
-                    left.push(departure);
-                }
-            }
-        };
-        for (id, &(wait, station, category, is_down, bytes)) in (0..).zip(&pushes) {
-            now += SimTime::from_micros(wait / 30);
-            drain(&mut wlan, now, &mut left);
-            let port = 1 + 2 * station + category;
-            let (from, to) = if is_down { (0, port) } else { (port, 0) };
-            refused += usize::from(wlan.push(now, from, to, Parcel::new(id, port, bytes)) != Push::Accepted);
-        }
-        let report = wlan.report(now);
-        let back = report.back.as_ref().unwrap();
-        let inside = report.unsent.len() + report.sent.len() + back.unsent.len() + back.sent.len();
-        prop_assert_eq!(left.len() + refused + inside, pushes.len());
-        drain(&mut wlan, now + SimTime::from_millis(100_000), &mut left);
-        prop_assert_eq!(left.len() + refused, pushes.len());
-        let mut ids: Vec<u32> = left.iter().map(|(_, departure)| departure.parcel().id()).collect();
-        for way in 1..7 {
-            for is_down in [true, false] {
-                let of_way = left.iter().filter(|(port, departure)| {
-                    departure.parcel().flow() == way && (*port != 0) == is_down && matches!(departure, Departure::Arrived(_))
-                });
-                let ids: Vec<u32> = of_way.map(|(_, departure)| departure.parcel().id()).collect();
-                prop_assert!(ids.is_sorted(), "in order");
-            }
-        }
-        ids.sort_unstable();
-        ids.dedup();
-        prop_assert_eq!(ids.len(), left.len(), "once each");
+        let (left, _) = push_and_drain(&mut wlan, &pushes, SimTime::from_millis(100_000))?;
         if attempts.is_none() {
-            prop_assert!(left.iter().all(|(_, departure)| matches!(departure, Departure::Arrived(_))));
+            prop_assert!(left.iter().all(|departure| matches!(departure, Departure::Arrived(_))));
         }
     }
 }

@@ -40,7 +40,7 @@ impl Wlan {
         let announced = sifs + ahead.cts + sifs + flight.lasts + self.after_data(flight, way);
         let at = flight.begins - ahead.lasts;
         let (_, station, category) = self.place(way);
-        let config = self.stations[station].radio.as_ref().map(|radio| radio.config());
+        let config = self.stations[station].radio.as_ref().map(|radio| radio.config);
         let (rate, content) = match config.filter(|_| ahead.is_initial) {
             None => (rate(data.control()), PpduContent::Rts),
             Some(config) => {

@@ -3,8 +3,7 @@
 use super::flight::{Flight, Phase};
 use super::trace::kind_of;
 use super::{BAR_BYTES, BARS, DOWN, UP, Wlan};
-use crate::wlan::edca::ANSWER_BYTES;
-use crate::wlan::edca::{BlockAckFrame, SLOT};
+use crate::wlan::edca::{ANSWER_BYTES, BlockAckFrame, SLOT};
 use crate::wlan::modes::Durations;
 use crate::wlan::originator::on_air;
 use crate::wlan::recipient::Received;

@@ -52,11 +52,6 @@ impl SingleRadio {
         }
     }
 
-    /// Parameters of EMLSR.
-    pub(super) fn config(&self) -> &EmlsrConfig {
-        &self.config
-    }
-
     /// Whether the access point, as far as it knows, may send to the station on a link.
     pub(super) fn may_be_asked(&self, link: usize, now: SimTime) -> bool {
         match self.asked {
