@@ -15,17 +15,10 @@ import pytest
 
 import crossfade as cf
 from tests.conftest import Cli, expect_one_line
-from tests.test_fit_bad_input import Frame, block, frames, is_data, section
+from tests.test_fit_bad_input import LINK, Frame, block, frames, is_data, section
 from tests.test_fit_readers import datagram
 
-LINK = """
-schema = 2
-link = { rate = "10 Mbit/s", packet_size = "1500 B", delay = "15 ms", queue = { limit = "40 packets" } }
-reverse = { delay = "15 ms" }
-channel = { model = "iid", p_e = 0.004 }
-tcp = { variant = "sack", congestion = "cubic", w_max = 10000 }
-run = { duration = "15 s", runs = 1 }
-"""
+LASTS = {"run.duration": "15 s"}
 QUIC = {"tcp.flavour": "quic", "tcp.variant": None}
 SECOND = 10**9
 EPOCH = 1_700_000_000 * SECOND
@@ -37,7 +30,7 @@ Frames = list[Frame]
 
 def recorded(**changes: object) -> Frames:
     """A capture at the sender: raw IP, in nanoseconds, of which the headers were kept."""
-    found = frames(cf.runs.pcap(LINK, set=changes, snaplen=100))
+    found = frames(cf.runs.pcap(LINK, set=LASTS | changes, snaplen=100))
     return [(EPOCH + time - found[0][0], length, body) for time, length, body in found]
 
 
