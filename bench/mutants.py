@@ -3,7 +3,7 @@
 Usage: python bench/mutants.py [CRATE ...] [--only WORDS] [--then COMMAND] [--most SECONDS]
 
 For each mutant the unit tests of its crate run first (``cargo test -p crossfade-CRATE --lib``), then the
-crate's integration tests, then each COMMAND, until one fails. The file is restored in any case. A mutant
+crate's integration tests, then each COMMAND, until one fails. The file is restored in the end. A mutant
 with a key ``equivalent`` changes no result, for the reason given there, and is not run. The program prints
 a row of a table for each mutant: its file, what it changes, the test that fails, and the seconds of the
 clock with compilation. A command that takes more than --most seconds (600) counts as a failure. The status
@@ -44,9 +44,11 @@ def failure(command: str, most: float) -> str | None:
     try:
         output, _ = job.communicate(timeout=most)
     except subprocess.TimeoutExpired:
-        os.killpg(job.pid, signal.SIGKILL)
-        job.communicate()
         return f"no end within {most:.0f} s"
+    finally:
+        if job.poll() is None:
+            os.killpg(job.pid, signal.SIGKILL)
+            job.wait()
     if job.returncode == 0:
         return None
     if "could not compile" in output:
@@ -84,6 +86,8 @@ def main() -> int:
     parser.add_argument("--then", action="append", default=[], metavar="COMMAND")
     parser.add_argument("--most", type=float, default=600.0, metavar="SECONDS")
     given = parser.parse_args()
+    # A termination, too, restores the file.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     mutants = tomllib.loads((ROOT / "bench/mutants.toml").read_text())["mutant"]
     chosen = [m for m in mutants if m["crate"] in (given.crates or [m["crate"]]) and given.only in m["what"]]
     lives = 0
