@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -129,24 +129,47 @@ def test_the_name_of_a_command_steers_no_terminal() -> None:
         assert (done.returncode, without_flags(done.stderr)) == (126 if "long" in said else 127, said)
 
 
+def ended_by_terminal(
+    arguments: tuple[str, ...], number: int, when: Callable[[int], None]
+) -> tuple[int, str]:
+    """Exit code and stderr of a live run that gets a signal of the terminal as soon as ``when`` returns."""
+
+    def listen() -> None:
+        # A shell's background job ignores Ctrl-C and hands that down; what is tested here must not.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+    command = live_command("--rate", "1 Mbit/s", "--quiet", *arguments, "--", "sleep", "1000")
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, preexec_fn=listen, start_new_session=True
+    ) as process:
+        try:
+            when(process.pid)
+            os.killpg(process.pid, number)
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    return process.returncode, without_flags(err)
+
+
 @pytest.mark.parametrize("after_s", [0.0, 0.1, 0.2, 0.4])
 def test_ctrl_c_while_the_helper_is_loaded_says_nothing(after_s: float) -> None:
-    process = subprocess.Popen(
-        live_command("--rate", "1 Mbit/s", "--quiet", "--", "sleep", "1000"),
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell's background job ignores Ctrl-C and hands that down; what is tested here must not.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        start_new_session=True,
-    )
-    try:
-        wait_until(lambda: b"live.helper" in Path(f"/proc/{process.pid}/cmdline").read_bytes())
+    def is_loaded(pid: int) -> None:
+        wait_until(lambda: b"live.helper" in Path(f"/proc/{pid}/cmdline").read_bytes())
         time.sleep(after_s)
-        os.killpg(process.pid, signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert (process.returncode, without_flags(err)) == (130, "")
+
+    assert ended_by_terminal((), signal.SIGINT, is_loaded) == (130, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT])
+def test_what_the_terminal_says_before_the_command_is_there_is_held_for_it(
+    number: int, tmp_path: Path
+) -> None:
+    there = tmp_path / "there"
+    # The far program ignores them and never listens: COMMAND waits for it.
+    far = f"trap '' INT QUIT; touch {there}; sleep 1000"
+    ended = ended_by_terminal(("--far", far), number, lambda _: wait_until(there.exists))
+    assert ended == (128 + number, "")
 
 
 def test_the_command_is_alone_with_its_link_and_is_who_called_it() -> None:

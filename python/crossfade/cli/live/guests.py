@@ -36,6 +36,8 @@ LISTEN_S = 2.0
 GOODBYE_S = 5.0
 # From when a program has left its host to when its end is known.
 REAPED_S = 0.1
+# Signals of the terminal that are COMMAND's: what comes before it is there is held for it.
+HELD = (signal.SIGINT, signal.SIGQUIT)
 # The words of the helper.
 GO, STOP, END = b"g", b"s", b"e"
 
@@ -47,6 +49,7 @@ class Guests:
         """``printed`` takes what programs would print on a terminal."""
         orders, self._orders = os.pipe()
         self._reports, reports = os.pipe()
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
         self.pid = os.fork()
         if self.pid == 0:
             try:
@@ -59,6 +62,7 @@ class Guests:
                 os._exit(NOT_STARTED)
         os.close(orders)
         os.close(reports)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def order(self, word: bytes) -> None:
         """Tell it what to do; nothing happens where it is gone."""
@@ -98,8 +102,14 @@ def _make_first(first: _First) -> None:
 
 
 def _ignore_signals() -> None:
-    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+
+
+def _held() -> list[signal.Signals]:
+    """Signals of the terminal that came before COMMAND was there."""
+    pending = signal.sigpending()
+    return [number for number in HELD if number in pending]
 
 
 class _First:
@@ -134,7 +144,7 @@ class _First:
         if self._config.ipv6:
             os.environ["CROSSFADE_SERVER6"] = FAR_IPV6
         far = self._start_far()
-        near = self._start(NEAR, lambda: _execute(self._config.command, self._server))
+        near = self._start_command()
         while True:
             select.select([self._orders, awake], [], [])
             with contextlib.suppress(BlockingIOError):
@@ -170,6 +180,22 @@ class _First:
         else:  # the helper is gone
             os._exit(0)
 
+    def _start_command(self) -> int:
+        """COMMAND, which gets each signal of the terminal once, whether it came before the fork or after."""
+        told, tell = os.pipe()
+
+        def become() -> None:
+            os.close(tell)
+            os.read(told, 1)
+            _execute(self._config.command, self._server)
+
+        pid = self._start(NEAR, become)
+        for number in _held():
+            os.kill(pid, number)
+        os.close(told)
+        os.close(tell)
+        return pid
+
     def _start_far(self) -> list[int]:
         """Programs of the far host; it is waited for that they listen."""
         started, listening = [], 0
@@ -194,16 +220,16 @@ class _First:
             time.sleep(0.001)  # it is ending
             ended, status = os.waitpid(pid, os.WNOHANG)
         code = os.waitstatus_to_exitcode(status)
-        if ended and code != 0 and not self._config.quiet:
+        if ended and code != 0 and not self._config.quiet and not _held():
             how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
             _say(f"live: the far program ended {how} before COMMAND started")
         return bool(ended)
 
     def _wait_until_it_listens(self, pid: int, before: int) -> int:
         """Until a program of the far host listens at more sockets than there were, has ended, or does not
-        seem to; gives how many there are."""
+        seem to, or until Ctrl-C; gives how many there are."""
         until = time.monotonic() + LISTEN_S
-        while (now := _listening(pid)) is not None and now <= before:
+        while (now := _listening(pid)) is not None and now <= before and not _held():
             if time.monotonic() > until:
                 if not self._config.quiet:
                     _say(f"live: the far program does not listen after {LISTEN_S:g} s; COMMAND starts")
@@ -283,6 +309,7 @@ def _leave_sudo() -> None:
 def _execute(command: list[str], server: str) -> None:
     """Become a program."""
     os.environ["CROSSFADE_SERVER"] = server
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
     try:
         os.execvp(command[0], command)
     except OSError as reason:
@@ -333,6 +360,7 @@ def _serve(folder: str, has_ipv6: bool) -> None:
         def handle_error(self, *_: object) -> None:
             """A client that has gone away is not the business of COMMAND."""
 
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
     # A client that has gone away ends its connection, not the server.
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     Server(("::" if has_ipv6 else "", 80), partial(Quiet, directory=folder)).serve_forever()

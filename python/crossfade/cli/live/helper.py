@@ -85,6 +85,8 @@ class _Run:
         """Start, wait, stop, tell. Gives the exit code."""
         for number in (signal.SIGTERM, signal.SIGHUP, *((signal.SIGINT,) if self._guests is None else ())):
             signal.signal(number, self._stop)
+        # Not before: while modules are loaded, Python drops a ``KeyboardInterrupt`` that hits a callback.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         self._start()
         try:
             code = self._wait()
@@ -125,7 +127,7 @@ class _Run:
             self._viewers.append(Screen())
             signal.signal(signal.SIGTSTP, self._pause)
         if self._guests is not None:
-            # Ctrl-C is COMMAND's: it decides whether to end.
+            # Ctrl-C is COMMAND's from here: it decides whether to end.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGQUIT, signal.SIG_IGN)
             if self._config.is_shell and not self._config.quiet:
@@ -259,7 +261,6 @@ def main() -> int:
         config = Config.read(file.read())
     _crossfade.keep_panics()
     try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         sudo_user()
         if os.geteuid() != 0:
             _crossfade.gain_privileges()
