@@ -1,7 +1,8 @@
 """Crossings, knees and thresholds of curves: a file of its own, as public modules are."""
 
 from crossfade.comparison.best import Best, Decision
-from crossfade.comparison.compare import Comparison, CurveCrossing, Pair, crossings
+from crossfade.comparison.compare import Comparison, Pair
+from crossfade.comparison.crossings import CurveCrossing, crossings
 from crossfade.comparison.knee import Knee, knee
 from crossfade.comparison.paired import Crossing
 from crossfade.comparison.switching import Range

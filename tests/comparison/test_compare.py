@@ -15,7 +15,7 @@ from scipy import stats
 
 import crossfade as cf
 from bench import coverage
-from crossfade.comparison.compare import Choices
+from crossfade.comparison.choices import Choices
 from tests.comparison.synthetic import Values, results
 from tests.conftest import SMALL, SWEEP, Cli, expect_one_line
 
@@ -246,8 +246,9 @@ def test_nothing_is_run_for_what_is_refused(cli: Cli, sweep: Path, monkeypatch: 
     expect_one_line(cli("compare", sweep, "--by", "tcp.variant", "--metric", "godput_bps"), "godput_bps")
 
 
-def test_the_example_is_right() -> None:
-    assert doctest.testmod(sys.modules["crossfade.comparison.compare"]).failed == 0
+@pytest.mark.parametrize("module", ["compare", "crossings"])
+def test_the_examples_are_right(module: str) -> None:
+    assert doctest.testmod(sys.modules[f"crossfade.comparison.{module}"]).failed == 0
 
 
 @pytest.mark.parametrize("experiments", [100, pytest.param(400, marks=pytest.mark.long)])

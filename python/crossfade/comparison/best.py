@@ -16,19 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 from crossfade import api, plans
 from crossfade._crossfade import USUAL_METRIC
-from crossfade.comparison.compare import (
-    Cells,
-    Choices,
-    doubts,
-    loaded,
-    missing,
-    results_of,
-    unit_of,
-    words,
-)
+from crossfade.comparison.choices import Cells, Choices, words
 from crossfade.comparison.gates import Gate, worst_run
 from crossfade.comparison.goals import Candidate, Constraint, Goal
 from crossfade.comparison.paired import COVERAGE, Sample, each_of
+from crossfade.comparison.subjects import doubts, loaded, missing, results_of, unit_of
 from crossfade.comparison.switching import Range
 from crossfade.comparison.switching import ranges as switching_ranges
 from crossfade.comparison.within import first_within, read_share, slacks

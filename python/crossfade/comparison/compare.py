@@ -6,41 +6,28 @@ The difference of two points is taken run by run (:mod:`crossfade.comparison.pai
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
-from crossfade import api, plans
+from crossfade import api
 from crossfade._crossfade import USUAL_METRIC
+from crossfade.comparison.choices import Cells, Choices, words
+from crossfade.comparison.crossings import CurveCrossing, crossings_table
 from crossfade.comparison.gates import Gate, worst_run
-from crossfade.comparison.paired import COVERAGE, Crossing, Curve, Sample, Verdict, each_of
-from crossfade.errors import ResultsError, ScenarioError, shortened
-from crossfade.figures.choice import COMPARISON, limit
+from crossfade.comparison.paired import COVERAGE, Sample, Verdict, each_of
+from crossfade.comparison.subjects import doubts, is_better_low, missing, results_of, unit_of
+from crossfade.errors import ResultsError
 from crossfade.plans.options import Options, RunOptions
-from crossfade.plans.selection import axis_of
-from crossfade.quantities import in_numbers, is_log_spaced
-from crossfade.results.metrics import metric_of, near_metrics, not_metrics
-from crossfade.results.opening import is_results_file
 from crossfade.results.points import Point
 from crossfade.results.results import Results
-from crossfade.tables import Cell, Table, label
-from crossfade.wording import METHODS
+from crossfade.tables import Cell, Table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-METHOD = "method"
-
-Cells = tuple[Cell, ...]
-"""The values of some axes, as they stand in tables."""
-
-# Names that a line of an error has room for.
-MOST_NAMED = 12
 
 
 @dataclass(frozen=True)
@@ -94,41 +81,6 @@ class Pair:
     worst_difference: float | None = None
     axes: dict[str, Any] = field(default_factory=dict, repr=False)
     method: str = ""
-
-
-@dataclass(frozen=True)
-class CurveCrossing:
-    """Crossing of the curves of two choices along an axis, all other conditions being fixed.
-
-    Attributes
-    ----------
-    condition : dict
-        Values of the other axes.
-    axis : str
-        Dotted key of the axis.
-    unit : str
-        Its unit, empty of a pure number.
-    first, second : str
-        The choices.
-    crossing : Crossing
-        The place.
-
-    Examples
-    --------
-    >>> import crossfade as cf
-    >>> over = {"channel.fd_t": [0.08], "tcp.dupthresh": [1, 3], "tcp.variant": ["newreno"]}
-    >>> found = cf.compare("quickstart", "tcp.dupthresh", metric="throughput_per_slot",
-    ...     over=over, methods=["analysis"])
-    >>> [(at.axis, round(at.crossing.x, 4)) for at in found.crossings]
-    [('channel.p_e', 0.0043)]
-    """
-
-    condition: dict[str, Cell]
-    axis: str
-    unit: str
-    first: str
-    second: str
-    crossing: Crossing
 
 
 @dataclass(frozen=True)
@@ -246,7 +198,7 @@ class Comparison:
             ``x``, ``low`` and ``high`` are in ``unit``, that of the ``axis``; the last two are missing where
             the range goes on to the end of the axis. ``before`` and ``after`` are verdicts about the first.
         """
-        return crossings_table(self).to_pandas()
+        return crossings_table(self.conditions, self.crossings).to_pandas()
 
     def to_csv(self) -> str:
         """:meth:`table` as CSV text; numbers read back exactly.
@@ -290,13 +242,6 @@ def pairs_table(found: Comparison) -> Table:
     """Rows of :meth:`Comparison.table`, as a table."""
     columns = [*found.conditions, "first", "second", "difference", "ci95", "pairs", "verdict"]
     return Table.of([*columns, "worst_run", "worst_difference"], found.records())
-
-
-def crossings_table(found: Comparison) -> Table:
-    """Rows of :meth:`Comparison.crossing_table`, as a table."""
-    others = [key for key in found.conditions if any(key in at.condition for at in found.crossings)]
-    columns = [*others, "axis", "unit", "first", "second", "x", "low", "high", "before", "after"]
-    return Table.of(columns, map(_crossing_record, found.crossings))
 
 
 def compare(
@@ -388,12 +333,6 @@ def compare(
     )
 
 
-def is_better_low(metric: str) -> bool:
-    """Whether less of a metric is better."""
-    found = metric_of(metric)
-    return found is not None and found.direction == "lower"
-
-
 def _pair(
     choices: Choices,
     condition: Cells,
@@ -423,297 +362,7 @@ def _pair(
     )
 
 
-def missing(results: Results, metrics: Sequence[str]) -> list[str]:
-    """The metrics that some runs of a point lack while others of it have them."""
-    found = []
-    for metric in metrics:
-        lacking = [
-            (point.runs - len(values), point.runs)
-            for point in results.points
-            if point.runs and 0 < len(values := Sample.of(point, metric).values) < point.runs
-        ]
-        if lacking:
-            left, of = map(sum, zip(*lacking, strict=True))
-            found.append(
-                f"{metric} is undefined in {left} of {of} runs of {len(lacking)} of {len(results.points)} "
-                "points: these runs are left out, which may be a bias"
-            )
-    return found
-
-
-def doubts(results: Results) -> list[str]:
-    """Reasons to doubt a comparison of results."""
-    found = list(results.warnings)
-    if any(point.runs == 1 for point in results.points):
-        found.append("a single run has no interval: nothing can be told of it")
-    if not results.complete:
-        found.append("the results are not complete: points or runs are missing")
-    return found
-
-
-def crossings(
-    source: Results | api.ScenarioLike,
-    level: float,
-    *,
-    metric: str = USUAL_METRIC,
-    methods: Sequence[str] | None = None,
-    **options: Unpack[RunOptions],
-) -> list[CurveCrossing]:
-    """Places where the curves of a metric reach a level, with intervals, along every numeric axis.
-
-    For a method without randomness, :func:`crossfade.curves.threshold` finds the place itself instead of a
-    straight line between the values of an axis.
-
-    Parameters
-    ----------
-    source : Results, Scenario, mapping, path or str
-        A scenario (which is run), its results, or a results file.
-    level : float
-        In the unit of the metric.
-    metric : str
-        Name of the metric.
-    methods : sequence of str, optional
-        Names of methods.
-    **options
-        Those of :func:`crossfade.run`, for a scenario.
-
-    Returns
-    -------
-    list of CurveCrossing
-        Places, in the unit of their axis.
-
-    Raises
-    ------
-    ScenarioError
-        If an option is wrong.
-    ResultsError
-        If there is no such metric.
-
-    Examples
-    --------
-    >>> import crossfade as cf
-    >>> over = {"tcp.variant": ["reno"], "channel.p_e": "log:0.001:0.3:7"}
-    >>> found = cf.curves.crossings(
-    ...     "quickstart", 0.5, metric="throughput_per_slot", over=over, methods=["analysis"]
-    ... )
-    >>> [(at.axis, round(at.crossing.x, 2)) for at in found]
-    [('channel.p_e', 0.13)]
-    """
-    results = results_of(source, {}, [metric], Options.of(RunOptions, options, methods=methods))
-    return [
-        CurveCrossing(line.condition, line.axis, line.unit, metric, f"{level:g}", crossing)
-        for line in Choices.of(results, []).lines()
-        for crossing in line.curve(
-            [Sample.of(points[()], metric) - level for points in line.points]
-        ).crossings
-    ]
-
-
 def _difference(first: Cells, second: Cells, metric: str, points: Mapping[Cells, Point]) -> Sample:
     if first not in points or second not in points:
         return Sample.exact(math.nan)
     return Sample.of(points[first], metric) - Sample.of(points[second], metric)
-
-
-@dataclass(frozen=True)
-class Line:
-    """The points along one numeric axis, all other conditions being fixed: choices at each place."""
-
-    condition: dict[str, Cell]
-    axis: str
-    unit: str
-    xs: list[float]
-    points: Sequence[Mapping[Cells, Point]]
-
-    @property
-    def choices(self) -> list[Cells]:
-        """Every choice that there is at some place."""
-        return list(dict.fromkeys(choice for points in self.points for choice in points))
-
-    def curve(self, samples: Sequence[Sample], coverage: float = COVERAGE) -> Curve:
-        """The curve of a quantity, given at each place; straight over log x where the axis is so spaced."""
-        return Curve(self.xs, samples, is_log_spaced(self.xs), coverage)
-
-
-@dataclass(frozen=True)
-class Choices:
-    """Points by condition, and under each condition by choice."""
-
-    chosen: list[str]
-    conditions: list[str]
-    points: dict[Cells, dict[Cells, Point]]
-
-    @classmethod
-    def of(cls, results: Results, chosen: str | Sequence[str]) -> Choices:
-        """``chosen`` are the axes of the choices; all others, and the method if there are several, are
-        conditions.
-        """
-        chosen = keys_in(chosen)
-        several = len({point.method for point in results.points}) > 1
-        conditions = [axis for axis in [*results.axes, *([METHOD] if several else [])] if axis not in chosen]
-        choices = cls(chosen, conditions, {})
-        for point in results.points:
-            under = choices.points.setdefault(_cells(point, conditions), {})
-            under[_cells(point, chosen)] = point
-        return choices
-
-    def named(self, condition: Cells) -> dict[str, Cell]:
-        """A condition by the names of its axes."""
-        return dict(zip(self.conditions, condition, strict=True))
-
-    def lines(self) -> Iterator[Line]:
-        """Along every numeric axis of the conditions that has two values or more."""
-        for axis in self.conditions:
-            values = list(dict.fromkeys(condition[self.conditions.index(axis)] for condition in self.points))
-            numbers = in_numbers(values)
-            if numbers is None or len(values) < 2:
-                continue
-            places = dict(zip(values, numbers[0], strict=True))
-            others = [key for key in self.conditions if key != axis and not self._follows(key, axis)]
-            lines: dict[Cells, dict[float, Mapping[Cells, Point]]] = {}
-            for condition, points in self.points.items():
-                named = self.named(condition)
-                fixed = tuple(named[key] for key in others)
-                lines.setdefault(fixed, {})[places[named[axis]]] = points
-            for fixed, by_place in lines.items():
-                xs = sorted(by_place)
-                if len(xs) > 1:
-                    condition_here = dict(zip(others, fixed, strict=True))
-                    yield Line(condition_here, axis, numbers[1], xs, [by_place[x] for x in xs])
-
-    def _follows(self, key: str, axis: str) -> bool:
-        """Whether the value of an axis is given by that of another: they are zipped."""
-        at, given = self.conditions.index(key), self.conditions.index(axis)
-        return len({(condition[at], condition[given]) for condition in self.points}) == len(
-            {condition[given] for condition in self.points}
-        )
-
-
-def _cells(point: Point, keys: Sequence[str]) -> Cells:
-    return tuple(point.method if key == METHOD else label(point.axes[key]) for key in keys)
-
-
-def words(choice: Cells) -> str:
-    """A choice as text."""
-    return ", ".join(f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in choice)
-
-
-def keys_in(text: str | Sequence[str]) -> list[str]:
-    """Keys, separated by commas where they are one text."""
-    keys = text.split(",") if isinstance(text, str) else text
-    if not isinstance(keys, Sequence) or not all(isinstance(key, str) for key in keys):
-        raise ScenarioError(f"{shortened(repr(text))}: no axis; must be its key, or a list of keys")
-    return list(dict.fromkeys(key.strip() for key in keys))
-
-
-def loaded(source: Results | api.ScenarioLike) -> Results | None:
-    """The results that ``source`` is or holds, None of a scenario that is yet to be run."""
-    if isinstance(source, str | PathLike) and is_results_file(source):
-        return plans.load_results(source)
-    return source if isinstance(source, Results) else None
-
-
-def results_of(
-    source: Results | api.ScenarioLike,
-    chosen: Mapping[str, str | Sequence[str]],
-    metrics: Sequence[str],
-    options: Options,
-    where: Mapping[str, Any] | None = None,
-) -> Results:
-    """The results to compare: as they are, from a results file, or of a scenario that is run for them.
-
-    ``chosen`` has the axes of the choices by the name of the option that names them, ``where`` conditions of
-    the points (:meth:`Results.where`); of a scenario only the points that meet those of axes are run. A wrong
-    axis, metric or condition is an error before anything runs.
-    """
-    if (results := loaded(source)) is not None:
-        for name in ("set", "over", "runs", "precision", "seed", "jobs", "point", "at"):
-            if getattr(options, name) is not None:
-                raise ScenarioError(f"{name}: is for a scenario to be run, and these are results")
-        results = results if options.methods is None else _by_methods(results, options.methods)
-        _check_keys(chosen, results.axes, [point.axes for point in results.points], results.methods)
-    else:
-        assert not isinstance(source, Results)
-        plan = plans.load(source, options).description
-        at = _of_axes({} if where is None else where, plan)
-        if at and options.point is None:
-            options = replace(options, at={**(options.at or {}), **at})
-            plan = plans.load(source, options).description
-        _check_keys(chosen, plan["axes"], [point["axes"] for point in plan["points"]], plan["methods"])
-        for name in metrics:
-            if name.rpartition(".")[2] not in plan["units"]:  # which flows and links there are is seen later
-                raise _unknown_metric(name, list(plan["units"]))
-        results = api.solve(source, options)
-    results = results.where(where) if where else results
-    known = [*results.metrics, *results.parts]
-    for name in metrics:
-        if name not in known:
-            raise _unknown_metric(name, known)
-    return results
-
-
-def _of_axes(where: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The conditions that are about axes of a plan; :class:`ScenarioError` for one about no column."""
-    if not isinstance(where, Mapping):
-        raise ResultsError(f"where = {shortened(repr(where))}: must be a mapping from columns to values")
-    found: dict[str, Any] = {}
-    for name, value in where.items():
-        column = axis_of(str(name))
-        if COMPARISON.fullmatch(str(name)):
-            limit(str(name), value)
-        if column in plan["axes"]:
-            found[name] = value
-        elif column not in (METHOD, "runs") and not_metrics(column):
-            axes = ", ".join(plan["axes"]) or "none: this is a single point"
-            hint = near_metrics(column) or f"axes: {axes}"
-            raise ScenarioError(f"where {shortened(column)}: no axis and no metric ({hint})")
-    return found
-
-
-def _by_methods(results: Results, methods: Sequence[str]) -> Results:
-    aliases = {method.alias: method.name for method in METHODS.values()}
-    full = [aliases.get(method, method) for method in methods]
-    for method in full:
-        if method not in results.methods:
-            raise ScenarioError(
-                f"method {method}: not in the results (there are: {', '.join(results.methods)})"
-            )
-    points = [point for point in results.points if point.method in full]
-    return replace(results, methods=full, points=points)
-
-
-def _check_keys(
-    chosen: Mapping[str, str | Sequence[str]],
-    axes: Sequence[str],
-    points: Sequence[Mapping[str, Any]],
-    methods: Sequence[str],
-) -> None:
-    for option, keys in chosen.items():
-        for key in keys_in(keys):
-            if key not in [*axes, METHOD]:
-                known = ", ".join(axes) or "none: give some with over"
-                raise ScenarioError(f"{option} {key}: not an axis (axes: {shortened(known)})")
-            values = set(methods) if key == METHOD else {label(point[key]) for point in points}
-            if len(values) < 2:
-                raise ScenarioError(f"{option} {key}: has but one value, which leaves no choice")
-
-
-def _unknown_metric(name: str, known: Sequence[str]) -> ResultsError:
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else near_metrics(name)
-    hint = hint or f"there are: {', '.join(known[:MOST_NAMED])}{', ...' * (len(known) > MOST_NAMED)}"
-    return ResultsError(f"metric {name}: not in the results ({hint})")
-
-
-def unit_of(results: Results, metric: str) -> str:
-    """The unit of a metric that the results have."""
-    found = ({**point.metrics, **point.parts}.get(metric) for point in results.points)
-    return next((estimate.unit for estimate in found if estimate is not None), "")
-
-
-def _crossing_record(found: CurveCrossing) -> dict[str, Cell]:
-    named: dict[str, Cell] = {"axis": found.axis, "unit": found.unit, "first": found.first}
-    crossing = found.crossing
-    place = {"x": crossing.x, "low": crossing.low, "high": crossing.high}
-    sides = {"before": crossing.before, "after": crossing.after}
-    return found.condition | named | {"second": found.second} | place | sides

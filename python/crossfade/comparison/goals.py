@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from crossfade.comparison.compare import Cells
+from crossfade.comparison.choices import Cells
 from crossfade.comparison.paired import Sample
 from crossfade.errors import ResultsError, ScenarioError
 from crossfade.results.points import Point

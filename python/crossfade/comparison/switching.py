@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, pairwise
 
-from crossfade.comparison.compare import Cells, Line
+from crossfade.comparison.choices import Cells, Line
 from crossfade.comparison.goals import Candidate, Goal
 from crossfade.comparison.paired import Crossing, Curve, Sample
 from crossfade.tables import Cell

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 
-from crossfade.comparison.compare import Cells, Line
+from crossfade.comparison.choices import Cells, Line
 from crossfade.comparison.goals import Candidate, Goal
 from crossfade.comparison.paired import Sample
 from crossfade.comparison.switching import Range

@@ -12,8 +12,9 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from crossfade.comparison import compare
-from crossfade.comparison.compare import Comparison, CurveCrossing, Pair
+from crossfade.comparison.choices import METHOD
+from crossfade.comparison.compare import Comparison, Pair, compare
+from crossfade.comparison.crossings import CurveCrossing
 from crossfade.figures.choice import Choice, called
 from crossfade.results.results import Results
 from crossfade.tables import ENOUGH_RUNS, Cell, Table, format_estimate
@@ -126,7 +127,7 @@ def comparisons(results: Results, choice: Choice, metric: str) -> Compared | Non
     """
     if not choice.by or metric not in [*results.metrics, *results.parts]:
         return None
-    found = compare.compare(results, choice.by[0], metric=metric)
+    found = compare(results, choice.by[0], metric=metric)
     words, unit = metric_name(metric)
     unit, factor = readable_unit(unit, [point.value(metric) for point in results.points])
     crossings = [crossing for crossing in found.crossings if crossing.axis == choice.along]
@@ -149,7 +150,7 @@ def _sentences(found: Sequence[CurveCrossing], choice: Choice, labels: Mapping[s
     """Order of the curves, and where it changes, a sentence each."""
 
     def word(key: str, value: Cell) -> str:
-        if key == compare.METHOD:
+        if key == METHOD:
             return method_words(str(value))
         return html(curve_word(key, called(value, labels)))
 
@@ -210,7 +211,7 @@ def _differences(found: Comparison, label: Markup, factor: float) -> Grid:
 
 
 def _axis_label(axis: str) -> Markup:
-    return Markup("Method" if axis == compare.METHOD else html(with_unit(*axis_name(axis))))
+    return Markup("Method" if axis == METHOD else html(with_unit(*axis_name(axis))))
 
 
 def _plain(cell: Cell) -> str:
