@@ -76,6 +76,32 @@ fn every_transmission_has_its_time_and_size() {
     }
 }
 
+/// RFC 2018 section 8: after a timeout a sender forgets what was acknowledged selectively, and retransmits it.
+#[test]
+fn a_transmission_of_what_was_acknowledged_selectively_counts() {
+    let mut in_vain = 0;
+    for seed in 1..=8 {
+        let tcp = tcp(Flavour::Ns2, Variant::Sack, 64, 500);
+        let run = Run { loss: 0.08, ack_loss: 0.01, ..Run::new(tcp, seed) };
+        let log = run.log();
+        let mut selective: Vec<std::ops::Range<u64>> = Vec::new();
+        for (_, seen) in &log {
+            match seen {
+                Seen::Sent(segment) => {
+                    in_vain += usize::from(selective.iter().any(|block| block.contains(&segment.seq)));
+                }
+                Seen::Acked(ack) => {
+                    selective.retain(|block| block.end > ack.next_expected);
+                    selective.extend(ack.sack.as_slice().iter().map(|block| block.start..block.end));
+                }
+            }
+        }
+        let record = read(capture(V4, &[(run.connection, log.clone())]).bytes(), 1 << 16).unwrap();
+        assert_eq!(record.packets.len(), sent(&log), "seed {seed}");
+    }
+    assert!(in_vain > 0);
+}
+
 /// What tshark takes the round trip of an acknowledgement for, to the microsecond: the last segment that it covers.
 #[test]
 fn round_trips_are_those_that_tshark_finds() {

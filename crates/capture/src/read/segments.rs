@@ -121,13 +121,16 @@ impl Segments {
         let again: Vec<i64> = self
             .pieces
             .range(start..self.next.min(end).max(start))
-            .filter(|(_, piece)| piece.end <= end && !piece.is_acknowledged)
+            .filter(|(_, piece)| piece.end <= end)
             .map(|(from, _)| *from)
             .collect();
         for from in again {
             let index = self.packets.len() as u32;
             let Some(piece) = self.pieces.get_mut(&from) else { continue };
-            piece.transmissions.push(index);
+            // After a timeout a sender may retransmit what was acknowledged selectively: no acknowledgement tells more of it.
+            if !piece.is_acknowledged {
+                piece.transmissions.push(index);
+            }
             let bytes = (piece.end - from) as u32 + headers;
             self.push(now, bytes, tcp);
         }
