@@ -4,8 +4,9 @@
 //! A block is a mass of probability. Of the mass that a slot sends the error rate at the ratio of that slot fails, and
 //! is due again a round trip later; there all copies are combined as those of a block are. In a slot in which masses a,
 //! b, ... are due, a retransmission goes out with probability 1 - (1 - a) (1 - b) ..., what is left waits for the next
-//! slot, and new data have the rest. Bytes leave in order: up to a block with the probability that it and all before it
-//! were received.
+//! slot, and new data have the rest. The arrival of a block is drawn from its probabilities by one number that is uniform
+//! between 0 and 1: the block arrives once the probability that it has not is below this number, and is lost where the
+//! probability that it never does is above it.
 
 use crate::config::NrConfig;
 use crate::harq::Block;
@@ -25,7 +26,7 @@ struct Due {
     vain: f64,
 }
 
-/// A block whose bytes have not left.
+/// A block that has not arrived.
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
     number: u64,
@@ -36,7 +37,7 @@ struct Outstanding {
     /// Probability, given a new block, that it is still retransmitted, and that it never arrives.
     missing: f64,
     lost: f64,
-    /// Draw of the block: the block is lost once the sum exceeds it; infinite behind that.
+    /// Number between 0 and 1: the block arrives once `missing + lost` is below it, and is lost once `lost` exceeds it.
     draw: f64,
 }
 
@@ -45,7 +46,6 @@ struct Outstanding {
 pub(crate) struct MeanBlocks {
     due: VecDeque<Due>,
     outstanding: VecDeque<Outstanding>,
-    until: u64,
 }
 
 /// Sent part of the mass that is due in a slot.
@@ -151,27 +151,15 @@ impl MeanBlocks {
         }
     }
 
-    /// Number of bytes that have left in the mean; the parts that are lost are handed to `lose`.
-    pub(crate) fn until(&mut self, mut lose: impl FnMut(u64, u64)) -> u64 {
-        for block in self.outstanding.iter_mut().filter(|block| block.draw < block.lost) {
-            block.draw = f64::INFINITY;
-            lose(block.start, block.end);
-        }
-        while let Some(block) = self.outstanding.front().filter(|block| block.missing < LEAST) {
-            self.until = self.until.max(block.end);
-            self.outstanding.pop_front();
-        }
-        let (mut all, mut bytes) = (1.0, 0.0);
-        for block in &self.outstanding {
-            bytes += all * (1.0 - block.missing) * (block.end - block.start) as f64;
-            all *= 1.0 - block.share * block.missing;
-            if all < 1e-3 {
-                break;
+    /// Hands blocks that have arrived to `receive`, with their parts of the stream, and drops those that are lost.
+    pub(crate) fn arrive(&mut self, mut receive: impl FnMut(u64, (u64, u64))) {
+        self.outstanding.retain(|block| {
+            let is_lost = block.draw < block.lost;
+            let has_arrived = !is_lost && (block.draw >= block.missing + block.lost || block.missing < LEAST);
+            if has_arrived {
+                receive(block.number, (block.start, block.end));
             }
-        }
-        if let Some(first) = self.outstanding.front() {
-            self.until = self.until.max(first.start + bytes as u64);
-        }
-        self.until
+            !is_lost && !has_arrived
+        });
     }
 }

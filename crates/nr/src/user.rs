@@ -242,17 +242,11 @@ impl User {
             self.waits.push((part.1, now));
         }
         let packets = &mut self.packets;
-        let mut lose = |start: u64, end: u64| {
+        let mut lose = |(start, end): (u64, u64)| {
             let first = packets.partition_point(|packet| packet.end <= start);
             packets.range_mut(first..).take_while(|packet| packet.start < end).for_each(|p| p.is_lost = true);
         };
-        if !self.mean_blocks.is_empty() {
-            let end = self.mean_blocks.until(&mut lose);
-            self.order.receive(now, (self.order.until(), end), reordering);
-        }
-        for (start, end) in self.order.expire(now, reordering).into_iter().flatten() {
-            lose(start, end);
-        }
+        self.order.expire(now, reordering).into_iter().flatten().for_each(&mut lose);
         let until = self.order.until();
         let arq = &mut self.statistics.arq;
         self.waits.retain(|&(end, since)| {
@@ -430,8 +424,7 @@ impl User {
             outer.learn(due, block.scheme as u32, is_acknowledged);
         }
         if block.is_received && !was_received {
-            let at = config.numerology.slot() * (grant.slot + 1) + config.propagation;
-            self.in_air.push_back((at, block.number, (block.start, block.end)));
+            self.in_air.push_back((arrival(grant, config), block.number, (block.start, block.end)));
         }
         self.processes.wait(place, block, due, is_acknowledged);
         Told {
@@ -482,6 +475,13 @@ impl User {
         let (copies, failed) = mean_blocks.send_again(grant.slot, retransmissions, config, copy);
         self.mean_counts[1] += copies;
         self.mean_counts[2] += failed;
+        self.arrive(grant, config);
+    }
+
+    /// Puts blocks in the air whose copies of the slot were received (fidelity `rate`).
+    fn arrive(&mut self, grant: &Grant<'_>, config: &NrConfig) {
+        let at = arrival(grant, config);
+        self.mean_blocks.arrive(|number, part| self.in_air.push_back((at, number, part)));
     }
 
     /// Sends the mean bytes of a slot in which a new block goes out with probability `share` on `scale` times the
@@ -524,6 +524,7 @@ impl User {
         self.mean_counts[2] += self.mean_blocks.send(grant.slot, block, share, config);
         self.mean_counts[3] += p * share;
         self.mean_counts[4] += share * (1.0 - p);
+        self.arrive(grant, config);
         // The outer loop goes up and down as over single blocks.
         let [is_sent, read]: [f64; 2] = [self.feedback.random(), self.feedback.random()];
         let acknowledged = (1.0 - p) * (1.0 - config.harq.ack_to_nack) + p * config.harq.nack_to_ack;
@@ -547,6 +548,11 @@ impl User {
             self.waiting.1 -= u64::from(bytes);
         }
     }
+}
+
+/// Time at which what is received in a slot has arrived.
+fn arrival(grant: &Grant<'_>, config: &NrConfig) -> SimTime {
+    config.numerology.slot() * (grant.slot + 1) + config.propagation
 }
 
 fn allocation(grant: &Grant<'_>, config: &NrConfig) -> Allocation {
