@@ -32,10 +32,21 @@ pub struct Awgn {
 }
 
 impl Awgn {
-    /// A block of `bits`, checksums included, at a code rate, coded as a transport block of as many bits would be.
+    /// A block of `bits`, checksums included, at a code rate or just below, coded as a transport block of as many bits
+    /// would be.
     pub fn new(scheme: CodedModulation, bits: u32, combining: Combining, decoder: (Schedule, u32)) -> Self {
-        let code = CodeBlocks { base_graph: BaseGraph::of_block(bits, scheme.rate()), count: 1, bits };
         let symbols = (f64::from(bits) / scheme.efficiency()).ceil() as u32;
+        Self::on_symbols(symbols, scheme, bits, combining, decoder)
+    }
+
+    fn on_symbols(
+        symbols: u32,
+        scheme: CodedModulation,
+        bits: u32,
+        combining: Combining,
+        decoder: (Schedule, u32),
+    ) -> Self {
+        let code = CodeBlocks { base_graph: BaseGraph::of_block(bits, scheme.rate()), count: 1, bits };
         let fading = BlockFading::None;
         let config =
             SimulatedBlockConfig { scheme, code, symbols, layers: 1, buffer_bits: None, fading, decoder };
@@ -102,7 +113,7 @@ mod tests {
     }
 
     /// Bits a symbol, 1024 R, and Es/N0 in dB at an error rate of 0.1, layered with 20 iterations, by an implementation
-    /// of its own: 320 and 2000 bits.
+    /// of its own: 320 and 2000 bits, on the nearest number of symbols (one more is 0.36 dB less in the last row).
     const LAYERED_AT_A_TENTH: [(u32, f64, f64, f64); 6] = [
         (2, 120.0, -6.19, -6.45),
         (2, 449.0, 0.57, 0.09),
@@ -117,16 +128,18 @@ mod tests {
         let mut stream = stream(2, "layered");
         for (bits, rate, of_320, of_2000) in LAYERED_AT_A_TENTH {
             for (block, reference) in [(320, of_320), (2000, of_2000)] {
-                let mut awgn = Awgn::new(scheme(bits, rate), block, Combining::Chase, LAYERED);
-                // Log-linear between 0.15 dB below and above. Standard errors of the reference: 0.06 and 0.04 dB; ours
-                // are as large.
+                let scheme = scheme(bits, rate);
+                let symbols = (f64::from(block) / scheme.efficiency()).round() as u32;
+                let mut awgn = Awgn::on_symbols(symbols, scheme, block, Combining::Chase, LAYERED);
+                // Log-linear between 0.15 dB below and above. Standard errors of the reference: 0.06 and 0.04 dB.
+                let blocks = if block == 320 { 2 * BLOCKS } else { BLOCKS };
                 let mut share = |snr_db: f64| {
-                    f64::from(awgn.errors(snr_db, 1, BLOCKS, &mut stream)).max(0.5) / f64::from(BLOCKS)
+                    f64::from(awgn.errors(snr_db, 1, blocks, &mut stream)).max(0.5) / f64::from(blocks)
                 };
                 let logs = [reference - 0.15, reference + 0.15].map(|snr_db| share(snr_db).log10());
                 let found = reference - 0.15 + 0.3 * (logs[0] + 1.0) / (logs[0] - logs[1]);
                 println!("{bits} {rate} {block}: {found:.2} dB, {reference}");
-                let allowed = if block == 320 { 0.25 } else { 0.1 };
+                let allowed = if block == 320 { 0.2 } else { 0.1 };
                 assert!(
                     (found - reference).abs() < allowed,
                     "{bits} {rate} {block}: {found} for {reference}"
