@@ -3,7 +3,8 @@
 
 use super::network_tests::{SEED, config, push_and_drain, saturate, saturate_with};
 use super::*;
-use crossfade_core::SimTime;
+use crossfade_core::testing::Runs;
+use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Departure, Fabric, LinkEvent, Parcel, Port, StationStatistics, Verdict};
 use proptest::prelude::*;
 use rand::RngExt;
@@ -121,22 +122,22 @@ fn contenders_on_one_link_take_their_share_of_it_alone() {
         of_links.chain(&mut config.stations).for_each(|of| of.limits = short);
         // They are stations of the first link only.
         config.links[1].stations[1..].fill(None);
-        let mut wlan = Wlan::new(config, SEED).unwrap();
         let ends: Vec<(Port, Port)> = (1..=1 + contenders as Port).map(|port| (port, 0)).collect();
-        let found = saturate_with(&mut wlan, &ends, 40, 1900);
         let shared = exchange.saturated(1 + contenders).throughput(Form::Plain).unwrap().throughput_bps;
         let share = shared / (1 + contenders) as f64 * 1472.0 / 1500.0;
         let alone = exchange.alone_bps() * 1472.0 / 1500.0;
-        let others: f64 = found[1..].iter().sum::<f64>() / contenders as f64;
-        assert!((others / share - 1.0).abs() < 0.02, "{contenders}: {others} for {share}");
         // What collides on the first link may be retransmitted on the second: the sum is what counts.
-        assert!(
-            (found[0] / (share + alone) - 1.0).abs() < 0.01,
-            "{contenders}: {} for {share} and {alone}",
-            found[0]
-        );
-        let back = wlan.report(SimTime::from_millis(40_000)).back.unwrap();
-        assert_eq!(back.by_link[1].collisions, 0);
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        for run in 0..12 {
+            let mut wlan = Wlan::new(config.clone(), RunSeed { run, ..SEED }).unwrap();
+            let found = saturate_with(&mut wlan, &ends, 40, 1900);
+            own.push(found[0] / (share + alone));
+            others.push(found[1..].iter().sum::<f64>() / contenders as f64 / share);
+            let back = wlan.report(SimTime::from_millis(40_000)).back.unwrap();
+            assert_eq!(back.by_link[1].collisions, 0);
+        }
+        Runs::from(own).assert_mean_near(1.0, 0.01, &format!("own of {contenders}"));
+        Runs::from(others).assert_mean_near(1.0, 0.01, &format!("others of {contenders}"));
     }
 }
 
@@ -167,7 +168,7 @@ fn a_dead_link_stalls_nothing_for_good() {
             }
         }
         let found = arrived as f64 * 1472.0 * 8.0 / 10.0;
-        assert!(found < one, "{asks}: {found} of {one}");
+        assert!(found <= one, "{asks}: {found} of {one}");
         // Seven BARs, the last with a contention window of 1023 slots, hold the window longest.
         let (least, most) = if asks { (0.6, 200) } else { (0.85, 60) };
         assert!(found > least * one, "{asks}: {found} of {one}");
