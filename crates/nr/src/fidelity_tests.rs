@@ -44,6 +44,7 @@ fn both(mut config: NrConfig, seconds: u64) -> [LinkReport; 2] {
 
 fn assert_agreement([slot, rate]: &[LinkReport; 2], within: f64, what: &str) {
     let ratio = goodput_bps(rate) / goodput_bps(slot);
+    println!("{what}: {ratio}");
     assert!((ratio - 1.0).abs() < within, "{what}: {ratio}");
 }
 
