@@ -39,6 +39,7 @@ const RUNS_AT_A_TIME: usize = 20_000;
 type GivenTask = (usize, String, u64);
 
 impl Plan {
+    #[cfg(all(target_os = "linux", feature = "live"))]
     pub(crate) fn experiment(&self) -> &Experiment {
         &self.experiment
     }
