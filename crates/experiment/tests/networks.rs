@@ -245,9 +245,14 @@ fn hash(value: &impl Serialize) -> String {
     hash[..12].iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
+/// Whether numbers and messages are those of the snapshots: a build without live runs says so in every line on them.
+fn is_as_kept() -> bool {
+    !crossfade_core::testing::is_salted() && cfg!(all(target_os = "linux", feature = "live"))
+}
+
 #[test]
 fn what_is_said_of_the_shipped_networks() {
-    if crossfade_core::testing::is_salted() {
+    if !is_as_kept() {
         return;
     }
     let mut text = String::new();
@@ -260,7 +265,7 @@ fn what_is_said_of_the_shipped_networks() {
 
 #[test]
 fn what_is_said_of_other_networks() {
-    if crossfade_core::testing::is_salted() {
+    if !is_as_kept() {
         return;
     }
     let of = |(name, text): (&str, &str)| {
