@@ -118,9 +118,10 @@ pub use wlan_air::{WlanAccessPoint, WlanAmpdu, WlanCategory, WlanEdca, WlanNeigh
 pub use wlan_emlsr::WlanEmlsr;
 pub use wlan_links::WlanLink;
 pub use wlan_ofdma::{WlanMuAck, WlanOfdma};
-pub use wlan_preset::WlanPreset;
 pub use wlan_stations::WlanStations;
-pub use wlan_words::{WlanAsks, WlanBand, WlanForm, WlanMultiLink, WlanProfile, WlanRate, WlanStandard};
+pub use wlan_words::{
+    WlanAsks, WlanBand, WlanForm, WlanMultiLink, WlanPreset, WlanProfile, WlanRate, WlanStandard,
+};
 
 use crate::error::ScenarioError;
 use crate::stop::StopRule;

@@ -8,9 +8,10 @@ use super::wlan_air::{WlanAccessPoint, WlanAmpdu, WlanEdca, WlanNeighbours};
 use super::wlan_emlsr::WlanEmlsr;
 use super::wlan_links::{self, OfLink, WlanLink};
 use super::wlan_ofdma::WlanOfdma;
-use super::wlan_preset::WlanPreset;
 use super::wlan_stations::{Usual, WlanStations};
-use super::wlan_words::{WlanAsks, WlanBand, WlanForm, WlanMultiLink, WlanProfile, WlanRate, WlanStandard};
+use super::wlan_words::{
+    WlanAsks, WlanBand, WlanForm, WlanMultiLink, WlanPreset, WlanProfile, WlanRate, WlanStandard,
+};
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::quantity::{FileName, Frequency, Share, Span};
