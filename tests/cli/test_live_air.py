@@ -24,10 +24,13 @@ width = "20 MHz"
 mpdu_error_rate = 0.1
 """
 # One radio for two links.
-SINGLE = HOME.replace(
-    "mpdu_error_rate = 0.1\n",
-    'standard = "be"\nampdu = { window = 256 }\nmulti_link = "emlsr"\n[wlan.links]\nfive = {}\nsix = { band = "6 GHz" }\n',
-)
+RADIO = """\
+standard = "be"
+ampdu = { window = 256 }
+multi_link = "emlsr"
+links = { five = {}, six = { band = "6 GHz" } }
+"""
+SINGLE = HOME.replace("mpdu_error_rate = 0.1\n", RADIO)
 
 
 @pytest.fixture(autouse=True)
