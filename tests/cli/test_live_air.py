@@ -10,7 +10,7 @@ import pytest
 from tests.cli.live_runs import live, need_live
 from tests.conftest import Cli
 from tests.test_pcap import needs_tshark
-from tests.test_wlan_air import BA, QOS_DATA, frames_of
+from tests.test_wlan_air import BA, CTS, QOS_DATA, TRIGGER, frames_of
 
 HOME = """\
 schema = 2
@@ -23,6 +23,14 @@ streams = 1
 width = "20 MHz"
 mpdu_error_rate = 0.1
 """
+# One radio for two links.
+RADIO = """\
+standard = "be"
+ampdu = { window = 256 }
+multi_link = "emlsr"
+links = { five = {}, six = { band = "6 GHz" } }
+"""
+SINGLE = HOME.replace("mpdu_error_rate = 0.1\n", RADIO)
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +68,25 @@ def test_the_air_of_real_packets(tmp_path: Path, cli: Cli) -> None:
         assert len(arrived - in_air) < 0.05 * len(arrived), host
     sent = sum(line.split(",")[2] == "frame" for line in events.read_text().splitlines())
     assert len(data) == sent
+
+
+@needs_tshark
+def test_the_air_of_a_single_radio(tmp_path: Path, cli: Cli) -> None:
+    """EMLSR: real packets down after initial control frames, on one link at a time."""
+    scenario, journal, air = (tmp_path / name for name in ("single.toml", "rec.cfj", "air.pcap"))
+    scenario.write_text(SINGLE)
+    done = live(scenario, "--workload", "bulk", "--record", journal, "--air-pcap", air)
+    assert done.returncode == 0, done.stderr
+    replayed = cli("run", "--replay", journal)
+    assert replayed.code == 0
+    assert replayed.out.endswith("identical\n")
+    sound = [frame for frame in frames_of(air) if not frame.has_collided]
+    assert {frame["_ws.malformed"] for frame in sound} == {""}
+    assert {frame["wlan.fcs.status"] for frame in sound} == {"1"}
+    down = {frame.at_ns for frame in sound if frame.kind == QOS_DATA and frame["wlan.fc.fromds"] == "1"}
+    asked = sum(frame.kind == TRIGGER for frame in sound)
+    assert 50 < len(down) <= sum(frame.kind == CTS for frame in sound)
+    assert asked >= len(down)
 
 
 def test_a_program_behind_a_cut_capture(tmp_path: Path) -> None:

@@ -53,6 +53,10 @@ fn canonical(scenario: &Scenario, files: &Files<'_>) -> String {
     for key in plan_keys() {
         remove(&mut value, key);
     }
+    // The keys for which a Wi-Fi preset stands are filled in.
+    if let Some(network) = value.get_mut("wlan") {
+        remove(network, "preset");
+    }
     name_files(&mut value, &|name| files.hash(name));
     value.sort_all_objects();
     value.to_string()

@@ -63,5 +63,5 @@ pub use tables::{
     TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Uplink, UplinkTable, Variant, Wired,
     Wlan, WlanAccessPoint, WlanAmpdu, WlanAsks, WlanBand, WlanCategory, WlanCategoryWord, WlanDirection,
     WlanEdca, WlanEmlsr, WlanForm, WlanLink, WlanModel, WlanMuAck, WlanMultiLink, WlanNeighbours, WlanOfdma,
-    WlanProfile, WlanQueues, WlanRate, WlanStandard, WlanStations,
+    WlanPreset, WlanProfile, WlanQueues, WlanRate, WlanStandard, WlanStations,
 };

@@ -7,3 +7,4 @@ mod satellite;
 mod snapshots;
 mod two_ways;
 mod versions;
+mod wlan;

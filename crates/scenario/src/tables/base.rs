@@ -42,6 +42,13 @@ pub(crate) fn named(table: &str, error: &impl std::fmt::Display) -> ScenarioErro
     ScenarioError::key(join(table, what), problem)
 }
 
+/// Gives a key that is not given this value.
+pub(crate) fn take<T>(key: &mut Option<T>, value: Option<T>) {
+    if key.is_none() {
+        *key = value;
+    }
+}
+
 /// Adds to a table the test whether no key is given.
 macro_rules! absent {
     ($($table:ty),*) => {$(

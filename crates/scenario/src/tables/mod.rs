@@ -59,6 +59,7 @@ mod wlan_air;
 mod wlan_emlsr;
 mod wlan_links;
 mod wlan_ofdma;
+mod wlan_preset;
 mod wlan_stations;
 mod wlan_words;
 
@@ -118,7 +119,9 @@ pub use wlan_emlsr::WlanEmlsr;
 pub use wlan_links::WlanLink;
 pub use wlan_ofdma::{WlanMuAck, WlanOfdma};
 pub use wlan_stations::WlanStations;
-pub use wlan_words::{WlanAsks, WlanBand, WlanForm, WlanMultiLink, WlanProfile, WlanRate, WlanStandard};
+pub use wlan_words::{
+    WlanAsks, WlanBand, WlanForm, WlanMultiLink, WlanPreset, WlanProfile, WlanRate, WlanStandard,
+};
 
 use crate::error::ScenarioError;
 use crate::stop::StopRule;

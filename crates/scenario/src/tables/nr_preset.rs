@@ -1,5 +1,6 @@
 //! Cells by name: defaults of several keys of `[nr]` together.
 
+use super::base::take;
 use super::nr::{Nr, NrPreset};
 use crate::quantity::{Bytes, Frequency, Share, Span};
 use crossfade_core::SimTime;
@@ -114,12 +115,5 @@ impl Nr {
         self.bandwidth = Some(Frequency(10e6));
         self.carrier = Some(Frequency(carrier_hz));
         self.pattern = Some("fdd".to_owned());
-    }
-}
-
-/// A preset's value for a key that is not given.
-fn take<T>(key: &mut Option<T>, value: Option<T>) {
-    if key.is_none() {
-        *key = value;
     }
 }

@@ -9,7 +9,9 @@ use super::wlan_emlsr::WlanEmlsr;
 use super::wlan_links::{self, OfLink, WlanLink};
 use super::wlan_ofdma::WlanOfdma;
 use super::wlan_stations::{Usual, WlanStations};
-use super::wlan_words::{WlanAsks, WlanBand, WlanForm, WlanMultiLink, WlanProfile, WlanRate, WlanStandard};
+use super::wlan_words::{
+    WlanAsks, WlanBand, WlanForm, WlanMultiLink, WlanPreset, WlanProfile, WlanRate, WlanStandard,
+};
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::quantity::{FileName, Frequency, Share, Span};
@@ -26,6 +28,11 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Wlan {
+    /// Network that gives the defaults of other keys of `wlan`.
+    #[schemars(extend("x-default" = "none"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<WlanPreset>,
+
     /// Amendment of 802.11: `n`, `ac`, `ax` or `be`, or `a` and `g` of old stations.
     #[schemars(extend("x-default" = "ax"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -238,6 +245,7 @@ impl Wlan {
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<WlanModel, ScenarioError> {
+        self.apply_preset();
         let given = self.width;
         let usual = self.usual(slot)?;
         let mut links = wlan_links::resolve(&mut self.links, &usual, given, slot)?;

@@ -4,6 +4,37 @@ use crossfade_mac::wlan::{Band, Form, Standard};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Wi-Fi network whose keys have other defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WlanPreset {
+    /// 802.11n at 2.4 GHz: 20 MHz, two streams, 0.4 us, 144.4 Mbit/s.
+    #[serde(rename = "wifi-4")]
+    Wifi4,
+    /// 802.11ac at 5 GHz: 80 MHz, two streams, 0.4 us, 866.7 Mbit/s.
+    #[serde(rename = "wifi-5")]
+    Wifi5,
+    /// 802.11ax at 5 GHz: 80 MHz, two streams, 0.8 us, 1201 Mbit/s.
+    #[serde(rename = "wifi-6")]
+    Wifi6,
+    /// 802.11be at 6 GHz: 160 MHz, two streams, 0.8 us, 2882.4 Mbit/s.
+    #[serde(rename = "wifi-7")]
+    Wifi7,
+    /// Queues of Linux's mac80211: FQ-CoDel for each station, airtime fairness, AQL of 5 to 12 ms.
+    Linux,
+    /// Access point with one FIFO of 1000 packets, as Linux had it before 4.11.
+    OldBox,
+    /// Testbed of Ending the Anomaly (USENIX ATC 2017): 802.11n, 20 MHz, two streams, aggregates of 4 ms by ath9k.
+    #[serde(rename = "atc-2017")]
+    Atc2017,
+    /// Defaults of ns-3: 802.11ax, one stream, 3.2 us, aggregates of 65535 bytes, one FIFO of 500 packets.
+    #[serde(rename = "ns-3")]
+    Ns3,
+    /// Wi-Fi of RFC 8869: 802.11n at 20 MHz and MCS 11, 52 Mbit/s, without aggregates.
+    #[serde(rename = "rfc-8869")]
+    Rfc8869,
+}
+
 /// Use of several links by a multi-link device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
