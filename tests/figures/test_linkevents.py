@@ -16,7 +16,9 @@ COLUMNS = [
     *("time_s", "link", "event", "user", "node", "frame", "attempt", "scheme", "snr_db", "verdict"),
     *("bin", "end_s", "nulls", "change", "packets", "bytes", "kind", "to", "nulled"),
     *("delay_queue_s", "delay_grant_s", "delay_air_s", "delay_harq_s", "delay_rlc_s", "delay_reordering_s"),
+    "bearer",
 ]
+PARTS = [column for column in COLUMNS if column.startswith("delay_")]
 ARQ = 'frame_size = "350 B", arq = { protocol = "selective-repeat", window = 32, max_retransmissions = 3 }'
 FRAMES = SMALL.replace('"1400 B" }', f'"1400 B", {ARQ} }}').replace("p_e = 0.01", "p_e = 0.3")
 
@@ -61,7 +63,7 @@ AIR: list[Event] = [
 def delay(time: float, *parts: float, **more: Cell) -> Event:
     """A packet that came out, with milliseconds in the order of the columns."""
     here: Event = {"time_s": time, "link": "forward", "event": "delay", "user": 0, "bytes": 1500}
-    return here | {name: part / 1e3 for name, part in zip(COLUMNS[-6:], parts, strict=True)} | more
+    return here | {name: part / 1e3 for name, part in zip(PARTS, parts, strict=True)} | more
 
 
 def words(found: cf.store.Table, tmp_path: Path, **options: object) -> list[str]:
@@ -153,6 +155,20 @@ def test_parts_of_delays_are_stacked(tmp_path: Path) -> None:
     assert tops == [0.5, 2.5, 3.5, 4.5, 8.5, 9.5]
     seen = words(table(*events), tmp_path, y="delay")
     assert {"air", "slot or grant", "queue", "HARQ", "RLC", "reordering"} <= set(seen)
+
+
+def test_delays_of_a_bearer_are_drawn_and_files_of_version_3_without_that_column(tmp_path: Path) -> None:
+    parts = (1.0, 2.0, 0.5, 0.0, 0.0, 1.0)
+    both = [delay(0.01 * i, *parts, bearer=i % 2) for i in range(1, 31)]
+    seen = words(table(*both), tmp_path, y="delay", where={"bearer": "1"})
+    drawn = (tmp_path / "drawn.svg").read_bytes()
+    old = tmp_path / "version-3.csv"
+    of_one = [event for event in both if event["bearer"] == 1]
+    old.write_text(cf.store.Table.of(COLUMNS[:-1], of_one).to_csv(), encoding="utf-8")
+    assert "bearer" not in old.read_text(encoding="utf-8")
+    cf.pictures.plot_events(old, tmp_path / "drawn.svg", y="delay")
+    assert svg_words(tmp_path / "drawn.svg") == seen
+    assert (tmp_path / "drawn.svg").read_bytes() == drawn
 
 
 def test_delays_of_many_packets_are_means_of_equal_times() -> None:

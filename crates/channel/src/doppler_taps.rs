@@ -17,7 +17,7 @@ use crossfade_core::Stream;
 use crossfade_core::square;
 use rand::Rng;
 use std::f64::consts::{FRAC_PI_2, PI};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// Samples by which blocks follow each other.
 const HALF: usize = BLOCK / 2;
@@ -33,7 +33,8 @@ const LANES: usize = 16;
 /// Complex gains of independent paths, each of mean power 1 and autocorrelation `J0(2 pi fd_t k)` over k slots.
 ///
 /// Gains depend on the stream and the slot alone, so slots can be computed in any order, and the process never repeats.
-/// In increasing order a path takes 10 to 20 ns per slot; a jump costs two blocks of 1024 samples.
+/// In increasing order a path takes 10 to 20 ns per slot; a jump costs two blocks of 1024 samples. Clones share what they
+/// make of the process, each at slots of its own.
 #[derive(Clone, Debug)]
 pub struct DopplerTaps {
     taps: usize,
@@ -47,22 +48,20 @@ pub struct DopplerTaps {
     /// Root of the power of the cells at -k to k.
     amplitudes: Vec<f32>,
     filters: Vec<[f32; SPAN]>,
+    /// Segments in use, and the last ones that any of the clones has made, by parity of their numbers.
     segments: [Segment; 2],
+    made: Arc<Mutex<[Segment; 2]>>,
     /// Sample of a segment at which the next one is made: processes side by side do so one after the other.
     ahead: u64,
 }
 
 /// Half a block's worth of samples: the second half of the block of this number, mixed with the first half of the
 /// next.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Segment {
     number: Option<u64>,
     /// Rows of the segment, then those of the second half of the next block, with which the next segment begins.
-    rows: Vec<f32>,
-}
-
-impl Segment {
-    const EMPTY: Self = Self { number: None, rows: Vec::new() };
+    rows: Arc<Vec<f32>>,
 }
 
 /// Cosines and sines of a quarter turn between the middles of its places.
@@ -98,7 +97,8 @@ impl DopplerTaps {
             source: NoiseSource::new(stream),
             amplitudes: amplitudes(fd_t * slots_per_sample as f64 * BLOCK as f64),
             filters: (0..slots_per_sample).map(|i| filter(i as f64 / slots_per_sample as f64)).collect(),
-            segments: [Segment::EMPTY, Segment::EMPTY],
+            segments: Default::default(),
+            made: Arc::default(),
         })
     }
 
@@ -144,20 +144,31 @@ impl DopplerTaps {
 
     #[inline(never)]
     fn make(&mut self, number: u64) {
-        let middle = HALF * self.row_len();
+        let made = Arc::clone(&self.made);
+        let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
         let [place, other] = [number % 2, (number + 1) % 2].map(|place| place as usize);
-        let mut rows = std::mem::take(&mut self.segments[place].rows);
-        let before = &self.segments[other];
-        let mut jumped = Vec::new();
-        let old = if before.number.is_some() && before.number == number.checked_sub(1) {
-            &before.rows[middle..]
-        } else {
-            self.block(number, &mut jumped);
-            &jumped[middle..]
-        };
-        self.block(number.wrapping_add(1), &mut rows);
-        self.simd.run(Mix { old, new: &mut rows[..middle], row: self.row_len(), turns: &*FADE });
-        self.segments[place] = Segment { number: Some(number), rows };
+        if made[place].number != Some(number) {
+            let middle = HALF * self.row_len();
+            // Of the segment that this one replaces the memory serves again, once nobody has it.
+            self.segments[place] = Segment::default();
+            let spare = std::mem::take(&mut made[place].rows);
+            let mut rows = Arc::try_unwrap(spare).unwrap_or_default();
+            // Clones far behind or ahead may have made others since.
+            let before = [&made[other], &self.segments[other]]
+                .into_iter()
+                .find(|segment| segment.number.is_some() && segment.number == number.checked_sub(1));
+            let mut jumped = Vec::new();
+            let old = if let Some(before) = before {
+                &before.rows[middle..]
+            } else {
+                self.block(number, &mut jumped);
+                &jumped[middle..]
+            };
+            self.block(number.wrapping_add(1), &mut rows);
+            self.simd.run(Mix { old, new: &mut rows[..middle], row: self.row_len(), turns: &*FADE });
+            made[place] = Segment { number: Some(number), rows: Arc::new(rows) };
+        }
+        self.segments[place] = made[place].clone();
     }
 
     /// The samples of block `number`, into `rows`.
@@ -414,6 +425,30 @@ mod tests {
                     if slot < 3000 {
                         assert_eq!(path[4][0], all[4][slot as usize], "fd_t {fd_t}, slot {slot}");
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn clones_share_segments_and_have_slots_of_their_own() {
+        for fd_t in [0.0, 0.00485, 0.3] {
+            let mut ahead = taps(10, fd_t, 3, Simd::widest());
+            let mut behind = ahead.clone();
+            let slots_per_segment = HALF as u64 * ahead.filters.len() as u64;
+            for slot in (0..6 * slots_per_segment).step_by(slots_per_segment as usize / 4) {
+                if slot == 2 * slots_per_segment {
+                    let both = ahead.segments.iter().filter(|segment| {
+                        behind.segments.iter().any(|other| Arc::ptr_eq(&segment.rows, &other.rows))
+                    });
+                    assert!(both.count() > 0, "{fd_t}");
+                }
+                // Some slots behind at first, later by more than two segments.
+                let lag = if slot < 3 * slots_per_segment { 1 } else { 8 };
+                let then = slot.saturating_sub(lag * slots_per_segment / 3);
+                for (shared, slot) in [(&mut ahead, slot), (&mut behind, then)] {
+                    let alone = gains(&mut taps(10, fd_t, 3, Simd::widest()), std::iter::once(slot));
+                    assert_eq!(gains(shared, std::iter::once(slot)), alone, "{fd_t} {slot}");
                 }
             }
         }

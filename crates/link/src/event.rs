@@ -30,6 +30,7 @@ use std::fmt::Write as _;
 /// | `to` | air, defer | node that the frame is for, or that the deferring node wants to send to |
 /// | `nulled` | air | the nodes that the sender nulled, a space between two |
 /// | `delay_queue_s` to `delay_reordering_s` | delay | parts of the packet's delay: [`DELAY_PARTS`](Self::DELAY_PARTS) |
+/// | `bearer` | delay | number of the bearer among those of its user, from 0, where users have several |
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LinkEvent {
@@ -110,6 +111,8 @@ pub enum LinkEvent {
         at: SimTime,
         /// User of the packet.
         user: u16,
+        /// Number of the bearer among those of its user, from 0; `None` where users have one each.
+        bearer: Option<u16>,
         /// Length of the packet in bytes.
         bytes: u32,
         /// Parts of the delay in the order of [`DELAY_PARTS`](Self::DELAY_PARTS); their sum is the time in the link.
@@ -145,7 +148,7 @@ pub enum QueueChange {
 
 impl LinkEvent {
     /// Version of the set of events and of the CSV columns.
-    pub const VERSION: u32 = 3;
+    pub const VERSION: u32 = 4;
 
     /// The parts of a packet's delay: until it is the first of its queue, then until its first byte is sent; first
     /// transmissions and propagation of its bytes; retransmissions by hybrid ARQ, retransmissions by RLC, and the wait
@@ -155,7 +158,7 @@ impl LinkEvent {
     /// Header line of a CSV file of link events.
     pub const HEADER: &str = "time_s,link,event,user,node,frame,attempt,scheme,snr_db,verdict,bin,end_s,\
                               nulls,change,packets,bytes,kind,to,nulled,delay_queue_s,delay_grant_s,delay_air_s,\
-                              delay_harq_s,delay_rlc_s,delay_reordering_s\n";
+                              delay_harq_s,delay_rlc_s,delay_reordering_s,bearer\n";
 
     /// The event of a packet that was sent on a link without frames.
     pub fn packet(at: SimTime, user: u16, transmission: u64, is_lost: bool) -> Self {
@@ -206,11 +209,11 @@ impl LinkEvent {
                 };
                 writeln!(
                     csv,
-                    "{at},{link},frame,{user},,{frame},{attempt},{scheme},{snr_db},{verdict},{bin},,,,,,,,,,,,,,"
+                    "{at},{link},frame,{user},,{frame},{attempt},{scheme},{snr_db},{verdict},{bin},,,,,,,,,,,,,,,"
                 )
             }
             Self::Slot { user, bin, .. } => {
-                writeln!(csv, "{at},{link},slot,{user},,,,,,,{bin},,,,,,,,,,,,,,")
+                writeln!(csv, "{at},{link},slot,{user},,,,,,,{bin},,,,,,,,,,,,,,,")
             }
             Self::Air { end, node, frame, kind, to, nulls, bin, .. } => {
                 let bin = bin.map(|bin| bin.to_string()).unwrap_or_default();
@@ -218,12 +221,12 @@ impl LinkEvent {
                 let nulled = nulls.iter().map(u16::to_string).collect::<Vec<_>>().join(" ");
                 writeln!(
                     csv,
-                    "{at},{link},air,,{node},{frame},,,,,{bin},{end},{count},,,,{kind},{to},{nulled},,,,,,"
+                    "{at},{link},air,,{node},{frame},,,,,{bin},{end},{count},,,,{kind},{to},{nulled},,,,,,,"
                 )
             }
             Self::Defer { node, to, until, .. } => {
                 let until = until.as_secs_f64();
-                writeln!(csv, "{at},{link},defer,,{node},,,,,,,{until},,,,,,{to},,,,,,,")
+                writeln!(csv, "{at},{link},defer,,{node},,,,,,,{until},,,,,,{to},,,,,,,,")
             }
             Self::Queue { node, change, packets, bytes, .. } => {
                 let node = node.map(|node| node.to_string()).unwrap_or_default();
@@ -233,11 +236,12 @@ impl LinkEvent {
                     QueueChange::Dropped => "dropped",
                     QueueChange::Marked => "marked",
                 };
-                writeln!(csv, "{at},{link},queue,,{node},,,,,,,,,{change},{packets},{bytes},,,,,,,,,")
+                writeln!(csv, "{at},{link},queue,,{node},,,,,,,,,{change},{packets},{bytes},,,,,,,,,,")
             }
-            Self::Delay { user, bytes, parts, .. } => {
+            Self::Delay { user, bearer, bytes, parts, .. } => {
+                let bearer = bearer.map(|bearer| bearer.to_string()).unwrap_or_default();
                 let parts = parts.map(|part| part.as_secs_f64().to_string()).join(",");
-                writeln!(csv, "{at},{link},delay,{user},,,,,,,,,,,,{bytes},,,,{parts}")
+                writeln!(csv, "{at},{link},delay,{user},,,,,,,,,,,,{bytes},,,,{parts},{bearer}")
             }
         };
     }
@@ -312,6 +316,13 @@ mod tests {
         };
         let queue =
             |node| LinkEvent::Queue { at: MS, node, change: QueueChange::Marked, packets: 5, bytes: 7500 };
+        let delay = |bearer| LinkEvent::Delay {
+            at: MS * 9,
+            user: 1,
+            bearer,
+            bytes: 1500,
+            parts: [0, 1, 2, 3, 4, 5].map(|ms| MS * ms),
+        };
         let events = [
             frame(None, None),
             frame(Some("16-QAM"), Some(-1.5)),
@@ -329,27 +340,24 @@ mod tests {
             LinkEvent::Defer { at: MS, node: 1, to: 4, until: MS * 3 },
             queue(None),
             queue(Some(3)),
-            LinkEvent::Delay {
-                at: MS * 9,
-                user: 1,
-                bytes: 1500,
-                parts: [0, 1, 2, 3, 4, 5].map(|ms| MS * ms),
-            },
+            delay(None),
+            delay(Some(2)),
         ];
         let mut csv = LinkEvent::HEADER.to_owned();
         for event in events {
             event.write_csv("forward", &mut csv);
         }
         let lines: Vec<&str> = csv.lines().collect();
-        assert!(lines.iter().all(|line| line.split(',').count() == 25), "{csv}");
-        assert_eq!(lines[1], "0.02,forward,frame,3,,7,1,,,corrupt,,,,,,,,,,,,,,,");
-        assert_eq!(lines[2], "0.02,forward,frame,3,,7,1,16-QAM,-1.5,corrupt,,,,,,,,,,,,,,,");
-        assert_eq!(lines[3], "0.001,forward,slot,2,,,,,,,4,,,,,,,,,,,,,,");
-        assert_eq!(lines[4], "0.001,forward,air,,1,9,,,,,,0.002,2,,,,rts,4,2 7,,,,,,");
-        assert_eq!(lines[5], "0.001,forward,defer,,1,,,,,,,0.003,,,,,,4,,,,,,,");
-        assert_eq!(lines[6], "0.001,forward,queue,,,,,,,,,,,marked,5,7500,,,,,,,,,");
-        assert_eq!(lines[7], "0.001,forward,queue,,3,,,,,,,,,marked,5,7500,,,,,,,,,");
-        assert_eq!(lines[8], "0.009,forward,delay,1,,,,,,,,,,,,1500,,,,0,0.001,0.002,0.003,0.004,0.005");
+        assert!(lines.iter().all(|line| line.split(',').count() == 26), "{csv}");
+        assert_eq!(lines[1], "0.02,forward,frame,3,,7,1,,,corrupt,,,,,,,,,,,,,,,,");
+        assert_eq!(lines[2], "0.02,forward,frame,3,,7,1,16-QAM,-1.5,corrupt,,,,,,,,,,,,,,,,");
+        assert_eq!(lines[3], "0.001,forward,slot,2,,,,,,,4,,,,,,,,,,,,,,,");
+        assert_eq!(lines[4], "0.001,forward,air,,1,9,,,,,,0.002,2,,,,rts,4,2 7,,,,,,,");
+        assert_eq!(lines[5], "0.001,forward,defer,,1,,,,,,,0.003,,,,,,4,,,,,,,,");
+        assert_eq!(lines[6], "0.001,forward,queue,,,,,,,,,,,marked,5,7500,,,,,,,,,,");
+        assert_eq!(lines[7], "0.001,forward,queue,,3,,,,,,,,,marked,5,7500,,,,,,,,,,");
+        assert_eq!(lines[8], "0.009,forward,delay,1,,,,,,,,,,,,1500,,,,0,0.001,0.002,0.003,0.004,0.005,");
+        assert_eq!(lines[9], "0.009,forward,delay,1,,,,,,,,,,,,1500,,,,0,0.001,0.002,0.003,0.004,0.005,2");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Speed of a cell both ways: `cargo bench -p crossfade-nr --bench cell`, of one of four cases by its number: `-- 3`.
+//! Speed of a cell both ways: `cargo bench -p crossfade-nr --bench cell`, of one of four cases by its number: `-- 3`, with
+//! the number of simulated seconds: `-- 3 400`.
 //!
 //! Prints simulated seconds for each second of CPU time: 40 MHz, `DDDSU`, a constant channel of 18 dB and TDL-C at 3
 //! km/h, RLC AM, requests each 20 ms, without a transport; each user has 1.2 times what it gets, and a packet up for
@@ -114,11 +115,13 @@ fn cpu_s() -> f64 {
 
 fn main() {
     let cases = [(1_u32, 400_u64, 14, false), (20, 80, 1, false), (1, 200, 14, true), (20, 40, 1, true)];
-    let asked = std::env::args().find_map(|argument| argument.parse::<usize>().ok());
+    let mut asked = std::env::args().filter_map(|argument| argument.parse::<u64>().ok());
+    let (case, lasts) = (asked.next(), asked.next());
     for (number, (users, seconds, packets, is_fading)) in (1..).zip(cases) {
-        if asked.is_some_and(|asked| asked != number) {
+        if case.is_some_and(|case| case != number) {
             continue;
         }
+        let seconds = lasts.unwrap_or(seconds);
         let config = config(users as usize, is_fading);
         let mut cell = NrCell::new(config, RunSeed { seed: 1, run: 0 }).expect("it can be");
         let (start, mut id) = (cpu_s(), 0);

@@ -78,6 +78,9 @@ impl Bearers {
     pub(crate) fn add(&mut self, stack: Stack, further: &FurtherBearer) {
         let place = self.stacks.len();
         self.stacks.push(stack);
+        for (number, stack) in self.stacks.iter_mut().enumerate() {
+            stack.bearers.iter_mut().for_each(|bearer| bearer.number = Some(number as u16));
+        }
         self.channels.push(further.bearer.channel);
         self.flows.extend(further.flows.iter().map(|flow| (*flow, place)));
         self.outside.extend(further.outside.map(|class| (class, place)));

@@ -8,7 +8,7 @@ use crate::stack::{Stack, UP};
 use crate::stack_tests::stack;
 use crate::{BearerConfig, FurtherBearer, LogicalChannel, NrCell, NrUser, Scheduler};
 use crossfade_core::SimTime;
-use crossfade_link::{Departure, Fabric, LinkReport, OutsideClass, Parcel};
+use crossfade_link::{Departure, Fabric, LinkEvent, LinkReport, OutsideClass, Parcel};
 
 fn ms(count: u64) -> SimTime {
     SimTime::from_millis(count)
@@ -99,6 +99,32 @@ fn an_endless_prioritised_rate_starves_lower_priorities_and_a_finite_one_does_no
     assert!(finite[0] > 930_000, "{finite:?}");
     // What is left beside another one belongs to the one of higher priority.
     assert!(share(&finite, 1) > 0.9, "{finite:?}");
+}
+
+#[test]
+fn events_tell_which_of_several_bearers_a_packet_was_on() {
+    let channels = [channel(30, None), channel(10, None), channel(10, None)];
+    let mut cell = NrCell::new(with_bearers(config(45.0), RlcMode::Acknowledged, &channels), SEED).unwrap();
+    cell.trace(true);
+    let bytes = |flow: u32| 300 + 400 * flow;
+    for milli in 0..200 {
+        for (flow, (from, to)) in (0..3).flat_map(|flow| [(flow, (0, 1)), (flow, (1, 0))]) {
+            cell.push(ms(milli), from, to, Parcel::new(milli as u32, flow, bytes(flow)));
+        }
+        run(&mut cell, ms(milli + 1), |_, _, _| {});
+    }
+    run(&mut cell, ms(1000), |_, _, _| {});
+    for is_back in [false, true] {
+        let mut counts = [0; 3];
+        let mut next = || if is_back { cell.next_trace_back() } else { cell.next_trace() };
+        while let Some(event) = next() {
+            let LinkEvent::Delay { bearer, bytes: of_packet, .. } = event else { continue };
+            let bearer = bearer.expect("there are several");
+            assert_eq!(of_packet, bytes(u32::from(bearer)));
+            counts[bearer as usize] += 1;
+        }
+        assert_eq!(counts, [200; 3], "{is_back}");
+    }
 }
 
 #[test]

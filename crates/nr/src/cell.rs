@@ -42,11 +42,12 @@ impl NrCell {
     /// The configuration is invalid ([`NrConfig::check`]).
     pub fn new(config: NrConfig, seed: RunSeed) -> Result<Self, CellError> {
         config.check()?;
-        let upper = config.stack.clone().map(|stack| Upper::new(&config, stack, seed)).transpose()?;
+        let downlink = Direction::new(config, None, seed)?;
+        let stack = downlink.config.stack.clone();
         Ok(Self {
-            slot: config.numerology.slot(),
-            downlink: Direction::new(config, seed)?,
-            upper,
+            slot: downlink.config.numerology.slot(),
+            upper: stack.map(|stack| Upper::new(&downlink, stack, seed)).transpose()?,
+            downlink,
             is_busy: false,
             next_slot: 0,
             departures: VecDeque::new(),

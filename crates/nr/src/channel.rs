@@ -121,6 +121,12 @@ impl Channel {
         })
     }
 
+    /// A clone of this channel for the other direction of time division, with another mean ratio. Neither has had a slot.
+    pub(crate) fn of_other_way(&self, mean_snr_db: f64) -> Self {
+        let mean = from_db(mean_snr_db);
+        Self { mean, ratios: vec![mean], ..self.clone() }
+    }
+
     /// Signal-to-noise ratios in `slot`, no decibels: one for all groups, or one for each.
     pub(crate) fn at(&mut self, slot: u64) -> &[f64] {
         if self.slot == Some(slot) {

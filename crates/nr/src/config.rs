@@ -214,9 +214,15 @@ impl NrConfig {
         self.propagation.as_nanos().div_ceil(self.numerology.slot().as_nanos())
     }
 
+    /// The slot in which the report was measured that the base station uses in `slot`.
+    pub(crate) fn measured_slot(&self, slot: u64) -> u64 {
+        let age = self.feedback.delay_slots + self.report_lag_slots();
+        slot.saturating_sub(age) / self.feedback.period_slots * self.feedback.period_slots
+    }
+
     /// Additional age of reports in slots when a block is sent: the way there and back, and a grant
     /// that was made before.
-    pub(crate) fn report_lag_slots(&self) -> u64 {
+    fn report_lag_slots(&self) -> u64 {
         self.way_slots() + if let Way::Up { k2, .. } = self.way { k2 } else { 0 }
     }
 

@@ -1,5 +1,6 @@
 //! One direction of a cell: which users have which groups of resource blocks, slot by slot.
 
+use crate::channel::Channel;
 use crate::config::{Fidelity, NrConfig, Scheduler};
 use crate::error_rates::ErrorRates;
 use crate::link_adaptation::Adaptation;
@@ -35,6 +36,10 @@ pub(crate) struct Direction {
     free: f64,
     pub(crate) log: EventLog,
     now: SimTime,
+    /// The slot in which the reports were measured that the base station uses in this slot.
+    measured: u64,
+    /// Slots until a block can be retransmitted, by slot of the pattern.
+    round_trips: Vec<u64>,
     scratch: Scratch,
 }
 
@@ -49,22 +54,30 @@ struct Scratch {
     groups: Vec<Vec<usize>>,
     /// The places in `active` of the users that a group can go to.
     open: Vec<usize>,
+    /// The scheduler's score of each group for each active user, user by user.
+    scores: Vec<f64>,
     /// The bits that each user gets, and the resource blocks of each active one.
     got: Vec<f64>,
     sizes: Vec<u32>,
 }
 
 impl Direction {
-    /// The downlink or the uplink before its first slot.
-    pub(crate) fn new(config: NrConfig, seed: RunSeed) -> Result<Self, CellError> {
+    /// The downlink or the uplink before its first slot. An uplink by time division has the channels of the downlink,
+    /// which is `before` its own first slot.
+    pub(crate) fn new(config: NrConfig, before: Option<&Self>, seed: RunSeed) -> Result<Self, CellError> {
         let simd = Simd::chosen()?;
         let width_hz = config.numerology.block_hz() * f64::from(config.group_prbs);
         let response = config
             .profile
             .as_ref()
             .map(|profile| Arc::new(FrequencyResponse::new(profile, config.groups(), width_hz, simd)));
+        let shared = before.filter(|_| !config.duplex.is_frequency());
+        let channel = |number: usize| match shared {
+            Some(before) => Ok(before.users[number].channel_back(config.users[number].mean_snr_db)),
+            None => Channel::new(number, &config, response.as_ref(), seed, simd),
+        };
         let users: Result<Vec<User>, CellError> = (0..config.users.len())
-            .map(|number| User::new(number, &config, response.as_ref(), seed, simd))
+            .map(|number| User::new(number, &config, channel(number)?, seed))
             .collect();
         let mut rates = ErrorRates::of_config(&config);
         Ok(Self {
@@ -79,6 +92,8 @@ impl Direction {
             free: 0.0,
             log: EventLog::default(),
             now: SimTime::ZERO,
+            measured: 0,
+            round_trips: (0..config.duplex.period()).map(|slot| config.again(slot) - slot).collect(),
             scratch: Scratch::default(),
             config,
         })
@@ -89,6 +104,7 @@ impl Direction {
         self.now = now;
         let symbols = self.config.data_symbols(slot);
         if symbols > 0 {
+            self.measured = self.config.measured_slot(slot);
             self.give(slot, symbols, fill);
             self.turn += 1;
         }
@@ -115,7 +131,7 @@ impl Direction {
             }
             if let Some(prbs) = user.failed_prbs() {
                 let Some(groups) = self.take(&mut scratch.free, prbs) else { continue };
-                let grant = Grant { slot, symbols, groups: &groups, prbs };
+                let grant = self.grant(slot, symbols, &groups, prbs);
                 self.used += f64::from(prbs);
                 let told = self.users[number].send_again(&grant, &self.config, &mut self.rates);
                 self.tell(number, told);
@@ -143,7 +159,7 @@ impl Direction {
                 let prbs = (retransmissions.prbs / retransmissions.share).round().max(1.0) as u32;
                 let mut all = (0..self.config.groups()).collect();
                 let groups = self.take(&mut all, prbs).unwrap_or_default();
-                let grant = Grant { slot, symbols, groups: &groups, prbs };
+                let grant = self.grant(slot, symbols, &groups, prbs);
                 self.users[number].repeat(&retransmissions, &grant, &self.config, &mut self.rates);
                 free -= retransmissions.prbs;
                 self.used += retransmissions.prbs;
@@ -169,6 +185,12 @@ impl Direction {
         Some(free.drain(..=enough).collect())
     }
 
+    /// The grant of these groups, which have `prbs` resource blocks together.
+    fn grant<'a>(&self, slot: u64, symbols: u32, groups: &'a [usize], prbs: u32) -> Grant<'a> {
+        let again = slot + self.round_trips[(slot % self.round_trips.len() as u64) as usize];
+        Grant { slot, symbols, groups, prbs, measured: self.measured, again }
+    }
+
     /// Number of resource blocks of a group: the last group may be smaller.
     fn prbs(&self, group: usize) -> u32 {
         self.config.group_prbs.min(self.config.prbs - group as u32 * self.config.group_prbs)
@@ -176,13 +198,13 @@ impl Direction {
 
     /// Shares the free groups among users with new data, whose blocks begin.
     fn share(&mut self, slot: u64, symbols: u32, scratch: &mut Scratch, mut fill: Option<&mut Fill<'_>>) {
-        let Scratch { free, active, groups, open, got, sizes } = scratch;
+        let Scratch { free, active, groups, open, scores, got, sizes } = scratch;
         groups.resize_with(groups.len().max(active.len()), Vec::new);
         groups.iter_mut().for_each(Vec::clear);
         if active.len() == 1 {
             groups[0].append(free);
         } else {
-            self.choose(slot, symbols, (free, active), open, groups);
+            self.choose(symbols, (free, active), (open, scores), groups);
         }
         if self.config.way != Way::Down {
             self.trim(slot, symbols, active, groups);
@@ -201,7 +223,7 @@ impl Direction {
             if groups.is_empty() {
                 continue;
             }
-            let grant = Grant { slot, symbols, groups, prbs };
+            let grant = self.grant(slot, symbols, groups, prbs);
             let (now, config) = (self.now, &self.config);
             let (adaptation, rates) = (&self.adaptation, &mut self.rates);
             match config.fidelity {
@@ -232,23 +254,23 @@ impl Direction {
     /// Gives each free group to one of several users, as the scheduler chooses.
     fn choose(
         &mut self,
-        slot: u64,
         symbols: u32,
         (free, active): (&mut Vec<usize>, &mut [(usize, f64)]),
-        open: &mut Vec<usize>,
+        (open, scores): (&mut Vec<usize>, &mut Vec<f64>),
         groups: &mut [Vec<usize>],
     ) {
         let config = &self.config;
         let elements =
             f64::from(12 * symbols - config.dmrs_re - config.overhead_re) * f64::from(config.layers);
         for (number, _) in &*active {
-            self.users[*number].look(slot, config);
+            self.users[*number].look(self.measured);
         }
-        let users = &self.users;
-        let at_group = |reported: &[f64], group: usize| reported[group.min(reported.len() - 1)];
+        self.score(elements, active, scores);
+        let (users, count) = (&self.users, config.groups());
         // A rough rate of the group, in bits.
-        let rate = |number: usize, group: usize, prbs: f64| {
-            at_group(users[number].known_rates(), group) * elements * prbs
+        let rate = |number: usize, group: usize| {
+            let rates = users[number].known_rates();
+            rates[group.min(rates.len() - 1)] * elements * f64::from(self.prbs(group))
         };
         let wants = |active: &[(usize, f64)], place: usize| active[place].1 > 0.0;
         // Without priorities of bearers those of users stay as they are from group to group.
@@ -268,27 +290,40 @@ impl Direction {
                 open.clear();
                 open.extend(wanting().filter(|place| Some(priority(active, *place)) == first));
             }
-            let prbs = f64::from(config.group_prbs.min(config.prbs - group as u32 * config.group_prbs));
-            let best = |score: &dyn Fn(usize) -> f64| {
-                let scored = open.iter().map(|place| (*place, score(active[*place].0)));
-                scored.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(place, _)| place)
-            };
-            let chosen = match config.scheduler {
-                Scheduler::RoundRobin => {
-                    let behind = open.partition_point(|place| *place < next % active.len());
-                    open.get(behind).or(open.first()).copied()
-                }
-                Scheduler::MaxSinr => best(&|number| at_group(users[number].known_ratios(), group)),
-                Scheduler::ProportionalFair { .. } => {
-                    best(&|number| rate(number, group, prbs) / self.had[number])
-                }
+            let chosen = if config.scheduler == Scheduler::RoundRobin {
+                let behind = open.partition_point(|place| *place < next % active.len());
+                open.get(behind).or(open.first()).copied()
+            } else {
+                highest(open.iter().map(|place| (*place, scores[place * count + group])))
             };
             let Some(place) = chosen else { break };
             next = place + 1;
             let before = priority(active, place);
-            active[place].1 -= rate(active[place].0, group, prbs);
+            active[place].1 -= rate(active[place].0, group);
             is_stale = !wants(active, place) || priority(active, place) != before;
             groups[place].push(group);
+        }
+    }
+
+    /// Writes the scheduler's score of each group for each active user; nothing for round robin.
+    fn score(&self, elements: f64, active: &[(usize, f64)], scores: &mut Vec<f64>) {
+        let last = self.config.groups() - 1;
+        let [whole, rest] = [0, last].map(|group| f64::from(self.prbs(group)));
+        scores.clear();
+        for &(number, _) in active {
+            let (user, had) = (&self.users[number], self.had[number]);
+            let reported = match self.config.scheduler {
+                Scheduler::RoundRobin => return,
+                Scheduler::MaxSinr => user.known_ratios(),
+                Scheduler::ProportionalFair { .. } => user.known_rates(),
+            };
+            let is_fair = self.config.scheduler != Scheduler::MaxSinr;
+            let score = |known: f64, prbs: f64| if is_fair { known * elements * prbs / had } else { known };
+            match *reported {
+                [of_all] => scores.extend(std::iter::repeat_n(score(of_all, whole), last)),
+                _ => scores.extend(reported[..last].iter().map(|known| score(*known, whole))),
+            }
+            scores.push(score(reported[last.min(reported.len() - 1)], rest));
         }
     }
 
@@ -299,7 +334,7 @@ impl Direction {
             let mut holds = |count: usize, groups: &[usize]| {
                 let groups = &groups[..count];
                 let prbs = groups.iter().map(|group| self.prbs(*group)).sum();
-                let grant = Grant { slot, symbols, groups, prbs };
+                let grant = self.grant(slot, symbols, groups, prbs);
                 u64::from(self.users[number].holds_bytes(&grant, &self.config, &self.adaptation))
             };
             let (mut low, mut high) = (1, groups.len());
@@ -329,4 +364,10 @@ impl Direction {
             },
         });
     }
+}
+
+/// The place with the highest score; of equal ones the first.
+fn highest(scored: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
+    let higher = |best: (usize, f64), next: (usize, f64)| if next.1 > best.1 { next } else { best };
+    scored.reduce(higher).map(|(place, _)| place)
 }

@@ -48,12 +48,13 @@ pub(crate) struct Reported {
     slot: Option<u64>,
     /// Signal-to-noise ratios, no decibels: one for all groups, or one for each.
     ratios: Vec<f64>,
+    /// These in dB; like the lists below not a number where it is not needed yet, and empty before the first is.
+    ratios_db: Vec<f64>,
     /// Mutual information of Gaussian symbols at each ratio, in bits a symbol.
     gaussian: Vec<f64>,
     /// The scheduler's estimate of the rate at each ratio, in bits a symbol.
     rough_rates: Vec<f64>,
-    /// Mutual information of each square constellation at each ratio, by half of its bits a symbol less 1; empty until
-    /// it is needed.
+    /// Mutual information of each square constellation at each ratio, by half of its bits a symbol less 1.
     information: [Vec<f64>; 5],
     /// The groups of the last call, and the effective ratios that were found for them.
     last: Vec<usize>,
@@ -83,6 +84,7 @@ impl Reported {
         self.ratios.clear();
         self.ratios.extend(ratios);
         self.of_all_db = None;
+        self.ratios_db.clear();
         self.gaussian.clear();
         self.rough_rates.clear();
         self.information.iter_mut().for_each(Vec::clear);
@@ -132,10 +134,12 @@ impl Reported {
             return found;
         }
         if self.gaussian.is_empty() {
-            self.gaussian.extend(self.ratios.iter().map(|ratio| libm::log2(1.0 + ratio)));
+            self.gaussian.resize(self.ratios.len(), f64::NAN);
         }
-        let last = self.ratios.len() - 1;
-        let sum: f64 = groups.iter().map(|group| self.gaussian[(*group).min(last)]).sum();
+        let (ratios, gaussian) = (&self.ratios, &mut self.gaussian);
+        let at = |group: usize| known(&mut gaussian[group], || libm::log2(1.0 + ratios[group]));
+        let last = ratios.len() - 1;
+        let sum: f64 = groups.iter().map(|group| (*group).min(last)).map(at).sum();
         *self.rough_db.insert(to_db(libm::exp2(sum / groups.len() as f64) - 1.0))
     }
 
@@ -150,12 +154,28 @@ impl Reported {
             return found;
         }
         let (modulation, information) = (constellation(scheme), &mut self.information[place]);
-        if information.is_empty() {
-            information.extend(self.ratios.iter().map(|ratio| modulation.at(*ratio)));
+        if self.ratios_db.is_empty() {
+            self.ratios_db.resize(self.ratios.len(), f64::NAN);
         }
-        let mean = groups.iter().map(|group| information[*group]).sum::<f64>() / groups.len() as f64;
-        *self.mutual_db[place].insert(of_mean(mean, &self.ratios, groups, modulation))
+        if information.is_empty() {
+            information.resize(self.ratios.len(), f64::NAN);
+        }
+        let (mut sum, mut range_db) = (0.0, EMPTY_DB);
+        for &group in groups {
+            let db = known(&mut self.ratios_db[group], || to_db(self.ratios[group]));
+            sum += known(&mut information[group], || modulation.at_db(db));
+            range_db = (range_db.0.min(db), range_db.1.max(db));
+        }
+        *self.mutual_db[place].insert(of_mean(sum / groups.len() as f64, range_db, modulation))
     }
+}
+
+/// The value, computed first where it is not a number yet.
+fn known(value: &mut f64, compute: impl FnOnce() -> f64) -> f64 {
+    if value.is_nan() {
+        *value = compute();
+    }
+    *value
 }
 
 /// The beta of EESM for a scheme of the MCS table; 1 where no value is known.
@@ -183,16 +203,21 @@ fn mutual_db(ratios: &[f64], groups: &[usize], modulation: &MutualInformation) -
     if let [group] = groups {
         return to_db(ratios[*group]);
     }
-    let mean = groups.iter().map(|group| modulation.at(ratios[*group])).sum::<f64>() / groups.len() as f64;
-    of_mean(mean, ratios, groups, modulation)
+    let (mut sum, mut range_db) = (0.0, EMPTY_DB);
+    for group in groups {
+        let db = to_db(ratios[*group]);
+        sum += modulation.at_db(db);
+        range_db = (range_db.0.min(db), range_db.1.max(db));
+    }
+    of_mean(sum / groups.len() as f64, range_db, modulation)
 }
 
-/// The ratio in dB at which symbols carry `mean` bits of information, between the least and the greatest ratio of the
-/// groups.
-fn of_mean(mean: f64, ratios: &[f64], groups: &[usize], modulation: &MutualInformation) -> f64 {
-    let least = groups.iter().map(|group| ratios[*group]).fold(f64::INFINITY, f64::min);
-    let greatest = groups.iter().map(|group| ratios[*group]).fold(0.0, f64::max);
-    modulation.inverse_db(mean).clamp(to_db(least), to_db(greatest)).max(-60.0)
+/// A range in dB that no ratio has widened yet.
+const EMPTY_DB: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
+
+/// The ratio in dB at which symbols carry `mean` bits of information, between the least and the greatest ratio in dB.
+fn of_mean(mean: f64, (least_db, greatest_db): (f64, f64), modulation: &MutualInformation) -> f64 {
+    modulation.inverse_db_between(mean, least_db, greatest_db).clamp(least_db, greatest_db).max(-60.0)
 }
 
 #[cfg(test)]

@@ -26,8 +26,15 @@ pub(crate) struct ErrorRates {
 /// its transmissions, and their number in hundredths (0 without an error table).
 type Key = (u32, u32, u32, u32, u32);
 
-/// Size of the cache of recent curves.
-const RECENT: usize = 256;
+/// Size of the cache of recent curves: 28 schemes on 14 sizes in two kinds of slots are 784.
+const RECENT: usize = 4096;
+
+/// Place of a key in the cache, by multiplicative hashing.
+fn place_of(key: Key) -> usize {
+    let parts = [key.0, key.1, key.2, key.3, key.4];
+    let hash = parts.iter().fold(0_u32, |hash, part| (hash ^ part).wrapping_mul(0x9E37_79B1).rotate_left(15));
+    hash as usize % RECENT
+}
 
 impl ErrorRates {
     /// Error rates of receivers that need `implementation_loss_db` more than the decoder alone.
@@ -63,8 +70,7 @@ impl ErrorRates {
         let (rate, hundredths) = table.map_or((0, 0), |_| (scheme.rate_times_2048, hundredths));
         let key = (scheme.bits_per_symbol, rate, blocks.bits, each, hundredths);
         self.recent.resize(RECENT, None);
-        let place =
-            (key.0 ^ key.1 ^ key.2.wrapping_mul(31) ^ key.3.wrapping_mul(7) ^ key.4) as usize % RECENT;
+        let place = place_of(key);
         if let Some((_, curve)) = self.recent[place].filter(|(of, _)| *of == key) {
             return curve;
         }

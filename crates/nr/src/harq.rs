@@ -104,20 +104,22 @@ impl Block {
     }
 }
 
-/// A HARQ process, which holds a block from its first transmission until it is acknowledged or given up.
-#[derive(Clone, Copy, Debug)]
-enum Process {
+/// State of a HARQ process, which holds a block from its first transmission until it is acknowledged or given up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
     /// Free.
     Idle,
     /// The acknowledgement of the block acts in slot `due`; `is_acknowledged` is what the base station reads then.
-    Waiting { block: Block, due: u64, is_acknowledged: bool },
+    Waiting { due: u64, is_acknowledged: bool },
     /// The block has to be retransmitted.
-    Failed { block: Block },
+    Failed,
 }
 
-/// The HARQ processes of a user, with counts that say where looking at each is needless.
+/// The HARQ processes of a user. States stand apart from blocks, which are long: looks at all of them are frequent.
 pub(crate) struct Processes {
-    all: Vec<Process>,
+    states: Vec<State>,
+    /// The block of each process that is not free.
+    blocks: Vec<Option<Block>>,
     idle: usize,
     failed: usize,
     /// No acknowledgement acts before this slot.
@@ -128,17 +130,18 @@ impl Processes {
     /// `count` free processes.
     pub(crate) fn new(count: u32) -> Self {
         let count = count as usize;
-        Self { all: vec![Process::Idle; count], idle: count, failed: 0, next_due: u64::MAX }
+        let (states, blocks) = (vec![State::Idle; count], vec![None; count]);
+        Self { states, blocks, idle: count, failed: 0, next_due: u64::MAX }
     }
 
     /// Frees all processes.
     pub(crate) fn flush(&mut self) {
-        *self = Self::new(self.all.len() as u32);
+        *self = Self::new(self.states.len() as u32);
     }
 
     /// Whether every process is free.
     pub(crate) fn are_idle(&self) -> bool {
-        self.idle == self.all.len()
+        self.idle == self.states.len()
     }
 
     /// Whether a process is free.
@@ -151,7 +154,7 @@ impl Processes {
         if self.idle == 0 {
             return None;
         }
-        self.all.iter().position(|process| matches!(process, Process::Idle))
+        self.states.iter().position(|state| *state == State::Idle)
     }
 
     /// The first process whose block has to be retransmitted, and that block.
@@ -159,20 +162,19 @@ impl Processes {
         if self.failed == 0 {
             return None;
         }
-        self.all.iter().enumerate().find_map(|(place, process)| match process {
-            Process::Failed { block } => Some((place, block)),
-            _ => None,
-        })
+        let place = self.states.iter().position(|state| *state == State::Failed)?;
+        Some((place, self.blocks[place].as_ref()?))
     }
 
     /// The block of a process was sent; its acknowledgement, as it will be read, acts in slot `due`.
     pub(crate) fn wait(&mut self, place: usize, block: Block, due: u64, is_acknowledged: bool) {
-        match self.all[place] {
-            Process::Idle => self.idle -= 1,
-            Process::Failed { .. } => self.failed -= 1,
-            Process::Waiting { .. } => {}
+        match self.states[place] {
+            State::Idle => self.idle -= 1,
+            State::Failed => self.failed -= 1,
+            State::Waiting { .. } => {}
         }
-        self.all[place] = Process::Waiting { block, due, is_acknowledged };
+        self.states[place] = State::Waiting { due, is_acknowledged };
+        self.blocks[place] = Some(block);
         self.next_due = self.next_due.min(due);
     }
 
@@ -183,16 +185,16 @@ impl Processes {
             return;
         }
         self.next_due = u64::MAX;
-        for process in &mut self.all {
-            let Process::Waiting { block, due, is_acknowledged } = process else { continue };
-            if *due > slot {
-                self.next_due = self.next_due.min(*due);
-            } else if *is_acknowledged || block.sent >= most {
+        for (state, block) in self.states.iter_mut().zip(&self.blocks) {
+            let (State::Waiting { due, is_acknowledged }, Some(block)) = (*state, block) else { continue };
+            if due > slot {
+                self.next_due = self.next_due.min(due);
+            } else if is_acknowledged || block.sent >= most {
                 end(block);
-                *process = Process::Idle;
+                *state = State::Idle;
                 self.idle += 1;
             } else {
-                *process = Process::Failed { block: *block };
+                *state = State::Failed;
                 self.failed += 1;
             }
         }

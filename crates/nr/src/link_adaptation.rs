@@ -6,15 +6,21 @@ use crate::error_rates::ErrorRates;
 use crate::mcs::CodedModulation;
 use crate::transport_block::{Allocation, CodeBlocks};
 
+/// Schemes by rising threshold and efficiency, without those that need at least as much as a more efficient one.
+struct Ladder {
+    thresholds_db: Vec<f64>,
+    indices: Vec<usize>,
+}
+
 /// The signal-to-noise ratios from which MCS and CQI keep their target error rates, for a block on the whole carrier.
 pub(crate) struct Adaptation {
     schemes: &'static [CodedModulation],
     /// Thresholds in dB by MCS index for the target error rate, for each number of data symbols that a slot can have.
     from_db: Vec<(u32, Vec<f64>)>,
-    /// MCS indices by falling efficiency; of equally efficient ones the greater index comes first.
-    by_efficiency: Vec<usize>,
-    /// Ratios in dB from which each quality indicator from 1 on keeps the error rate it promises; `None` where ratios
-    /// are reported.
+    /// The schemes worth a look for these numbers of symbols.
+    ladders: Vec<Ladder>,
+    /// Ratios in dB, in rising order, from which the quality indicators from 1 on keep the error rates they promise;
+    /// `None` where ratios are reported.
     indicators_db: Option<Vec<f64>>,
     process_share: f64,
     mapping: Mapping,
@@ -42,15 +48,19 @@ impl Adaptation {
         let from_db: Vec<(u32, Vec<f64>)> = symbols.iter().map(|symbols| of(*symbols)).collect();
         let promised = table.promised_error_rate();
         let indicators_db = config.feedback.is_indicator.then(|| {
-            table.quality_indicators().iter().map(|scheme| required(scheme, symbols[0], promised)).collect()
+            let indicators = table.quality_indicators().iter();
+            let mut all: Vec<f64> = indicators.map(|scheme| required(scheme, symbols[0], promised)).collect();
+            all.sort_by(f64::total_cmp);
+            all
         });
         let efficiency = |index: usize| table.schemes()[index].efficiency();
         let mut by_efficiency: Vec<usize> = (0..table.schemes().len()).rev().collect();
         by_efficiency.sort_by(|a, b| efficiency(*b).total_cmp(&efficiency(*a)));
+        let ladders = from_db.iter().map(|(_, from_db)| Ladder::new(&by_efficiency, from_db)).collect();
         Self {
             schemes: table.schemes(),
             from_db,
-            by_efficiency,
+            ladders,
             indicators_db,
             process_share: process_share(config),
             mapping: Mapping::of(config),
@@ -82,8 +92,8 @@ impl Adaptation {
             None => known_db,
             Some(thresholds) => {
                 // An indicator promises no more than there is; 0 promises nothing.
-                let above = thresholds.iter().filter(|threshold| **threshold <= known_db);
-                above.copied().fold(f64::NEG_INFINITY, f64::max)
+                let met = met(thresholds, known_db);
+                if met == 0 { f64::NEG_INFINITY } else { thresholds[met - 1] }
             }
         };
         self.best(told_db + offset_db, symbols)
@@ -91,13 +101,35 @@ impl Adaptation {
 
     /// The index of the most efficient scheme with a threshold of at most `snr_db`; 0 where none has.
     fn best(&self, snr_db: f64, symbols: u32) -> usize {
-        let of_slot = self.from_db.iter().find(|(of, _)| *of == symbols).unwrap_or(&self.from_db[0]);
-        self.by_efficiency.iter().copied().find(|index| of_slot.1[*index] <= snr_db).unwrap_or(0)
+        let of_slot = self.from_db.iter().position(|(of, _)| *of == symbols).unwrap_or(0);
+        let ladder = &self.ladders[of_slot];
+        let met = met(&ladder.thresholds_db, snr_db);
+        if met == 0 { 0 } else { ladder.indices[met - 1] }
     }
 
     /// The ratio in dB from which a scheme is used, in the slots with most data symbols.
     pub(crate) fn threshold_db(&self, index: usize) -> f64 {
         self.from_db[0].1[index]
+    }
+}
+
+/// Number of thresholds that a ratio meets. All are compared: that is faster than a search, whose steps wait for each
+/// other.
+fn met(thresholds_db: &[f64], snr_db: f64) -> usize {
+    thresholds_db.iter().map(|threshold| usize::from(*threshold <= snr_db)).sum()
+}
+
+impl Ladder {
+    /// The ladder of schemes in order of falling efficiency, with thresholds by MCS index.
+    fn new(by_efficiency: &[usize], from_db: &[f64]) -> Self {
+        let mut indices: Vec<usize> = Vec::new();
+        for &index in by_efficiency {
+            if indices.last().is_none_or(|last| from_db[index] < from_db[*last]) {
+                indices.push(index);
+            }
+        }
+        indices.reverse();
+        Self { thresholds_db: indices.iter().map(|index| from_db[*index]).collect(), indices }
     }
 }
 

@@ -2,6 +2,7 @@
 //! to -5.
 
 use crossfade_phy::MutualInformation;
+use std::sync::OnceLock;
 
 /// A modulation and a code rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,7 +42,10 @@ impl CodedModulation {
 
 /// The constellation of a scheme.
 pub(crate) fn constellation(scheme: CodedModulation) -> &'static MutualInformation {
-    MutualInformation::named(scheme.modulation()).expect("a constellation that there is")
+    static BY_PAIRS: [OnceLock<&MutualInformation>; 5] = [const { OnceLock::new() }; 5];
+    let place = scheme.bits_per_symbol as usize / 2 - 1;
+    BY_PAIRS[place]
+        .get_or_init(|| MutualInformation::named(scheme.modulation()).expect("a constellation that there is"))
 }
 
 /// Pairs of bits a symbol and 2048 R, from those of 1024 R, of which some end in a half.

@@ -63,11 +63,13 @@ fn quantile(p: f64) -> f64 {
 
 /// Mean and variance of the information density in bits and bits^2 a symbol, of 2, 4, 6, 8 or 10 bits, at Es/N0 in dB.
 fn information_density(bits_per_symbol: u32, snr_db: f64) -> (f64, f64) {
-    static GRIDS: [OnceLock<Vec<(f64, f64)>>; 5] = [const { OnceLock::new() }; 5];
+    // Each entry is computed when it is first needed.
+    static GRIDS: [[OnceLock<(f64, f64)>; ENTRIES]; 5] = [const { [const { OnceLock::new() }; ENTRIES] }; 5];
     let bits = (bits_per_symbol / 2).clamp(1, 5);
-    let grid = GRIDS[bits as usize - 1].get_or_init(|| {
-        (0..ENTRIES).map(|i| moments(bits, from_db(LOWEST_DB + i as f64 / PER_DB))).collect()
-    });
+    let entry = |i: usize| {
+        let found = &GRIDS[bits as usize - 1][i];
+        *found.get_or_init(|| moments(bits, from_db(LOWEST_DB + i as f64 / PER_DB)))
+    };
     let place = ((snr_db - LOWEST_DB) * PER_DB).clamp(0.0, (ENTRIES - 1) as f64);
     // A cubic through the four points around it.
     let first = (place as usize).saturating_sub(1).min(ENTRIES - 4);
@@ -77,7 +79,7 @@ fn information_density(bits_per_symbol: u32, snr_db: f64) -> (f64, f64) {
     };
     let mut found = (0.0, 0.0);
     for i in 0..4 {
-        let (mean, variance) = grid[first + i];
+        let (mean, variance) = entry(first + i);
         found.0 += weight(i) * mean;
         found.1 += weight(i) * variance;
     }

@@ -58,6 +58,7 @@ pub(crate) struct Leaving<'a> {
     pub(crate) statistics: &'a mut UserStatistics,
     pub(crate) log: &'a mut EventLog,
     pub(crate) user: u16,
+    pub(crate) number: Option<u16>,
     pub(crate) now: SimTime,
     /// The propagation and the slot of a packet's last segment, which are on its way in any case.
     pub(crate) air: SimTime,
@@ -118,10 +119,11 @@ impl Leaving<'_> {
         sums[3] += harq.as_secs_f64();
         sums[4] += rlc.as_secs_f64();
         sums[5] += reordering.as_secs_f64();
-        let (at, user) = (self.now, self.user);
+        let (at, user, bearer) = (self.now, self.user, self.number);
         self.log.push(|| LinkEvent::Delay {
             at,
             user,
+            bearer,
             bytes: parcel.bytes(),
             parts: [queue, grant, air, harq, rlc, reordering],
         });

@@ -89,9 +89,11 @@ pub(crate) struct Bearer {
     pdcp: PdcpReceiver,
     payloads: Payloads,
     pub(crate) statistics: UserStatistics,
-    /// Events with the delays of delivered packets, and the user's number in them.
+    /// Events with the delays of delivered packets, and the numbers in them: of the user, and of the bearer where the
+    /// user has several.
     pub(crate) log: EventLog,
     user: u16,
+    pub(crate) number: Option<u16>,
 }
 
 impl Bearer {
@@ -111,6 +113,7 @@ impl Bearer {
             statistics: UserStatistics::default(),
             log: EventLog::default(),
             user,
+            number: None,
         }
     }
 
@@ -228,8 +231,12 @@ impl Bearer {
 
     /// The receiving side: RLC, PDCP, and the packets that leave behind PDCP.
     fn receiving(&mut self, now: SimTime, air: SimTime) -> (&mut Receiver, &mut PdcpReceiver, Leaving<'_>) {
-        let Self { packets, base, begun, waiting_bytes, receiver, pdcp, statistics, log, user, .. } = self;
-        let leaving = Leaving { packets, base, begun, waiting_bytes, statistics, log, user: *user, now, air };
+        let Self {
+            packets, base, begun, waiting_bytes, receiver, pdcp, statistics, log, user, number, ..
+        } = self;
+        let (user, number) = (*user, *number);
+        let leaving =
+            Leaving { packets, base, begun, waiting_bytes, statistics, log, user, number, now, air };
         (receiver, pdcp, leaving)
     }
 

@@ -98,15 +98,15 @@ pub struct FurtherBearer {
 }
 
 impl StackConfig {
+    /// The bearer of users without one of their own.
+    pub fn usual_bearer(&self) -> BearerConfig {
+        let Self { rlc, reordering, discard, .. } = *self;
+        BearerConfig { rlc, reordering, discard, channel: LogicalChannel::default() }
+    }
+
     /// The first bearer of a user.
     pub fn bearer(&self, user: usize) -> BearerConfig {
-        let Self { rlc, reordering, discard, .. } = *self;
-        self.own.get(user).copied().flatten().unwrap_or(BearerConfig {
-            rlc,
-            reordering,
-            discard,
-            channel: LogicalChannel::default(),
-        })
+        self.own.get(user).copied().flatten().unwrap_or_else(|| self.usual_bearer())
     }
 }
 

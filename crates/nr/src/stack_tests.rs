@@ -349,8 +349,8 @@ fn delays_of_packets_are_told_part_by_part() {
         let next = |cell: &mut NrCell| if way == 0 { cell.next_trace() } else { cell.next_trace_back() };
         let (mut sums, mut told, mut order) = ([0.0; 6], 0, Vec::new());
         while let Some(event) = next(&mut cell) {
-            let crossfade_link::LinkEvent::Delay { at, user, bytes, parts } = event else { continue };
-            assert_eq!((user, bytes), (0, 700));
+            let crossfade_link::LinkEvent::Delay { at, user, bearer, bytes, parts } = event else { continue };
+            assert_eq!((user, bearer, bytes), (0, None, 700), "one bearer");
             let (left, id) = out[way][told];
             let whole = parts.iter().fold(SimTime::ZERO, |sum, part| sum + *part);
             assert_eq!((left, left - sent[way][id as usize]), (at, whole), "{parts:?}");

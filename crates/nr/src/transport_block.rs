@@ -12,6 +12,9 @@ const SIZES: [u32; 93] = [
     2600, 2664, 2728, 2792, 2856, 2976, 3104, 3240, 3368, 3496, 3624, 3752, 3824,
 ];
 
+/// Millionths of 1/1024 in 1.
+const MILLIONTHS: u64 = 1024 * 1_000_000;
+
 /// Resources of a transport block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Allocation {
@@ -43,24 +46,25 @@ impl Allocation {
     ///
     /// All of it is in whole numbers: no size depends on how a fraction is rounded.
     pub fn transport_block_bits(&self, bits_per_symbol: u32, rate_millionths: u64, scaling_log2: u32) -> u32 {
-        let elements = u128::from(self.counted_elements());
+        let elements = u64::from(self.counted_elements());
         // N_info is a fraction of these two.
-        let numerator =
-            elements * u128::from(rate_millionths) * u128::from(bits_per_symbol) * u128::from(self.layers);
-        let denominator = (1024 * 1_000_000_u128) << scaling_log2;
+        let numerator = elements * rate_millionths * u64::from(bits_per_symbol) * u64::from(self.layers);
+        let denominator = MILLIONTHS << scaling_log2;
+        // Divisions by this constant and a power of 2 are multiplications.
+        let over = |numerator: u64, log2: u32| (numerator >> (scaling_log2 + log2)) / MILLIONTHS;
         if numerator == 0 {
             return 0;
         }
         if numerator <= 3824 * denominator {
-            let whole = (numerator / denominator).max(1);
+            let whole = over(numerator, 0).max(1);
             let n = whole.ilog2().saturating_sub(6).max(3);
-            let quantised = ((numerator / (denominator << n)) << n).max(24) as u32;
+            let quantised = (over(numerator, n) << n).max(24) as u32;
             return SIZES[SIZES.partition_point(|&size| size < quantised)];
         }
         let rest = numerator - 24 * denominator;
-        let n = (rest / denominator).ilog2() - 5;
+        let n = over(rest, 0).ilog2() - 5;
         // Rounded to the nearest multiple of 2^n, ties upwards.
-        let multiple = (2 * rest + (denominator << n)) / (denominator << (n + 1));
+        let multiple = over(2 * rest + (denominator << n), n + 1);
         let quantised = (multiple << n).max(3840);
         let blocks = if rate_millionths <= 256 * 1_000_000 {
             (quantised + 24).div_ceil(3816)

@@ -40,8 +40,10 @@ pub(crate) struct Upper {
 }
 
 impl Upper {
-    pub(crate) fn new(config: &NrConfig, stack: StackConfig, seed: RunSeed) -> Result<Self, CellError> {
-        let uplink = Direction::new(config.of_uplink(&stack.uplink), seed)?;
+    /// Bearers and the uplink of a cell whose downlink has not begun yet.
+    pub(crate) fn new(downlink: &Direction, stack: StackConfig, seed: RunSeed) -> Result<Self, CellError> {
+        let config = &downlink.config;
+        let uplink = Direction::new(config.of_uplink(&stack.uplink), Some(downlink), seed)?;
         let air = config.numerology.slot() + config.propagation;
         let count = config.users.len() as u64;
         let queue = |number: u64, queue: Option<QueueConfig>, way: Way| {

@@ -15,12 +15,10 @@ use crate::reassembly::Reassembly;
 use crate::stack_config::Way;
 use crate::transport_block::{Allocation, CodeBlocks};
 use crossfade_cell::{CellError, OuterLoop};
-use crossfade_channel::{FrequencyResponse, simd::Simd};
 use crossfade_core::{RunSeed, SimTime, Stream, to_db};
 use crossfade_link::{Departure, Parcel, Push, UserStatistics, Waiting};
 use rand::RngExt;
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// A packet with the first byte and the byte behind its last one in the user's stream of bytes.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +37,10 @@ pub(crate) struct Grant<'a> {
     /// The groups of resource blocks, and how many resource blocks these are together.
     pub(crate) groups: &'a [usize],
     pub(crate) prbs: u32,
+    /// The slot in which the report was measured that the base station uses.
+    pub(crate) measured: u64,
+    /// The first slot in which a block of the grant can be retransmitted.
+    pub(crate) again: u64,
 }
 
 /// Record of a transmission for the scheduler and the event log.
@@ -100,11 +102,9 @@ impl User {
     pub(crate) fn new(
         number: usize,
         config: &NrConfig,
-        response: Option<&Arc<FrequencyResponse>>,
+        channel: Channel,
         seed: RunSeed,
-        simd: Simd,
     ) -> Result<Self, CellError> {
-        let channel = Channel::new(number, config, response, seed, simd)?;
         let schemes = config.table.schemes().len() as u32;
         let way = if config.way == Way::Down { "" } else { "up." };
         Ok(Self {
@@ -136,6 +136,11 @@ impl User {
             order: Reassembly::default(),
             statistics: UserStatistics::default(),
         })
+    }
+
+    /// Channel of the user for the other direction of time division, with another mean ratio. Neither has had a slot.
+    pub(crate) fn channel_back(&self, mean_snr_db: f64) -> Channel {
+        self.channel.of_other_way(mean_snr_db)
     }
 
     /// Takes a packet to be sent, or drops it where the queue is full.
@@ -300,21 +305,18 @@ impl User {
         });
     }
 
-    /// The last quality report that the base station knows of in `slot`.
-    fn reported(&mut self, slot: u64, config: &NrConfig) -> &mut Reported {
-        let feedback = &config.feedback;
-        let age = feedback.delay_slots + config.report_lag_slots();
-        let known = slot.saturating_sub(age) / feedback.period_slots * feedback.period_slots;
-        if !self.reported.is_of(known) {
-            self.reported.renew(known, self.reporter.at(known));
+    /// The quality report that was measured in this slot.
+    fn reported(&mut self, measured: u64) -> &mut Reported {
+        if !self.reported.is_of(measured) {
+            self.reported.renew(measured, self.reporter.at(measured));
         }
         &mut self.reported
     }
 
-    /// The base station looks at what was reported last, for a scheduler's [`known_ratios`](Self::known_ratios) and
-    /// [`known_rates`](Self::known_rates).
-    pub(crate) fn look(&mut self, slot: u64, config: &NrConfig) {
-        self.reported(slot, config).look();
+    /// The base station looks at the report that was measured in this slot, for a scheduler's
+    /// [`known_ratios`](Self::known_ratios) and [`known_rates`](Self::known_rates).
+    pub(crate) fn look(&mut self, measured: u64) {
+        self.reported(measured).look();
     }
 
     /// The ratios of all groups, or of each, that were known at the last [`look`](Self::look).
@@ -328,9 +330,9 @@ impl User {
     }
 
     /// The MCS index for a new block on the groups of the grant.
-    fn choose(&mut self, grant: &Grant<'_>, config: &NrConfig, adaptation: &Adaptation) -> usize {
+    fn choose(&mut self, grant: &Grant<'_>, adaptation: &Adaptation) -> usize {
         let offset_db = self.outer_loop.as_mut().map_or(0.0, |outer| outer.offset_db(grant.slot));
-        self.reported(grant.slot, config);
+        self.reported(grant.measured);
         adaptation.choose(&mut self.reported, grant.groups, grant.symbols, offset_db)
     }
 
@@ -341,7 +343,7 @@ impl User {
         config: &NrConfig,
         adaptation: &Adaptation,
     ) -> u32 {
-        let scheme = config.table.schemes()[self.choose(grant, config, adaptation)];
+        let scheme = config.table.schemes()[self.choose(grant, adaptation)];
         allocation(grant, config).transport_block_bits(scheme.bits_per_symbol, millionths(scheme), 0) / 8
     }
 
@@ -367,7 +369,7 @@ impl User {
         fill: Option<&mut dyn FnMut(u64, u32) -> bool>,
     ) -> Option<Told> {
         let place = self.processes.free()?;
-        let index = self.choose(grant, config, adaptation);
+        let index = self.choose(grant, adaptation);
         let scheme = config.table.schemes()[index];
         let bits =
             allocation(grant, config).transport_block_bits(scheme.bits_per_symbol, millionths(scheme), 0);
@@ -416,7 +418,7 @@ impl User {
         let harq = &config.harq;
         let is_acknowledged =
             if block.is_received { misread >= harq.ack_to_nack } else { misread < harq.nack_to_ack };
-        let due = config.again(grant.slot);
+        let due = grant.again;
         self.count(&block, scheme, was_received);
         if block.sent == 1
             && let Some(outer) = &mut self.outer_loop
@@ -495,7 +497,7 @@ impl User {
         adaptation: &Adaptation,
         rates: &mut ErrorRates,
     ) -> f64 {
-        let index = self.choose(grant, config, adaptation);
+        let index = self.choose(grant, adaptation);
         let scheme = config.table.schemes()[index];
         let allocation = allocation(grant, config);
         let bits = allocation.transport_block_bits(scheme.bits_per_symbol, millionths(scheme), 0);
@@ -529,7 +531,7 @@ impl User {
         let [is_sent, read]: [f64; 2] = [self.feedback.random(), self.feedback.random()];
         let acknowledged = (1.0 - p) * (1.0 - config.harq.ack_to_nack) + p * config.harq.nack_to_ack;
         if let Some(outer) = self.outer_loop.as_mut().filter(|_| is_sent < share) {
-            outer.learn(config.again(grant.slot), index as u32, read < acknowledged);
+            outer.learn(grant.again, index as u32, read < acknowledged);
         }
         self.statistics.frames_by_bits[scheme.bits_per_symbol.min(8) as usize - 1] += 1;
         bytes as f64 * 8.0

@@ -103,6 +103,23 @@ impl MutualInformation {
         from_db(self.inverse_db(information))
     }
 
+    /// [`inverse_db`](Self::inverse_db), found sooner where that is between these ratios in dB.
+    pub fn inverse_db_between(&self, information: f64, least_db: f64, greatest_db: f64) -> f64 {
+        let grid = self.grid();
+        let entry = |db: f64| ((db - LOWEST_DB) * PER_DB) as usize;
+        // Entries below `least_db` and above `greatest_db`, with one to spare for rounding.
+        let (from, to) = (entry(least_db), (entry(greatest_db) + 3).min(grid.len()));
+        let within = grid.get(from..to).unwrap_or_default();
+        let above = from + within.partition_point(|point| self.of(point) < information);
+        if above > from
+            && above < to
+            && let Some(place) = self.crossing(above - 1, information)
+        {
+            return LOWEST_DB + place / PER_DB;
+        }
+        self.inverse_db(information)
+    }
+
     /// [`inverse`](Self::inverse) in dB, minus infinity where that is 0.
     pub fn inverse_db(&self, information: f64) -> f64 {
         let grid = self.grid();
@@ -187,7 +204,8 @@ impl MutualInformation {
         }))
     }
 
-    fn at_db(&self, db: f64) -> f64 {
+    /// Mutual information in bits a symbol at Es/N0 = `db` in decibels, like [`at`](Self::at).
+    pub fn at_db(&self, db: f64) -> f64 {
         let place = (db - LOWEST_DB) * PER_DB;
         if place <= 0.0 {
             return self.of(&self.grid()[0]) * from_db(db - LOWEST_DB);
@@ -207,13 +225,13 @@ impl MutualInformation {
         let energy = (libm::pow(4.0, f64::from(self.bits)) - 1.0) / 3.0 * f64::from(self.dimensions);
         // The distance of two levels in standard deviations of the noise, 1 / (2 snr) in each dimension.
         let spacing = 2.0 * (2.0 * snr / energy).sqrt();
+        let after = libm::exp(-spacing * spacing);
         let mut likelihoods = vec![0.0; levels];
         let mut lacking = 0.0;
         for step in -STEPS..=STEPS {
             let noise = f64::from(step) * STEP;
             let weight = STEP * libm::exp(-noise * noise / 2.0) / (2.0 * std::f64::consts::PI).sqrt();
             let next = [1.0, -1.0].map(|way| libm::exp((way * noise - spacing / 2.0) * spacing));
-            let after = libm::exp(-spacing * spacing);
             // Levels are symmetric: half of them are all.
             for sent in 0..levels / 2 {
                 relative_likelihoods(&mut likelihoods, sent, next, after);
@@ -351,6 +369,25 @@ mod tests {
                 let is_flat = modulation.at_db(db + 0.01) - modulation.at_db(db - 0.01) < 1e-9;
                 assert!(is_flat || (inverse - low).abs() < 1e-6, "{} {db} dB: {inverse}", modulation.name);
             }
+        }
+    }
+
+    #[test]
+    fn an_inverse_from_a_bracket_is_that_of_the_whole_grid() {
+        for modulation in &ALL {
+            for (low, span) in (-70..110).flat_map(|low| [0.0, 0.1, 0.26, 3.0, 25.0].map(|span| (low, span)))
+            {
+                let least_db = f64::from(low) * 0.513;
+                let [least, greatest] = [least_db, least_db + span].map(|db| modulation.at_db(db));
+                for share in [0.0, 0.3, 0.999, 1.0] {
+                    let mean = least + (greatest - least) * share;
+                    let found = modulation.inverse_db_between(mean, least_db, least_db + span);
+                    assert_eq!(found, modulation.inverse_db(mean), "{} {least_db} {span}", modulation.name);
+                }
+            }
+            let wrong = modulation.inverse_db_between(modulation.at_db(5.0), 20.0, 30.0);
+            assert_eq!(wrong, modulation.inverse_db(modulation.at_db(5.0)), "{}", modulation.name);
+            assert_eq!(modulation.inverse_db_between(0.0, f64::NEG_INFINITY, 3.0), f64::NEG_INFINITY);
         }
     }
 

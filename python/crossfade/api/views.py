@@ -164,8 +164,8 @@ def link_events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> pd.Da
         A row for each event: a column for each axis of a sweep, then ``time_s``, ``link``, ``event``
         (``frame``, ``slot``, ``air``, ``defer``, ``queue``, ``delay``), ``user``, ``node``, ``frame``,
         ``attempt``, ``scheme``, ``snr_db``, ``verdict``, ``bin``, ``end_s``, ``nulls``, ``change``,
-        ``packets``, ``bytes``, ``kind``, ``to``, ``nulled``, ``delay_queue_s`` to ``delay_reordering_s``;
-        a column that does not apply to an event is missing there.
+        ``packets``, ``bytes``, ``kind``, ``to``, ``nulled``, ``delay_queue_s`` to ``delay_reordering_s``,
+        ``bearer``; a column that does not apply to an event is missing there.
 
     Raises
     ------

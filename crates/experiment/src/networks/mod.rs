@@ -8,6 +8,7 @@ mod kind;
 mod links;
 mod mesh;
 mod nr;
+mod nr_doubts;
 mod wlan;
 
 pub(crate) use doubts::{of_network_runs, percent};

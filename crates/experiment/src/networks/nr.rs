@@ -7,11 +7,11 @@ use super::bearer::{
 use super::cell::{UPLINK_KEPT, UPLINK_METRICS, cell_metrics, cell_with_links_back, of_users, queue_bytes};
 use super::doubts;
 use super::kind::NetworkKind;
+use super::nr_doubts;
 use crate::memory::{PACKET, Path, packets, radio};
 use crate::methods::BlockFacts;
 use crate::parts::{LINK, PATH, Part, USER};
-use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::QueueLimit;
+use crossfade_core::RunSeed;
 use crossfade_nr::rlc::RlcMode;
 use crossfade_nr::{Grants, NrCell, NrConfig};
 use crossfade_scenario::{NrSetup, Scenario, ScenarioError, Setup};
@@ -49,15 +49,9 @@ impl NetworkKind for NrSetup {
     }
 
     fn warnings(&self, setup: &Setup) -> Vec<String> {
-        let config = &self.model.config;
         let there = self.around.wired.as_ref().map(|[there, _]| there);
-        let of_cell =
-            [few_processes(config), short_reordering(config), small_queue(config), wide_groups(config)];
-        let large = large_queue(config, setup.packet_size);
-        let of_stack = [short_reassembly(config), eager_polls(config), short_way_of_order(config)];
         let of_path = doubts::in_phase(setup, there.into_iter());
-        let of_cell = of_cell.into_iter().chain(of_stack).chain([large]).flatten();
-        of_path.into_iter().chain(doubts::of_links(setup)).chain(of_cell).collect()
+        of_path.into_iter().chain(doubts::of_links(setup)).chain(nr_doubts::of_cell(self, setup)).collect()
     }
 
     fn metrics_of_run(&self, setup: &Setup, run: &NetworkStatistics) -> Vec<(String, f64)> {
@@ -172,125 +166,6 @@ fn facts(config: &NrConfig) -> NrFacts {
         fd_t: config.users.iter().map(|user| user.fd_t).collect(),
         block: None,
     }
-}
-
-/// A user alone cannot fill the downlink.
-fn few_processes(config: &NrConfig) -> Option<String> {
-    let (_, needed) = config.round_trips();
-    let processes = config.harq.processes;
-    (processes < needed).then(|| {
-        format!("nr.harq.processes = {processes}: one user takes {needed} to fill the downlink; slots stay empty while all wait")
-    })
-}
-
-/// Packets are given up that are still being retransmitted.
-fn short_reordering(config: &NrConfig) -> Option<String> {
-    let persists = persists(config);
-    (config.reordering < persists).then(|| {
-        format!(
-            "nr.reordering = {} is shorter than HARQ persists ({} transmissions take up to {persists}): packets are given up \
-             that are still being retransmitted",
-            config.reordering, config.harq.transmissions
-        )
-    })
-}
-
-/// Time in which hybrid ARQ may retransmit a block.
-fn persists(config: &NrConfig) -> SimTime {
-    let (trips, _) = config.round_trips();
-    let longest = trips.iter().max().copied().unwrap_or(0);
-    config.numerology.slot() * (longest * u64::from(config.harq.transmissions - 1))
-}
-
-/// RLC reports, or gives up, what hybrid ARQ still sends again.
-fn short_reassembly(config: &NrConfig) -> Option<String> {
-    let (stack, persists) = (config.stack.as_ref()?, persists(config));
-    (stack.rlc.reassembly < persists).then(|| {
-        format!(
-            "nr.rlc.t_reassembly = {} is shorter than HARQ persists ({} transmissions take up to {persists}): RLC takes for lost what \
-             is still being retransmitted",
-            stack.rlc.reassembly, config.harq.transmissions
-        )
-    })
-}
-
-/// Polls are repeated before their answer can be there.
-fn eager_polls(config: &NrConfig) -> Option<String> {
-    let rlc = &config.stack.as_ref().filter(|stack| stack.rlc.mode == RlcMode::Acknowledged)?.rlc;
-    let needed = rlc.status_prohibit + config.propagation * 2;
-    (rlc.poll_retransmit < needed).then(|| {
-        format!(
-            "nr.rlc.t_poll_retransmit = {} is shorter than t_status_prohibit and the round trip ({needed}): polls are repeated in vain",
-            rlc.poll_retransmit
-        )
-    })
-}
-
-/// PDCP gives up packets that RLC, or another cell, still sends again.
-fn short_way_of_order(config: &NrConfig) -> Option<String> {
-    let stack = config.stack.as_ref()?;
-    let reordering = stack.reordering?;
-    let gap = stack.handover.filter(|handover| handover.is_lossless).map(|handover| handover.interruption);
-    if let Some(gap) = gap.filter(|gap| reordering <= *gap) {
-        return Some(format!(
-            "nr.reordering = {reordering} is no longer than nr.handover.interruption = {gap}: packets are given up that are retransmitted \
-             behind the gap"
-        ));
-    }
-    let needed = stack.rlc.reassembly + persists(config);
-    (stack.rlc.mode == RlcMode::Acknowledged && reordering < needed).then(|| {
-        format!(
-            "nr.reordering = {reordering} is shorter than nr.rlc.t_reassembly and what HARQ takes ({needed}): packets are given up that \
-             RLC still sends again"
-        )
-    })
-}
-
-/// A queue holds less than a slot carries.
-fn small_queue(config: &NrConfig) -> Option<String> {
-    let QueueLimit::Bytes(limit) = config.queue? else { return None };
-    let block = config.largest_block_bytes();
-    (limit < u64::from(block)).then(|| {
-        format!("link.queue.limit = {limit} B holds less than a slot can carry ({block} B): the queue limits the rate")
-    })
-}
-
-/// Warning that a full queue delays packets for long even at the peak rate (OAI's queue has 10 MB).
-fn large_queue(config: &NrConfig, packet_size: u32) -> Option<String> {
-    if config.users.iter().all(|user| user.queue.is_some()) {
-        // A queue discipline keeps it short.
-        return None;
-    }
-    let (limit, said) = match config.queue? {
-        QueueLimit::Bytes(bytes) => (bytes, format!("{bytes} B")),
-        QueueLimit::Packets(packets) => {
-            ((packets as u64).saturating_mul(u64::from(packet_size)), format!("{packets} packets"))
-        }
-    };
-    let longest_s = limit as f64 * 8.0 / config.peak_bps();
-    (longest_s > LONG_QUEUE_S).then(|| {
-        format!(
-            "link.queue.limit = {said}: a full queue is {:.0} ms long at the peak rate, and longer at any other",
-            1e3 * longest_s
-        )
-    })
-}
-
-/// Longer than this no queue should be that somebody waits behind.
-const LONG_QUEUE_S: f64 = 0.25;
-
-/// Channels vary within a group.
-fn wide_groups(config: &NrConfig) -> Option<String> {
-    let coherence = config.profile.as_ref()?.coherence_bandwidth_hz();
-    let width = config.numerology.block_hz() * f64::from(config.group_prbs);
-    (coherence < width / 2.0).then(|| {
-        format!(
-            "the coherence bandwidth ({:.0} kHz, a fifth of the inverse delay spread) is below half of a group of resource blocks \
-             ({:.0} kHz), in which channels are taken to be constant",
-            coherence / 1e3,
-            width / 1e3
-        )
-    })
 }
 
 #[cfg(test)]
@@ -533,29 +408,5 @@ mod tests {
         }
         let of_loss = plan(&json!([["methods", ["formula:square-root"]], ["flows", null]])).unwrap_err();
         assert!(of_loss.contains("nr: a formula assumes a packet a slot"), "{of_loss}");
-    }
-
-    #[test]
-    fn parameters_that_fight_are_warned_of() {
-        let warnings = |set: Value| plan(&set).unwrap().warnings().join("\n");
-        assert_eq!(warnings(json!([])), "", "nothing to doubt");
-        assert!(warnings(json!([["nr.harq.processes", 8]])).contains("takes 10 to fill the downlink"));
-        let short = warnings(json!([["nr.reordering", "15 ms"]]));
-        assert!(short.contains("(4 transmissions take up to 0.018 s)"), "{short}");
-        assert!(warnings(json!([["link.queue.limit", "10 kB"]])).contains("the queue limits the rate"));
-        assert!(warnings(json!([["link.queue.limit", "10 MB"]])).contains("a full queue is 264 ms long"));
-        assert_eq!(warnings(json!([["link.queue.limit", "6.17 MB"]])), "");
-        let stacked = |key, value| warnings(both_ways(&[(key, value)]));
-        assert!(
-            stacked("nr.rlc.t_reassembly", json!("15 ms"))
-                .contains("RLC takes for lost what is still being retransmitted")
-        );
-        assert!(stacked("nr.rlc.t_poll_retransmit", json!("5 ms")).contains("polls are repeated in vain"));
-        assert!(
-            stacked("nr.reordering", json!("50 ms"))
-                .contains("packets are given up that RLC still sends again")
-        );
-        let wide = json!([["nr.profile", "TDL-C"], ["nr.delay_spread", "1 us"]]);
-        assert!(warnings(wide).contains("the coherence bandwidth (200 kHz"));
     }
 }

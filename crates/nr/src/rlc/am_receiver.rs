@@ -68,8 +68,8 @@ impl AmReceiver {
 
     /// Receives a PDU; returns the identity of the SDU that it completes.
     pub fn receive(&mut self, now: SimTime, pdu: &DataPdu) -> Option<u64> {
-        let numbers = self.config.numbers();
-        let offset = (u64::from(pdu.sn?) + numbers - self.next % numbers) % numbers;
+        // Modulo a power of 2.
+        let offset = u64::from(pdu.sn?).wrapping_sub(self.next) & (self.config.numbers() - 1);
         let x = self.next + offset;
         if offset >= self.config.window() {
             // Outside of the window: it was received.

@@ -11,9 +11,7 @@ use crate::tables::{
 };
 use crossfade_core::SimTime;
 use crossfade_link::{OutsideClass, QueueConfig};
-use crossfade_nr::{
-    BearerConfig, FurtherBearer, Grants, LogicalChannel, NrConfig, StackConfig, USUAL_PRIORITY,
-};
+use crossfade_nr::{BearerConfig, FurtherBearer, Grants, NrConfig, USUAL_PRIORITY};
 
 /// NR downlink with one reverse link per user.
 #[derive(Clone, Debug)]
@@ -22,8 +20,28 @@ pub struct NrSetup {
     pub model: NrModel,
     /// Reverse links, and the wired segment shared by the users.
     pub around: Around,
+    /// Bearers of the flows; empty without an uplink.
+    pub bearers: Vec<NamedBearer>,
     /// Number of transport blocks in a run of method phy.
     pub frames: u64,
+}
+
+/// A bearer of flows, with the keys that give it its values.
+#[derive(Clone, Debug)]
+pub struct NamedBearer {
+    /// RLC, PDCP and logical channel.
+    pub config: BearerConfig,
+    /// Table of its RLC: that of the flow if that has one or a class, else `nr.rlc`.
+    pub rlc: String,
+    /// Key of its t-Reordering: that of the flow if that has one or a class, else `nr.reordering`.
+    pub reordering: String,
+}
+
+impl NamedBearer {
+    /// The bearer with the values of the cell.
+    fn of_cell(config: BearerConfig) -> Self {
+        Self { config, rlc: "nr.rlc".into(), reordering: "nr.reordering".into() }
+    }
 }
 
 impl NrSetup {
@@ -67,14 +85,19 @@ pub(super) fn refuse_queues(scenario: &Scenario) -> Result<(), ScenarioError> {
 }
 
 /// Fills in bearers and priorities of users whose flow has a class or a bearer, and bearers of flows beside others
-/// with their queues on the downlink.
+/// with their queues on the downlink. Returns the bearers of all flows.
 fn resolve_bearers(
     scenario: &mut Scenario,
     users: &Users,
     model: &mut NrModel,
     queues: &[Option<QueueConfig>],
     slot: SimTime,
-) -> Result<(), ScenarioError> {
+) -> Result<Vec<NamedBearer>, ScenarioError> {
+    let mut named = Vec::new();
+    let of_cell = model.config.stack.as_ref().map(|stack| NamedBearer::of_cell(stack.usual_bearer()));
+    if scenario.flows.is_empty() {
+        named.extend(of_cell.clone());
+    }
     let mut number = 0;
     // Of the network; flows of arrivals come behind all others, and those from outside have count 0.
     let mut first = 0;
@@ -89,6 +112,7 @@ fn resolve_bearers(
         if is_first {
             number = of_flow.end;
             if flow.five_qi.is_none() && flow.bearer.is_absent() {
+                named.extend(of_cell.clone());
                 continue;
             }
         }
@@ -104,10 +128,14 @@ fn resolve_bearers(
             let key = if class.is_some() { class_key } else { bearer_key };
             return Err(ScenarioError::missing("nr.uplink", &format!("a table, with {key}")));
         };
-        let StackConfig { rlc, reordering, discard, .. } = *stack;
-        let usual = BearerConfig { rlc, reordering, discard, channel: LogicalChannel::default() };
-        let bearer = class.map_or(usual, |(_, bearer)| bearer);
-        let bearer = flow.bearer.resolve(&bearer_key, bearer, slot)?;
+        let usual = class.map_or(stack.usual_bearer(), |(_, bearer)| bearer);
+        let source = |key: &str, is_given: bool| {
+            if is_given || class.is_some() { format!("{bearer_key}.{key}") } else { format!("nr.{key}") }
+        };
+        let rlc = source("rlc", !flow.bearer.rlc.is_absent());
+        let reordering = source("reordering", flow.bearer.reordering.is_some());
+        let bearer = flow.bearer.resolve(&bearer_key, usual, slot)?;
+        named.push(NamedBearer { config: bearer, rlc, reordering });
         if is_first {
             stack.own.resize(number.max(stack.own.len()), None);
             stack.own[of_flow.clone()].fill(Some(bearer));
@@ -127,7 +155,8 @@ fn resolve_bearers(
             });
         }
     }
-    check_priorities(scenario, users)
+    check_priorities(scenario, users)?;
+    Ok(named)
 }
 
 /// Class of each flow's packets in live runs, where it has a bearer of its own: flows that stand for packets of a
@@ -290,7 +319,7 @@ pub(super) fn resolve(
     let mut model = scenario.nr.resolve(numerology, &mut radios, users.limit, files)?;
     let queues = resolve_queues(scenario, &users, &mut model, slot)?;
     resolve_queue_up(scenario, &users, &mut model.config, slot)?;
-    resolve_bearers(scenario, &users, &mut model, &queues, slot)?;
+    let bearers = resolve_bearers(scenario, &users, &mut model, &queues, slot)?;
     // What the flows say stands with them.
     scenario.nr.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
     let frames = users.frames;
@@ -301,5 +330,8 @@ pub(super) fn resolve(
         satellite: None,
     };
     let around = around::resolve(scenario, &mut users.flows, ahead, slot, files)?;
-    Ok((OnNetwork { slot, packet_size: users.usual, flows: users.flows }, NrSetup { model, around, frames }))
+    Ok((
+        OnNetwork { slot, packet_size: users.usual, flows: users.flows },
+        NrSetup { model, around, bearers, frames },
+    ))
 }
