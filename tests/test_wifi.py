@@ -122,6 +122,27 @@ def test_check_says_how_many_share_a_ppdu(cli: Cli, tmp_path: Path) -> None:
     assert lines[2] == "OFDMA uplink: PPDUs of up to 8 stations in RUs of 106 tones"
 
 
+RFC_8869 = """\
+schema = 2
+run = { duration = "10 s", warmup = "4 s", runs = 1 }
+link = { packet_size = "1500 B" }
+wired = { rtt = "100 ms" }
+wlan = { preset = "rfc-8869" }
+tcp = { variant = "sack", congestion = "cubic", w_max = 2000, rfc = { profile = "linux" } }
+flows = { f = { count = 4, start_within = "1 s" } }
+"""
+
+
+@pytest.mark.parametrize("direction", ["down", "up"])
+def test_a_preset_gives_applications_what_its_source_says(direction: str) -> None:
+    """RFC 8869: of the 52 Mbit/s of MCS 11 applications have about 20."""
+    (result,) = cf.run(RFC_8869, set={"flows.f.direction": direction}, cache=False).points
+    assert result.value("goodput_bps") == pytest.approx(20e6, rel=0.1)
+    # What the preset stands for is in the scenario, beside its name.
+    network = cf.check(RFC_8869).scenario["wlan"]
+    assert (network["preset"], network["standard"], network["mcs"]) == ("rfc-8869", "n", 3)
+
+
 def test_stations_have_results_of_their_own() -> None:
     found: dict[str, Any] = json.loads(cf.run(HOME, cache=False).to_json())[0]
     stations = found["stations"]

@@ -63,8 +63,8 @@ impl WlanPreset {
             Self::Linux => linux(),
             Self::OldBox => one_fifo(1000),
             Self::Atc2017 => {
-                // Section 4: HT20 at 5 GHz. 144.4 Mbit/s are two streams with the short guard interval. ath9k's xmit.c
-                // ends aggregates at 4 ms.
+                // Table 1: 144.4 Mbit/s, which are two streams at 20 MHz with the short guard interval. ath9k's xmit.c
+                // ends aggregates at 4 ms. The band is the default.
                 let mut fill = modes(WlanStandard::N, WlanBand::Ghz5, 20, 2, 400);
                 fill.ampdu.duration = Some(Span::millis(4));
                 fill
