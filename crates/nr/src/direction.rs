@@ -371,3 +371,37 @@ fn highest(scored: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
     let higher = |best: (usize, f64), next: (usize, f64)| if next.1 > best.1 { next } else { best };
     scored.reduce(higher).map(|(place, _)| place)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell_tests::{SEED, config};
+    use crate::numerology::Duplex;
+
+    #[test]
+    fn the_first_of_equal_scores_is_the_highest() {
+        let highest = |scores: &[f64]| highest(scores.iter().copied().enumerate());
+        assert_eq!(highest(&[1.0, 3.0, 2.0, 3.0]), Some(1));
+        assert_eq!(highest(&[0.0, 0.0]), Some(0));
+        assert_eq!(highest(&[]), None);
+    }
+
+    #[test]
+    fn grants_know_when_their_blocks_can_be_retransmitted() {
+        for pattern in ["DDDSU", "DDDDDDDSUU", "DDSU"] {
+            let mut config = config(20.0);
+            config.duplex = Duplex::time(pattern, [10, 2, 2]).unwrap();
+            for way in [Way::Down, Way::Up { symbols: 13, k2: 4 }] {
+                let config = NrConfig { way, ..config.clone() };
+                let direction = Direction::new(config.clone(), None, SEED).unwrap();
+                for slot in 0..40 {
+                    assert_eq!(
+                        direction.grant(slot, 12, &[0], 8).again,
+                        config.again(slot),
+                        "{pattern} {slot}"
+                    );
+                }
+            }
+        }
+    }
+}

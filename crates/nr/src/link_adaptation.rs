@@ -155,3 +155,31 @@ fn process_share(config: &NrConfig) -> f64 {
     }
     used as f64 / all as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell_tests::config;
+    use crate::mcs::McsTable;
+
+    /// The rule word for word: of the schemes that a ratio is enough for the most efficient one.
+    #[test]
+    fn a_ladder_has_the_most_efficient_scheme_that_a_ratio_is_enough_for() {
+        for number in 1..=4 {
+            let table = McsTable::numbered(number).unwrap();
+            let config = NrConfig { table, ..config(20.0) };
+            let adaptation = Adaptation::new(&config, &mut ErrorRates::new(0.0));
+            let (symbols, from_db) = &adaptation.from_db[0];
+            for step in -200..800 {
+                let snr_db = f64::from(step) * 0.05;
+                let enough = (0..table.schemes().len()).filter(|index| from_db[*index] <= snr_db);
+                let efficiency = |index: &usize| table.schemes()[*index].efficiency();
+                let best = enough.max_by(|a, b| efficiency(a).total_cmp(&efficiency(b))).unwrap_or(0);
+                assert_eq!(adaptation.best(snr_db, *symbols), best, "table {number}, {snr_db} dB");
+            }
+            assert_eq!(adaptation.best(f64::NEG_INFINITY, *symbols), 0);
+            let last = adaptation.ladders[0].indices.last().copied();
+            assert_eq!(last, Some(table.schemes().len() - 1));
+        }
+    }
+}
