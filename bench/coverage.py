@@ -1,4 +1,4 @@
-"""Do 95 % intervals contain the truth in 95 % of experiments? coverage.py [REPETITIONS] [--classes]
+"""Share of experiments whose 95 % interval contains the exact value. coverage.py [REPETITIONS] [--classes]
 
 ``--classes`` is about intervals that Student's distribution is not made for, from runs that are drawn here:
 it prints the table of docs/intervals.md (2,000 experiments a line take seconds). Without it scenarios are

@@ -1,11 +1,11 @@
-"""How long a drag on the page of crossfade explore takes to be seen, in headless chromium, in real time.
+"""Milliseconds from a drag of a slider in `crossfade explore` to the painted result, in headless chromium.
 
 Usage: python bench/explore_drag.py [DRAGS]      default: 100
 
 A drag sets a slider (Doppler frequency, window and timeout in turns) to another place, as the mouse does, and
 ends with the frame in which the new lines are painted; the connection beside them is another question to the
-server, and is timed as well. Each drag waits for the one before. What is wanted is below 200 ms. The load of
-the machine is printed, since a busy one says little.
+server, and is timed as well. Each drag waits for the one before. The bound is
+200 ms. The load average is printed too: other work on the cores lengthens the times.
 """
 
 from __future__ import annotations

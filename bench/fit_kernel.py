@@ -1,4 +1,4 @@
-"""Linux's own congestion controls over known links: what a record of one predicts, and what Linux then does.
+"""Error of predicted goodput of Linux's congestion controls, from a link fitted to a capture of one of them.
 
     python bench/fit_kernel.py [--seconds 30] [--runs 2] [--out table.csv]        needs root and tshark
 

@@ -1,4 +1,4 @@
-"""What Linux did over these links beside the simulation (docs/kernel.md).
+"""Measurements of Linux's TCP over emulated links beside the simulation, for docs/kernel.md.
 
 Usage: python bench/kernel.py [patterns | loss | share | codel] [PROFILE] [W_MAX]      needs cargo
 

@@ -1,10 +1,10 @@
-"""What crossfade live reaches on this machine, beside the least that passes packets: bench/forward.c.
+"""Rate, delay and precision of `crossfade live` beside the minimal forwarder bench/forward.c.
 
 Usage: python bench/live_figures.py [--seconds S] [CASE ...]
 
-Each case lasts S seconds (4); all take some two minutes. Root, iperf3, ping, cc and ip are needed, and a
-machine that does nothing else. Prints a line a figure: what was found, what is wanted, and whether it is so;
-the exit code is 1 where one is not. A CASE is the beginning of a name.
+Each case lasts S seconds (4); all take some two minutes. Root, iperf3, ping, cc and ip are needed, and
+cores without other work. Prints a line for each measured value: the value, its bound, and whether it holds;
+the exit code is 1 if one does not. A CASE is the beginning of a name.
 """
 
 from __future__ import annotations

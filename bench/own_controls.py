@@ -1,4 +1,4 @@
-"""What controls of one's own cost beside the built-in Reno. own_controls.py [SECONDS] [TURNS]
+"""CPU time of custom congestion controls over that of built-in Reno. own_controls.py [SECONDS] [TURNS]
 
 Flavour rfc, one flow over 10 and 100 Mbit/s and 20 over 100 Mbit/s, 40 ms and 0.1 % of losses, so many
 simulated seconds (100), each control in turns (5) in one process: the median of CPU time over that of the

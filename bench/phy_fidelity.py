@@ -1,4 +1,4 @@
-"""Do frames whose symbols are detected and frames from a table agree? phy_fidelity.py [--short]
+"""Agreement of fidelities symbol and table of the physical layer, by p-values. phy_fidelity.py [--short]
 
 At each of 20 points (scheme, detector, SNR, retransmissions, stage of combining, and some antennas,
 correlations and constellations) method phy makes a table from streams of its own; then the same scenario, TCP

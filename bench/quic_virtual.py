@@ -1,4 +1,4 @@
-"""aioquic's recovery in simulated time beside flavour quic: what each of its departures costs, and gains.
+"""Goodput of aioquic's recovery in simulated time beside flavour quic, by departure from RFC 9002.
 
 Usage: python bench/quic_virtual.py [--runs N] [--seconds S] [--loss P,P] [--out FILE] [VARIANT ...]
 

@@ -1,4 +1,4 @@
-"""What a satellite link costs beside a plain one: CPU time of ten simulated minutes, in turns.
+"""CPU time of a satellite link over that of a plain link, for ten simulated minutes, in turns.
 
 Usage: python bench/satellite_link.py [--rounds N]
 

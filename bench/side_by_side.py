@@ -1,9 +1,9 @@
-"""The same links by analysis, by simulation and live: one table, for docs/side-by-side.md.
+"""Goodput of links by analysis, by simulation and live: the table of docs/side-by-side.md.
 
 Usage: python bench/side_by_side.py [--runs N] [--seconds S] [LINK ...]
 
-Prints goodput with its 95 % interval over N runs (5) of S seconds (10) of each link and method. Linux, and a
-machine that does nothing else (or chrt -f 1 python ...). A LINK is the beginning of a name.
+Prints goodput with its 95 % interval over N runs (5) of S seconds (10) of each link and method. Needs Linux,
+and cores without other work (or chrt -f 1 python ...). A LINK is the beginning of a name.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Whether a suite catches what is worse, and nothing else: twenty repetitions with other seeds.
+"""Detections and false alarms of `crossfade suite` with simulated controls, in twenty repetitions.
+
+Usage: python bench/suite_repetitions.py
 
 Each repetition takes Reno for a baseline and compares with it Reno of the same and of another seed, Reno
-that takes nine tenths off at a loss, and Reno whose window grows at a tenth of the rate, as behind an ACK
-path
-that is too slow. It prints how many repetitions found a case worse, and a case failed.
+that takes nine tenths off at a loss, and Reno whose window grows at a tenth of the rate, as behind a
+reverse path that is too slow. It prints how many repetitions found a case worse, and a case failed.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Speed of a sweep: what a run costs beyond its simulation, and what a second core gives.
+"""Speed of a sweep: CPU time of a run beyond its simulation, and speedup by a second core.
 
     .venv/bin/python bench/sweep.py [overhead | scaling | cluster]
 
 Overhead: sweeps of short runs on one thread, from the scenario to the results. What the process takes of
 the CPU minus what the same runs take when they are only made, one after the other, and dropped; in turns,
-so that a busy machine blurs the difference but does not shift it. Scaling: the same sweep on one and on two
-threads, in turns; runs per second. This needs a machine that is otherwise idle: the first line says how
-busy it is. Cluster: `--cluster local` with two workers; what a run and a chunk of runs take of the CPU beyond
-the simulation, in all processes, and the same sweeps on two threads and on the cluster, in turns.
+so that other work on the cores blurs the difference but does not shift it. Scaling: the same sweep on one
+and on two threads, in turns; runs per second. This needs cores without other work: the first line prints
+their load. Cluster: `--cluster local` with two workers; what a run and a chunk of runs take of the CPU
+beyond the simulation, in all processes, and the same sweeps on two threads and on the cluster, in turns.
 """
 
 from __future__ import annotations

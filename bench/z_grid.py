@@ -1,9 +1,9 @@
-"""Is simulation where the exact analysis is? python bench/z_grid.py FILE.csv
+"""Deviation of simulation from exact analysis in standard errors (z). python bench/z_grid.py FILE.csv
 
-Every distinct point of figures 1 to 6 of the paper on channels with memory, by both. z is the difference over
-its standard error: with ten runs it is distributed as Student's t with nine degrees of freedom, if there is
-no error in either. Single points tell nothing of that; the distribution over a grid does. Writes a row a
-point, and prints the table of docs/verification.md.
+Every distinct point of figures 1 to 6 of the paper on channels with memory, by both methods. z is the
+difference over its standard error: with ten runs it is distributed as Student's t with nine degrees of
+freedom, if there is no error in either. Single points tell nothing of that; the distribution over a grid
+does. Writes a row a point, and prints the table of docs/verification.md.
 """
 
 from __future__ import annotations

@@ -245,7 +245,7 @@ def _said(key: str) -> str:
 def _table(key: str, keys: dict[str, Any]) -> str:
     lines = [_heading(key)]
     if key:
-        lines.append(f"{_said(key) if not key.endswith(NAMED) else 'A flow.'}\n")
+        lines.append(f"{_said(key)}\n")
     lines += ["| key | values | default | since | meaning |", "|---|---|---|---|---|"]
     lists = []
     for name, part in keys.items():
@@ -273,7 +273,7 @@ def _row(key: str, name: str, part: dict[str, Any]) -> tuple[str, list[str]]:
         if "const" in word
     ]
     if words:
-        expects = ("list of words" if part.get("type") == "array" else "one of") + " the words below"
+        expects = ("a list of" if part.get("type") == "array" else "one of") + " the words below"
     if expects == "a string" and part.get("x-file") is True:
         expects = "the name of a file"
     if expects == "a table":

@@ -93,8 +93,8 @@ impl<T: JsonSchema + PerUserExpects> JsonSchema for PerUser<T> {
                 {
                     "type": "object",
                     "properties": {
-                        "from": describe("Value of the flow's first user."),
-                        "to": describe("Value of the flow's last user; users in between have evenly spaced values."),
+                        "from": describe("Value of the first user of the flow, or of the first station."),
+                        "to": describe("Value of the last user or station; those in between have evenly spaced values."),
                     },
                     "required": ["from", "to"],
                 },

@@ -14,28 +14,28 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct CellFeedback {
     /// Time between two reports of channel quality, in whole TTIs.
-    #[schemars(extend("x-default" = "1 slot, with feedback"))]
+    #[schemars(extend("x-default" = "1 slot, with cell.feedback"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Span>,
 
     /// Delay of a report of channel quality, in whole TTIs. It runs from the TTI it describes to the first that it
     /// serves.
-    #[schemars(extend("x-default" = "0 s, with feedback"))]
+    #[schemars(extend("x-default" = "0 s, with cell.feedback"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,
 
     /// Quantisation step of reported SNR in dB; values are rounded down.
-    #[schemars(range(min = 0.01, max = 40), extend("x-default" = "none: as they are"))]
+    #[schemars(range(min = 0.01, max = 40), extend("x-default" = "none: reports are not quantised"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_db: Option<f64>,
 
     /// Lowest SNR that a report can state, in dB; lower values are reported as this one. Taken with step_db.
-    #[schemars(range(min = -100, max = 100), extend("x-default" = "-6, with step_db"))]
+    #[schemars(range(min = -100, max = 100), extend("x-default" = "-6, with cell.feedback.step_db"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lowest_db: Option<f64>,
 
     /// Bits of a report for one bin, which states one of 2^bits SNR values. Taken with step_db.
-    #[schemars(range(min = 1, max = 8), extend("x-default" = "4, with step_db"))]
+    #[schemars(range(min = 1, max = 8), extend("x-default" = "4, with cell.feedback.step_db"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bits: Option<u32>,
 }
@@ -46,26 +46,26 @@ pub struct CellFeedback {
 #[serde(default)]
 pub struct OuterLoop {
     /// Target frame error rate of new frames, between 0 and 1.
-    #[schemars(extend("x-default" = "cell.levels.target_fer, or 10 %; with outer_loop"))]
+    #[schemars(extend("x-default" = "cell.levels.target_fer, otherwise 10 %; with cell.outer_loop"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_fer: Option<Share>,
 
-    /// Step by which a failed frame lowers the offset, in dB.
-    #[schemars(range(min = 1e-6, max = 40), extend("x-default" = "1, with outer_loop"))]
+    /// Step by which a failed frame lowers the SNR offset, in dB.
+    #[schemars(range(min = 1e-6, max = 40), extend("x-default" = "1, with cell.outer_loop"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_down_db: Option<f64>,
 
-    /// Step by which a received frame raises the offset, in dB. Contradicts target_fer, which is step_up_db /
+    /// Step by which a received frame raises the SNR offset, in dB. Contradicts target_fer, which is step_up_db /
     /// (step_up_db + step_down_db).
     #[schemars(
         range(min = 1e-6, max = 40),
-        extend("x-default" = "step_down_db target_fer / (1 - target_fer)")
+        extend("x-default" = "step_down_db * target_fer / (1 - target_fer)")
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_up_db: Option<f64>,
 
-    /// Largest absolute value of the offset, in dB.
-    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 100, "x-default" = "20, with outer_loop"))]
+    /// Largest absolute value of the SNR offset, in dB.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 100, "x-default" = "20, with cell.outer_loop"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_db: Option<f64>,
 }

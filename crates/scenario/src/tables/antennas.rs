@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct Antennas {
     /// Number of transmit antennas.
-    #[schemars(range(min = 1, max = 8), extend("x-default" = "what phy.scheme needs, of the paper's setting: 1, 2 or 4"))]
+    #[schemars(range(min = 1, max = 8), extend("x-default" = "the number of phy.scheme: 1, 2 or 4"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n_t: Option<u32>,
 
@@ -22,7 +22,7 @@ pub struct Antennas {
     pub n_r: Option<u32>,
 
     /// Correlation between the antennas of one end.
-    #[schemars(extend("x-default" = "none, of block-rayleigh"))]
+    #[schemars(extend("x-default" = "none, with channel.model \"block-rayleigh\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlation: Option<Correlation>,
 

@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 #[schemars(transform = taken_by::<ArqProtocol>)]
 pub struct Arq {
     /// ARQ protocol that retransmits lost frames.
-    #[schemars(extend("x-default" = "none, on links with frames: each frame is sent once"))]
+    #[schemars(extend("x-default" = "none: each frame is sent once"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<ArqProtocol>,
 
-    /// Largest number of retransmissions of a frame, or "unlimited"; then it is given up. In rlp-is99, persistence
-    /// decides what counts; the radio link protocols do not take "unlimited".
+    /// Largest number of retransmissions of a frame, after which it is given up; or "unlimited". In rlp-is99,
+    /// persistence decides what counts; rlp-is99 and rlp-nack do not take "unlimited".
     #[schemars(extend("x-default" = "3 for rlp-is99 and rlp-nack; unlimited for the others"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retransmissions: Option<Retransmissions>,
@@ -30,93 +30,93 @@ pub struct Arq {
     /// Window of the ARQ sender: a number of frames, or BDPs of the link ("2 bdp"). It counts from the oldest
     /// unacknowledged frame. One BDP is what the link sends from the start of a frame to its acknowledgement; below 1
     /// bdp the link idles even without losses.
-    #[schemars(extend("x-default" = "2 bdp, of go-back-n and selective-repeat"))]
+    #[schemars(extend("x-default" = "2 bdp, with protocol \"go-back-n\" or \"selective-repeat\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<FrameWindow>,
 
     /// Retransmission timeout of a frame, from the start of its transmission. In rlp-nack, the time for which the
     /// receiver waits for the answer to a NACK.
     #[schemars(extend(
-        "x-default" = "from the start of a frame to its acknowledgement, for stop-and-wait, go-back-n and \
+        "x-default" = "the time from the start of a frame to its acknowledgement for stop-and-wait, go-back-n and \
                        selective-repeat; 4 frames for rlp-nack"
     ))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<FrameSpan>,
 
     /// Order in which the receiver passes frames up.
-    #[schemars(extend("x-default" = "in-order, of selective-repeat"))]
+    #[schemars(extend("x-default" = "in-order, with protocol \"selective-repeat\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
 
     /// Reading of the timers of rlp-is99, `a` to `g`, that the paper leaves open. It decides the defaults of
     /// persistence, naks_per_round, timer_clock and timer_check.
-    #[schemars(extend("x-default" = "f, of rlp-is99"))]
+    #[schemars(extend("x-default" = "f, with protocol \"rlp-is99\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reading: Option<Reading>,
 
     /// Meaning of max_retransmissions for rlp-is99: rounds of NAKs, or retransmissions.
-    #[schemars(extend("x-default" = "that of the reading"))]
+    #[schemars(extend("x-default" = "that of link.arq.reading"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistence: Option<Persistence>,
 
     /// Number of NAKs that a round sends for one frame; each asks for one retransmission.
-    #[schemars(extend("x-default" = "that of the reading"))]
+    #[schemars(extend("x-default" = "that of link.arq.reading"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub naks_per_round: Option<NaksPerRound>,
 
     /// Clock that drives the retransmission timers of rlp-is99.
-    #[schemars(extend("x-default" = "that of the reading"))]
+    #[schemars(extend("x-default" = "that of link.arq.reading"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_clock: Option<TimerClock>,
 
     /// Moments at which the receiver of rlp-is99 checks its timers.
-    #[schemars(extend("x-default" = "that of the reading"))]
+    #[schemars(extend("x-default" = "that of link.arq.reading"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_check: Option<TimerCheck>,
 
     /// Allowance of the retransmission timer for a NAK and its answer, in frames.
-    #[schemars(extend("x-default" = "2 frames, of rlp-is99"))]
+    #[schemars(extend("x-default" = "2 frames, with protocol \"rlp-is99\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip: Option<Frames>,
 
     /// Allowance of the retransmission timer for buffering, in frames.
-    #[schemars(extend("x-default" = "5 frames, of rlp-is99"))]
+    #[schemars(extend("x-default" = "5 frames, with protocol \"rlp-is99\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard: Option<Frames>,
 
-    /// Buffer of each end, in frames.
-    #[schemars(range(min = 1, max = 128), extend("x-default" = "128, of rlp-is99 and rlp-nack"))]
+    /// Size of the ARQ buffer at each end, in frames.
+    #[schemars(range(min = 1, max = 128), extend("x-default" = "128, with protocol \"rlp-is99\" or \"rlp-nack\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<u32>,
 
     /// Least number of frames dropped from the head of an overflowing resequencing buffer.
-    #[schemars(range(min = 1, max = 128), extend("x-default" = "1, of rlp-is99"))]
+    #[schemars(range(min = 1, max = 128), extend("x-default" = "1, with protocol \"rlp-is99\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overflow: Option<u32>,
 
     /// Whether idle frames carry V(S). Otherwise the loss of a last frame is noticed only with the next data.
-    #[schemars(extend("x-default" = "true, of rlp-is99"))]
+    #[schemars(extend("x-default" = "true, with protocol \"rlp-is99\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_frames_carry_v_s: Option<bool>,
 
     /// Whether frames are flagged as retransmissions. With the flag, bursts of up to 255 lost frames are recognised,
     /// without it 127.
-    #[schemars(extend("x-default" = "false, of rlp-is99"))]
+    #[schemars(extend("x-default" = "false, with protocol \"rlp-is99\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retransmissions_are_flagged: Option<bool>,
 
     /// Whether a corrupt copy of a frame triggers a NACK at once. Needs framing.header = "readable".
-    #[schemars(extend("x-default" = "true, of rlp-nack"))]
+    #[schemars(extend("x-default" = "true, with protocol \"rlp-nack\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nack_corrupt: Option<bool>,
 
     /// Whether a second NACK of a frame is ignored while the frame waits for its retransmission.
-    #[schemars(extend("x-default" = "true, of rlp-nack"))]
+    #[schemars(extend("x-default" = "true, with protocol \"rlp-nack\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_nacks: Option<bool>,
 
     /// Number of received frames per acknowledgement.
-    #[schemars(range(min = 1, max = 128), extend("x-default" = "16, of rlp-nack"))]
+    #[schemars(range(min = 1, max = 128), extend("x-default" = "16, with protocol \"rlp-nack\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_period: Option<u32>,
 
@@ -240,8 +240,8 @@ pub struct Feedback {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
 
-    /// Loss probability of acknowledgements and NAKs, independent.
-    #[schemars(extend("x-default" = "0, on links with ARQ"))]
+    /// Loss probability of acknowledgements and NAKs of the ARQ; losses are independent.
+    #[schemars(extend("x-default" = "0, with an ARQ protocol"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<Share>,
 }

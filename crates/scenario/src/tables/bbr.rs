@@ -13,23 +13,23 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct Bbr {
     /// Largest addition to the window for aggregated ACKs, as time at the estimated bandwidth. 0 s adds none.
-    #[schemars(extend("x-default" = "100 ms; no limit for bbr-v3 of the draft"))]
+    #[schemars(extend("x-default" = "100 ms; unlimited with congestion \"bbr-v3\" and profile \"draft-06\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_acked_cap: Option<Span>,
 
     /// Policer detection of BBRv1. Two intervals with one loss in five deliveries or more and equal rates are taken
     /// for a token bucket.
-    #[schemars(extend("x-default" = "true, of bbr-v1"))]
+    #[schemars(extend("x-default" = "true, with congestion \"bbr-v1\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policer: Option<bool>,
 
     /// BBRv3 source: `draft-06` (IETF draft) or `linux-v3` (its authors' kernel branch).
-    #[schemars(extend("x-default" = "draft-06, of bbr-v3"))]
+    #[schemars(extend("x-default" = "draft-06, with congestion \"bbr-v3\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
 
     /// Rates that BBRv3 compares to detect a full pipe.
-    #[schemars(extend("x-default" = "as tcp.bbr.profile"))]
+    #[schemars(extend("x-default" = "draft; linux with profile \"linux-v3\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_pipe: Option<FullPipe>,
 
@@ -41,7 +41,7 @@ pub struct Bbr {
     /// ECN response of BBRv3 in Linux, for routes whose queues mark early. The kernel's route feature is ecn_low.
     /// Segments carry ECT(1); marks are counted, lower the bound of inflight data once a round, and end Startup and
     /// probes when more than half of a round is marked.
-    #[schemars(extend("x-default" = "false, of profile \"linux-v3\""))]
+    #[schemars(extend("x-default" = "false, with profile \"linux-v3\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
 

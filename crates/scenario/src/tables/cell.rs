@@ -28,7 +28,7 @@ pub struct Cell {
     pub preset: Option<Preset>,
 
     /// Carrier frequency of the cell. With the speed of a user it gives the Doppler frequency.
-    #[schemars(extend("x-default" = "2 GHz; 3.5 GHz of nr-30k"))]
+    #[schemars(extend("x-default" = "2 GHz; 3.5 GHz with preset \"nr-30k\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carrier: Option<Frequency>,
 
@@ -43,7 +43,7 @@ pub struct Cell {
     pub symbols: Option<u32>,
 
     /// Number of frequency bins (resource blocks) of the band.
-    #[schemars(range(min = 1, max = 1024), extend("x-default" = "25; 106 of nr-30k"))]
+    #[schemars(range(min = 1, max = 1024), extend("x-default" = "25; 106 with preset \"nr-30k\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bins: Option<u32>,
 
@@ -58,7 +58,7 @@ pub struct Cell {
     pub profile: Option<ProfileWord>,
 
     /// Root mean square delay spread of TDL-A, TDL-B and TDL-C.
-    #[schemars(extend("x-default" = "100 ns, of these"))]
+    #[schemars(extend("x-default" = "100 ns, with profile \"TDL-A\", \"TDL-B\" or \"TDL-C\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_spread: Option<Span>,
 
@@ -85,12 +85,12 @@ pub struct Cell {
     pub scheduler: Option<SchedulerWord>,
 
     /// Number of bins, spread evenly, among which best-bin chooses.
-    #[schemars(range(min = 1, max = 1024), extend("x-default" = "cell.bins, of best-bin"))]
+    #[schemars(range(min = 1, max = 1024), extend("x-default" = "cell.bins, with scheduler \"best-bin\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub candidates: Option<u32>,
 
     /// Averaging window of proportional-fair.
-    #[schemars(extend("x-default" = "100 slots, of proportional-fair"))]
+    #[schemars(extend("x-default" = "100 slots, with scheduler \"proportional-fair\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Span>,
 
@@ -105,7 +105,7 @@ pub struct Cell {
     pub table: Option<FileName>,
 
     /// Error rate of a frame whose size is missing in the table.
-    #[schemars(extend("x-default" = "scaled, with table"))]
+    #[schemars(extend("x-default" = "scaled, with cell.table"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_sizes: Option<BlockSizesWord>,
 

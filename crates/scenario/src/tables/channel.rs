@@ -73,7 +73,7 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transitions: Option<Vec<Vec<Share>>>,
 
-    /// Loss probability in each of these states.
+    /// Loss probability in each state of the model finite-state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_p_e: Option<Vec<Share>>,
 
@@ -88,7 +88,7 @@ pub struct Channel {
     pub file: Option<FileName>,
 
     /// Format of the file of losses.
-    #[schemars(extend("x-default" = "auto, of trace"))]
+    #[schemars(extend("x-default" = "auto, with model \"trace\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<LossFormat>,
 
@@ -112,7 +112,7 @@ pub struct Channel {
     pub eb_n0_db: Option<f64>,
 
     /// Standard deviation of log-normal shadowing in dB, with snr_db as its median. Needs decorrelation.
-    #[schemars(range(min = 0, max = 40), extend("x-default" = "none, of block-rayleigh"))]
+    #[schemars(range(min = 0, max = 40), extend("x-default" = "none: no shadowing"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowing_db: Option<f64>,
 
@@ -128,12 +128,12 @@ pub struct Channel {
     pub table: Option<FileName>,
 
     /// Modulation and coding: selects the lines of the table by its column mode.
-    #[schemars(extend("x-default" = "the only one of the table"))]
+    #[schemars(extend("x-default" = "the only mode of channel.table; required if it has several"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
 
     /// Error rate of a block whose size is missing in the table.
-    #[schemars(extend("x-default" = "scaled, of error-rate-table"))]
+    #[schemars(extend("x-default" = "scaled, with model \"error-rate-table\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_sizes: Option<BlockSizesWord>,
 
@@ -144,7 +144,7 @@ pub struct Channel {
 
     /// Number of parts of a step with gains of their own. The effective SNR of a block is that of the parts' mean
     /// mutual information.
-    #[schemars(range(min = 1, max = 64), extend("x-default" = "1, of error-rate-table"))]
+    #[schemars(range(min = 1, max = 64), extend("x-default" = "1, with model \"error-rate-table\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<u32>,
 
@@ -154,7 +154,7 @@ pub struct Channel {
     pub modulation: Option<GrayModulation>,
 
     /// Combining of the receptions of a retransmitted frame. Needs a link with frames.
-    #[schemars(extend("x-default" = "none, of error-rate-table"))]
+    #[schemars(extend("x-default" = "none, with model \"error-rate-table\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combining: Option<CopiesWord>,
 

@@ -14,17 +14,17 @@ use serde::{Deserialize, Serialize};
 #[schemars(rename = "PhyCombining")]
 pub struct PhyCombining {
     /// Stage of the receiver at which receptions are combined.
-    #[schemars(extend("x-default" = "none; stacked, where something else of combining is given"))]
+    #[schemars(extend("x-default" = "none; stacked if another key of phy.combining is given"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<Stage>,
 
     /// Weights of the receptions, at the stages posthoc and joint.
-    #[schemars(extend("x-default" = "maximal-ratio, with posthoc and joint"))]
+    #[schemars(extend("x-default" = "maximal-ratio, with stage \"posthoc\" or \"joint\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<Weights>,
 
     /// Condition under which a frame is accepted.
-    #[schemars(extend("x-default" = "combined, with combining"))]
+    #[schemars(extend("x-default" = "combined, with phy.combining.stage"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accept: Option<Accept>,
 }

@@ -17,18 +17,18 @@ pub struct Figure {
 
     /// Quantity on the x axis: an axis of the sweep, or a metric.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "SNR, fading margin or error probability where that is swept, else the axis with most values"))]
+    #[schemars(extend("x-default" = "SNR, fading margin or error probability if one is swept, otherwise the axis with most values"))]
     pub x: Option<String>,
 
     /// Metric on the y axis, or the ratio of two. A ratio is "a.goodput_bps/b.goodput_bps"; each of several has a row
     /// of panels. For events it is a variable of the sender, such as cwnd, or seq.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "throughput or goodput; cwnd of events"))]
+    #[schemars(extend("x-default" = "throughput or goodput; cwnd with of = \"events\""))]
     pub y: Option<Names>,
 
     /// Axes of the sweep that distinguish curves.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "the other axes, as far as that makes no more than a dozen curves"))]
+    #[schemars(extend("x-default" = "the other axes, as long as they make at most a dozen curves"))]
     pub by: Option<Names>,
 
     /// Axis of the sweep with one panel per value. Of two axes, the first runs across, the second down.
@@ -38,12 +38,12 @@ pub struct Figure {
 
     /// Whether the x axis is logarithmic.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "as its values are spaced"))]
+    #[schemars(extend("x-default" = "true if the values on it are spaced logarithmically"))]
     pub log_x: Option<bool>,
 
     /// Whether the y axis is logarithmic.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "true for error rates over decades"))]
+    #[schemars(extend("x-default" = "true for error rates that span decades"))]
     pub log_y: Option<bool>,
 
     /// Conditions that select the drawn part, as `--where` takes them. Examples are "time_s<5" and

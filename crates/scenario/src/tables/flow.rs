@@ -45,12 +45,12 @@ pub struct Flow {
     pub stagger: Option<Span>,
 
     /// Sending node of the mesh; "others" is one flow from every node but the receiving one.
-    #[schemars(extend("x-default" = "0, of a mesh"))]
+    #[schemars(extend("x-default" = "0, with mesh"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<FromNode>,
 
     /// Receiving node of the mesh.
-    #[schemars(range(min = 0, max = 1023), extend("x-default" = "the last node, of a mesh"))]
+    #[schemars(range(min = 0, max = 1023), extend("x-default" = "the last node, with mesh"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<u32>,
 
@@ -78,17 +78,17 @@ pub struct Flow {
     pub request: Option<Size>,
 
     /// Distribution of the sizes of flows.
-    #[schemars(extend("x-default" = "exponential, of arrivals"))]
+    #[schemars(extend("x-default" = "exponential, with traffic \"arrivals\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Shape>,
 
-    /// Mean number of flows that arrive per second, a Poisson process. Required for arrivals.
+    /// Mean number of flows that arrive per second, a Poisson process. Required for traffic "arrivals".
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1e6))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals_per_s: Option<f64>,
 
     /// Mean bit rate of whole packets while a UDP source is on. For a bulk flow, the rate its application offers,
-    /// segment by segment. Required for udp and poisson.
+    /// segment by segment. Required for traffic "udp" and "poisson".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 
@@ -98,11 +98,12 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<Size>,
 
-    /// Table of sent packets: time_s since the start of the flow, and bytes on the wire. Required for recorded.
+    /// Table of sent packets: time_s since the start of the flow, and bytes on the wire. Required for traffic
+    /// "recorded".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<FileName>,
 
-    /// Time after which the record begins again.
+    /// Time after which the record of sent packets begins again.
     #[schemars(extend("x-default" = "none: the flow is silent after the last packet of its record"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_period: Option<Span>,
@@ -127,7 +128,7 @@ pub struct Flow {
     pub start_within: Option<Span>,
 
     /// Distribution of the on and off times.
-    #[schemars(extend("x-default" = "exponential, of udp with on and off"))]
+    #[schemars(extend("x-default" = "exponential, with on and off"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<Shape>,
 
@@ -135,19 +136,19 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Radio::is_absent")]
     pub radio: Radio,
 
-    /// Queue of its user on the downlink of an NR cell, in place of link.queue.
+    /// Queue of the flow's user on the downlink of an NR cell, in place of link.queue.
     #[serde(skip_serializing_if = "Queue::is_absent")]
     pub queue: Queue,
 
     /// Quality class (5QI, TS 23.501) of the flow's bearer in an NR cell with an uplink. It gives RLC, PDCP and the
     /// priority of its user.
-    #[schemars(extend("x-default" = "none: nr.rlc, nr.reordering and nr.discard"))]
+    #[schemars(extend("x-default" = "none: the bearer has nr.rlc, nr.reordering and nr.discard"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub five_qi: Option<u32>,
 
     /// Flow whose users in an NR cell this flow shares, on a bearer of its own. The bearer has the flow's queue and
     /// five_qi, and the cell an uplink. Each sender takes one of those users in turn.
-    #[schemars(extend("x-default" = "none: users of its own"))]
+    #[schemars(extend("x-default" = "none: the flow has users of its own"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
 
@@ -162,17 +163,17 @@ pub struct Flow {
 
     /// Stations of a Wi-Fi network that the flow goes to or comes from: a name in wlan.stations. Senders take its
     /// stations in turn.
-    #[schemars(extend("x-default" = "the only one of wlan.stations; without that table a station for each sender"))]
+    #[schemars(extend("x-default" = "the only entry of wlan.stations; without that table each sender has a station"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub station: Option<String>,
 
     /// Direction of the data in a Wi-Fi network: down to the station, or up from it.
-    #[schemars(extend("x-default" = "down, of a wlan"))]
+    #[schemars(extend("x-default" = "down, with wlan"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<WlanDirection>,
 
     /// Access category of data and ACKs in a Wi-Fi network.
-    #[schemars(extend("x-default" = "best-effort, of a wlan"))]
+    #[schemars(extend("x-default" = "best-effort, with wlan"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<WlanCategoryWord>,
 

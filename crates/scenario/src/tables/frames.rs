@@ -15,23 +15,23 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct Framing {
     /// Bytes of packets in a frame; the rest of the frame is overhead.
-    #[schemars(extend("x-default" = "the frame_size of the link: frames without overhead"))]
+    #[schemars(extend("x-default" = "frame_size of the link: frames have no overhead"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<Size>,
 
     /// Content of a frame at the border of two packets.
-    #[schemars(extend("x-default" = "padded, on links with frames"))]
+    #[schemars(extend("x-default" = "padded, with frame_size"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packing: Option<Packing>,
 
     /// Whether frames start at multiples of the frame time. Otherwise one starts as soon as data waits and the last
     /// frame has ended.
-    #[schemars(extend("x-default" = "true, on links with frames"))]
+    #[schemars(extend("x-default" = "true, with frame_size"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slotted: Option<bool>,
 
     /// Whether the receiver can tell which frame was corrupted.
-    #[schemars(extend("x-default" = "lost, on links with frames"))]
+    #[schemars(extend("x-default" = "lost, with frame_size"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<FrameHeader>,
 }
@@ -61,7 +61,7 @@ pub enum FrameHeader {
 #[serde(default)]
 pub struct Headers {
     /// Size of a compressed TCP/IP header in bytes. It is 3 B with Van Jacobson's compression (RFC 1144).
-    #[schemars(extend("x-default" = "none: it is not compressed"))]
+    #[schemars(extend("x-default" = "none: the header is not compressed"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compressed: Option<Size>,
 
@@ -71,7 +71,7 @@ pub struct Headers {
     pub tcp_ip: Option<Size>,
 
     /// Bytes of PPP framing per packet. Its 4 B are a flag, a compressed header and the checksum (RFC 1662).
-    #[schemars(extend("x-default" = "0 B, on links with frames"))]
+    #[schemars(extend("x-default" = "0 B, with frame_size"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ppp: Option<Size>,
 }

@@ -13,18 +13,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Jitter {
-    /// Standard deviation of the Gaussian delay, such as "5 ms".
+    /// Standard deviation of the random Gaussian delay of a packet, such as "5 ms".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub std: Option<Span>,
 
-    /// Largest delay in multiples of std. Needs std.
+    /// Largest random delay of a packet, in multiples of std. Needs std.
     #[schemars(extend("x-default" = "3, with std"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n_std: Option<f64>,
 
     /// Bit rate at which packets of a flow leave after one that was delayed longer. At the rate of the link a delay
     /// never falls while the link is busy. Needs std.
-    #[schemars(extend("x-default" = "none: they follow at once"))]
+    #[schemars(extend("x-default" = "none: packets follow a delayed one at once"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 }

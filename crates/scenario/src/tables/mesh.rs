@@ -33,33 +33,33 @@ pub struct Mesh {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<FileName>,
 
-    /// Number of hops of a chain; its nodes are 0 to hops. Required for chain.
+    /// Number of hops of a chain; its nodes are 0 to hops. Required for topology "chain".
     #[schemars(range(min = 1, max = 1023))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops: Option<u32>,
 
-    /// Number of rows of a grid. Node 0 is a corner; nodes are numbered along the rows. Required for grid.
+    /// Number of rows of a grid. Node 0 is a corner; nodes are numbered along the rows. Required for topology "grid".
     #[schemars(range(min = 1, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<u32>,
 
-    /// Number of nodes in each row of a grid. Required for grid.
+    /// Number of nodes in each row of a grid. Required for topology "grid".
     #[schemars(range(min = 1, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<u32>,
 
-    /// Number of stations around node 0. Required for star.
+    /// Number of stations around node 0. Required for topology "star".
     #[schemars(range(min = 1, max = 1023))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stations: Option<u32>,
 
-    /// Number of nodes of a random placement. Required for random.
+    /// Number of nodes of a random placement. Required for topology "random".
     #[schemars(range(min = 1, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u32>,
 
     /// Index of the random placement, which is the same in every run.
-    #[schemars(extend("x-default" = "1, of random"))]
+    #[schemars(extend("x-default" = "1, with topology \"random\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<u64>,
 
@@ -80,7 +80,7 @@ pub struct Mesh {
     pub interference: Option<Length>,
 
     /// Routing of packets between nodes.
-    #[schemars(extend("x-default" = "chain, of a chain; shortest-path of others"))]
+    #[schemars(extend("x-default" = "chain with topology \"chain\"; shortest-path with others"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub routing: Option<RoutingWord>,
 
@@ -114,33 +114,33 @@ pub struct Mesh {
     pub mac: Option<MacWord>,
 
     /// Number of antennas of every node; all but one can null. Plain uses one of them.
-    #[schemars(range(min = 1, max = 8), extend("x-default" = "2; 1 for plain"))]
+    #[schemars(range(min = 1, max = 8), extend("x-default" = "2; 1 with mac \"plain\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub antennas: Option<u32>,
 
-    /// Nulling rule: which known, engaged neighbours a node nulls. Not taken by plain.
-    #[schemars(extend("x-default" = "full; none for plain"))]
+    /// Nulling rule: which neighbours in an exchange a node nulls. Not taken by mac "plain".
+    #[schemars(extend("x-default" = "full; none with mac \"plain\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<Rule>,
 
-    /// Behaviour of a node that would have to null as many signals as it has antennas. Not taken by plain.
-    #[schemars(extend("x-default" = "defer; none for plain"))]
+    /// Behaviour of a node that would have to null as many signals as it has antennas. Not taken by mac "plain".
+    #[schemars(extend("x-default" = "defer; none with mac \"plain\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overload: Option<OverloadWord>,
 
     /// Whether a node starts from the antenna weights of its last exchange. Otherwise it starts from its first antenna
-    /// alone. Not taken by plain.
-    #[schemars(extend("x-default" = "false; none for plain"))]
+    /// alone. Not taken by mac "plain".
+    #[schemars(extend("x-default" = "false; none with mac \"plain\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sticky: Option<bool>,
 
-    /// Power of the channel estimation error over the mean channel power, in dB. Not taken by plain.
+    /// Power of the channel estimation error over the mean channel power, in dB. Not taken by mac "plain".
     #[schemars(range(min = -200, max = 20), extend("x-default" = "none: estimates are exact"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimation_error_db: Option<f64>,
 
-    /// Coherence time: how long a channel stays constant. Not taken by plain.
-    #[schemars(extend("x-default" = "none: the whole run"))]
+    /// Coherence time: how long a channel stays constant. Not taken by mac "plain".
+    #[schemars(extend("x-default" = "none: channels stay constant for the whole run"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coherence_time: Option<Span>,
 
@@ -262,11 +262,11 @@ pub enum MacWord {
     NullingGenie,
 }
 
-/// Nulling rule: which known, engaged neighbours a node nulls.
+/// Nulling rule: which neighbours in an exchange a node nulls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
-    /// All known, engaged neighbours.
+    /// All neighbours that the node knows and that take part in an exchange.
     Full,
     /// Senders null the nodes of overheard CTS, receivers those of overheard RTS, as in the paper.
     Paper,
@@ -276,9 +276,9 @@ pub enum Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OverloadWord {
-    /// Wait until one of the exchanges is over.
+    /// The node waits until one of the exchanges is over.
     Defer,
-    /// Send with the weights that let the least of their power through.
+    /// The node sends with the weights that let the least of the signals' power through.
     LeastSquares,
 }
 

@@ -234,7 +234,7 @@ pub struct Scenario {
     pub flows: BTreeMap<String, Flow>,
 
     /// Name of the alternative whose tables replace the scenario's own.
-    #[schemars(extend("x-default" = "each in turn: an axis of all alternatives, in the order of the file"))]
+    #[schemars(extend("x-default" = "none: the alternatives are an axis of the sweep, in the order of the file"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alternative: Option<String>,
 

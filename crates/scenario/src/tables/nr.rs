@@ -27,118 +27,122 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Nr {
-    /// Cell that gives the defaults of other keys of `nr`.
-    #[schemars(extend("x-default" = "none, which is like nr-tdd-40"))]
+    /// Preset: cell whose values are the defaults of other keys of `nr`.
+    #[schemars(extend("x-default" = "none, which equals \"nr-tdd-40\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<NrPreset>,
 
-    /// Numerology mu: slots of 1 ms / 2^mu, subcarriers of 2^mu 15 kHz.
+    /// Numerology mu: slots of 1 ms / 2^mu, subcarriers of 2^mu * 15 kHz.
     #[schemars(range(min = 0, max = 3), extend("x-default" = "1"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub numerology: Option<u32>,
 
-    /// Bandwidth of the carrier, one of those of 3GPP TS 38.101 for the numerology. It gives the resource blocks.
-    #[schemars(extend("x-default" = "40 MHz (numerologies 0 to 2), 100 MHz (3)"))]
+    /// Bandwidth of the carrier, one that 3GPP TS 38.101 has for the numerology. It gives the number of resource
+    /// blocks.
+    #[schemars(extend("x-default" = "40 MHz; 100 MHz with numerology 3"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Frequency>,
 
-    /// Number of resource blocks of the carrier, in place of that of the bandwidth.
-    #[schemars(range(min = 1, max = 275), extend("x-default" = "that of nr.bandwidth"))]
+    /// Number of resource blocks of the carrier. Contradicts nr.bandwidth, which otherwise gives it.
+    #[schemars(range(min = 1, max = 275), extend("x-default" = "the number that TS 38.101 gives nr.bandwidth"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prbs: Option<u32>,
 
-    /// Resource blocks of a group, the unit of scheduling. Channels are constant within it and a slot.
-    #[schemars(range(min = 1, max = 275), extend("x-default" = "8, or all where there are fewer"))]
+    /// Number of resource blocks in a group, the unit of scheduling. The channel is constant over a group and a slot.
+    #[schemars(range(min = 1, max = 275), extend("x-default" = "8, or nr.prbs if that is less"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
 
     /// Carrier frequency of the cell. With the speed of a user it gives the Doppler frequency.
-    #[schemars(extend("x-default" = "3.5 GHz (numerologies 0 to 2), 28 GHz (3)"))]
+    #[schemars(extend("x-default" = "3.5 GHz; 28 GHz with numerology 3"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carrier: Option<Frequency>,
 
-    /// TDD pattern of D (downlink), S (special) and U (uplink) slots, or `fdd`. It has 2 to 80 letters with D and U.
+    /// TDD pattern of D (downlink), S (special) and U (uplink) slots, or `fdd`. A pattern has 2 to 80 letters, among
+    /// them a D and a U, and repeats.
     #[schemars(extend("x-default" = "DDDSU"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
 
-    /// Downlink, guard and uplink symbols of a special slot. They are three numbers with the sum 14, such as `10:2:2`.
-    #[schemars(extend("x-default" = "10:2:2, of a TDD pattern"))]
+    /// Downlink, guard and uplink symbols of a special slot: three numbers with the sum 14.
+    #[schemars(extend("x-default" = "10:2:2, with a TDD pattern"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub special_slot: Option<String>,
 
-    /// OFDM symbols of control at the beginning of a slot with data.
+    /// Number of OFDM symbols for control at the beginning of a slot with data.
     #[schemars(range(min = 0, max = 3), extend("x-default" = "2"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_symbols: Option<u32>,
 
-    /// Resource elements of a resource block and slot that demodulation reference signals take.
+    /// Number of resource elements for reference signals (DM-RS) per resource block and slot.
     #[schemars(range(min = 0, max = 48), extend("x-default" = "12"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dmrs_re: Option<u32>,
 
-    /// Resource elements of a resource block and slot that other overhead takes. It is 0, 6, 12 or 18 (`xOverhead`).
+    /// Number of resource elements for other overhead per resource block and slot. It is 0, 6, 12 or 18 (`xOverhead`).
     #[schemars(range(min = 0, max = 18), extend("x-default" = "0"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead_re: Option<u32>,
 
-    /// Number of layers, each with the SNR of its user.
+    /// Number of spatial layers of the downlink. Each layer has the SNR of its user.
     #[schemars(range(min = 1, max = 8), extend("x-default" = "2"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<u32>,
 
-    /// MCS and CQI table by its number. 1 goes up to 64-QAM, 2 up to 256-QAM, 3 is for low error rates, 4 goes up to
-    /// 1024-QAM.
+    /// MCS and CQI table of 3GPP TS 38.214 by number. Table 1 goes up to 64-QAM, 2 up to 256-QAM, 4 up to 1024-QAM; 3
+    /// is for low error rates.
     #[schemars(range(min = 1, max = 4), extend("x-default" = "2"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcs_table: Option<u32>,
 
-    /// Implementation loss of receivers in dB. It is the SNR that they need beyond an ideal one.
+    /// Implementation loss of receivers: SNR needed beyond that of an ideal one, in dB.
     #[schemars(range(min = 0, max = 20), extend("x-default" = "0"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implementation_loss_db: Option<f64>,
 
-    /// Error rates: `simulated`, `simulated-copies` (of 2 to 4 transmissions too) or a file.
-    #[schemars(extend("x-default" = "none: the normal approximation"))]
+    /// Block error rates over SNR: `simulated`, `simulated-copies` or a file. The two names are tables of the simulated
+    /// LDPC code, `simulated-copies` also for 2 to 4 combined transmissions.
+    #[schemars(extend("x-default" = "none: normal approximation of the block error rate"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_table: Option<FileName>,
 
-    /// Effective SINR: how a block fares on resource blocks of different SNR.
+    /// Effective SINR: one SNR for a block whose resource blocks have different SNRs.
     #[schemars(extend("x-default" = "mutual-information"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effective_sinr: Option<NrEffectiveSinr>,
 
-    /// Headers of PDCP, RLC and MAC of a packet.
-    #[schemars(extend("x-default" = "9 B, without uplink"))]
+    /// Header bytes of PDCP, RLC and MAC per packet. Contradicts nr.uplink, with which RLC and PDCP have headers of
+    /// their own.
+    #[schemars(extend("x-default" = "9 B, without nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headers: Option<Size>,
 
-    /// Power delay profile of the channels; `awgn` has constant ones without fading.
+    /// Power delay profile of the fading channels, or `awgn` for constant channels.
     #[schemars(extend("x-default" = "TDL-C"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<NrProfile>,
 
-    /// Root mean square delay spread of TDL-A, TDL-B and TDL-C.
-    #[schemars(extend("x-default" = "100 ns, of these"))]
+    /// Root mean square delay spread of TDL-A, TDL-B and TDL-C, at most 10 us.
+    #[schemars(extend("x-default" = "100 ns, with profile \"TDL-A\", \"TDL-B\" or \"TDL-C\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_spread: Option<Span>,
 
-    /// Log-normal shadowing along the path of a user. Without this table there is none.
+    /// Log-normal shadowing along the path of a user. Without this table there is no shadowing.
     #[serde(skip_serializing_if = "Shadowing::is_absent")]
     pub shadowing: Shadowing,
 
-    /// Scheduler that gives groups of resource blocks to users, after retransmissions.
+    /// Scheduler: which user gets each group of resource blocks. Retransmissions go first.
     #[schemars(extend("x-default" = "round-robin"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<NrScheduler>,
 
-    /// Priorities that the scheduler follows first: those of users or of bearers with data.
-    #[schemars(extend("x-default" = "user, with uplink"))]
+    /// Priorities that the scheduler follows first: of users, or of bearers with data. Needs nr.uplink.
+    #[schemars(extend("x-default" = "user, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<NrPriority>,
 
-    /// Averaging window of proportional-fair, in slots with data.
-    #[schemars(extend("x-default" = "100 slots, of proportional-fair"))]
+    /// Averaging window of the scheduler proportional-fair. Slots without data do not count.
+    #[schemars(extend("x-default" = "100 slots, with scheduler \"proportional-fair\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Span>,
 
@@ -147,20 +151,20 @@ pub struct Nr {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_bler: Option<Share>,
 
-    /// Channel quality reports of users.
+    /// Channel quality reports of users to the base station.
     #[serde(skip_serializing_if = "NrFeedback::is_absent")]
     pub feedback: NrFeedback,
 
-    /// Outer-loop link adaptation, which corrects reports by acknowledgements. Without this table there is none.
+    /// Outer-loop link adaptation: correction of reported SNR by acknowledgements. Without this table there is none.
     #[serde(skip_serializing_if = "NrOuterLoop::is_absent")]
     pub outer_loop: NrOuterLoop,
 
-    /// Hybrid ARQ of transport blocks.
+    /// Hybrid ARQ (HARQ) of transport blocks: processes, timing and combining.
     #[serde(skip_serializing_if = "NrHarq::is_absent")]
     pub harq: NrHarq,
 
-    /// Time that packets wait for missing earlier ones (t-Reordering of PDCP). Then these are given up.
-    #[schemars(extend("x-default" = "100 ms; 220 ms with uplink"))]
+    /// Longest wait of a packet for missing earlier ones (t-Reordering of PDCP). Then the missing packets are given up.
+    #[schemars(extend("x-default" = "100 ms; 220 ms with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reordering: Option<Span>,
 
@@ -168,42 +172,43 @@ pub struct Nr {
     #[serde(skip_serializing_if = "NrUplink::is_absent")]
     pub uplink: NrUplink,
 
-    /// Radio link control (RLC) of both directions, with uplink.
+    /// Radio link control (RLC) of both directions. Needs nr.uplink.
     #[serde(skip_serializing_if = "NrRlc::is_absent")]
     pub rlc: NrRlc,
 
-    /// Longest wait before the first byte of a packet is sent (PDCP discardTimer). Then it is dropped.
-    #[schemars(extend("x-default" = "infinity, with uplink"))]
+    /// Longest wait of a packet of which nothing was sent yet (PDCP discardTimer). Then the packet is dropped. Needs
+    /// nr.uplink.
+    #[schemars(extend("x-default" = "infinity, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discard: Option<Span>,
 
-    /// Outage after a radio link failure, until the link is back.
-    #[schemars(extend("x-default" = "200 ms, with uplink"))]
+    /// Duration of the outage after a radio link failure. Needs nr.uplink.
+    #[schemars(extend("x-default" = "200 ms, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outage: Option<Span>,
 
-    /// Handover of users at regular times, with uplink. Without this table there is none.
+    /// Handovers of users at regular times. Without this table there are none. Needs nr.uplink.
     #[serde(skip_serializing_if = "NrHandover::is_absent")]
     pub handover: NrHandover,
 
-    /// Discontinuous reception (DRX) of users, with uplink. Without this table they always listen.
+    /// Discontinuous reception (DRX) of users. Without this table users always listen. Needs nr.uplink.
     #[serde(skip_serializing_if = "NrDrx::is_absent")]
     pub drx: NrDrx,
 
-    /// Non-terrestrial network: a long way between base station and users. Without this table it takes no time.
+    /// Non-terrestrial network: propagation delay between base station and users. Without this table the delay is 0.
     #[serde(skip_serializing_if = "NrNtn::is_absent")]
     pub ntn: NrNtn,
 
-    /// Blockage of users, which lowers their SNR.
+    /// Blockage of users at random times, which lowers their SNR. Without this table there is none.
     #[serde(skip_serializing_if = "NrBlockage::is_absent")]
     pub blockage: NrBlockage,
 
-    /// Fidelity: each transmission of a block, or its mean rate and delay in closed form.
+    /// Fidelity: simulation of every transmission, or mean rate and delay per slot.
     #[schemars(extend("x-default" = "slot"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fidelity: Option<NrFidelity>,
 
-    /// Radio of users whose flow gives none.
+    /// Radio of users whose flow has no radio table of its own.
     #[serde(skip_serializing_if = "Radio::is_absent")]
     pub radio: Radio,
 
@@ -223,10 +228,10 @@ pub enum NrProfile {
     /// Tapped delay line A (3GPP TR 38.901), scaled by nr.delay_spread.
     #[serde(rename = "TDL-A")]
     TdlA,
-    /// Tapped delay line B.
+    /// Tapped delay line B (3GPP TR 38.901), scaled by nr.delay_spread.
     #[serde(rename = "TDL-B")]
     TdlB,
-    /// Tapped delay line C.
+    /// Tapped delay line C (3GPP TR 38.901), scaled by nr.delay_spread.
     #[serde(rename = "TDL-C")]
     TdlC,
 }
@@ -235,7 +240,7 @@ pub enum NrProfile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrScheduler {
-    /// Groups go in turns to the users with data to send.
+    /// Groups of resource blocks go in turn to the users with data to send.
     RoundRobin,
     /// Each group goes to the user with the highest reported SNR in it.
     MaxSinr,
@@ -247,7 +252,7 @@ pub enum NrScheduler {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrPriority {
-    /// Each user has the priority of the class of its first bearer.
+    /// A user has the priority of the quality class (five_qi) of its first bearer.
     User,
     /// A user has the priority of its most urgent bearer with data, as far as the base station knows: from buffer status
     /// reports by logical channel group.
@@ -258,7 +263,7 @@ pub enum NrPriority {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrEffectiveSinr {
-    /// The SNR with the mean mutual information of all resource blocks; nothing is calibrated.
+    /// SNR whose mutual information is the mean over all resource blocks; it needs no calibration.
     MutualInformation,
     /// Exponential effective SINR mapping (EESM) with the parameters of 5G-LENA and Sionna, of MCS tables 1 and 2.
     Eesm,
@@ -268,9 +273,9 @@ pub enum NrEffectiveSinr {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrFidelity {
-    /// Every transmission, its outcome and its acknowledgement.
+    /// Every transmission is simulated, with its outcome and its acknowledgement.
     Slot,
-    /// Mean rate and delay of every slot, without single retransmissions.
+    /// Every slot has its mean rate and delay; single retransmissions are not simulated.
     Rate,
 }
 
@@ -547,8 +552,8 @@ impl Nr {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrPreset {
-    /// FDD of 10 MHz at 15 kHz and 2.1 GHz: the cell width of RFC 8869, with srsRAN's scheduling times (k1 4, SR each
-    /// 20 ms).
+    /// FDD of 10 MHz at 15 kHz and 2.1 GHz: the cell width of RFC 8869, with srsRAN's scheduling times (k1 4,
+    /// scheduling requests every 20 ms).
     #[serde(rename = "nr-fdd-10")]
     NrFdd10,
     /// TDD of 40 MHz at 30 kHz and 3.5 GHz, pattern `DDDSU`. These are the defaults without a preset.
@@ -564,17 +569,17 @@ pub enum NrPreset {
     /// bearers.
     #[serde(rename = "oai-tdd-40")]
     OaiTdd40,
-    /// LTE of 10 MHz with its 50 resource blocks: FDD, 64-QAM, 8 HARQ processes with an RTT of 8 ms, requests each 10
-    /// ms.
+    /// LTE of 10 MHz with its 50 resource blocks: FDD, 64-QAM, 8 HARQ processes with an RTT of 8 ms, scheduling
+    /// requests every 10 ms.
     #[serde(rename = "lte-10")]
     Lte10,
-    /// Satellite at 600 km with a transparent payload (3GPP TR 38.821): RTT 25.77 ms, 32 HARQ processes, Amarisoft's
-    /// times.
+    /// Satellite at 600 km with a transparent payload (3GPP TR 38.821): RTT 25.77 ms, 32 HARQ processes, timers of
+    /// Amarisoft.
     NrNtnLeo,
-    /// Geostationary satellite (3GPP TR 38.821): RTT 541.46 ms, no HARQ feedback (srsRAN's example), RLC poll after 2
-    /// s.
+    /// Geostationary satellite (3GPP TR 38.821): RTT 541.46 ms, no HARQ feedback (srsRAN's example),
+    /// t-PollRetransmit 2 s.
     NrNtnGeo,
-    /// Millimetre waves of 100 MHz at 28 GHz, 120 kHz, blocked by pedestrians: for 299 ms in the mean, each 5 s, by
-    /// 15.8 dB.
+    /// Millimetre waves of 100 MHz at 28 GHz, 120 kHz, blocked by pedestrians: by 15.8 dB for 299 ms, after 5 s
+    /// without blockage (means).
     NrMmwaveBlockage,
 }

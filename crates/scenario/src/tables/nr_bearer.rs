@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NrBearer {
-    /// Whether the flow is on the bearer of the flow that it is beside, not on one of its own. It has no other key then.
+    /// Whether the flow shares the bearer of the flow that it is beside. Then flows.NAME.bearer has no other key.
     #[schemars(extend("x-default" = "false"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared: Option<bool>,
 
     /// Priority of the logical channel among those of its user; the lowest number goes first. Bearers of one user
     /// have either all a priority or none.
-    #[schemars(range(min = 1, max = 16), extend("x-default" = "that of the class; 90 without one"))]
+    #[schemars(range(min = 1, max = 16), extend("x-default" = "that of the flow's five_qi; 90 without it"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,
 
@@ -41,13 +41,13 @@ pub struct NrBearer {
     #[serde(skip_serializing_if = "NrRlc::is_absent")]
     pub rlc: NrRlc,
 
-    /// Maximum time that PDCP waits for missing packets (`t-Reordering`).
-    #[schemars(extend("x-default" = "that of the class, or nr.reordering"))]
+    /// Longest wait of PDCP for missing packets (`t-Reordering`).
+    #[schemars(extend("x-default" = "that of the flow's five_qi; nr.reordering without it"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reordering: Option<Span>,
 
-    /// Maximum time that a packet waits of which nothing was sent (`discardTimer`).
-    #[schemars(extend("x-default" = "that of the class, or nr.discard"))]
+    /// Longest wait of a packet of which nothing was sent yet (PDCP `discardTimer`). Then the packet is dropped.
+    #[schemars(extend("x-default" = "that of the flow's five_qi; nr.discard without it"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discard: Option<Span>,
 }
@@ -62,7 +62,7 @@ const BUCKETS: Steps =
 fn of_class(schema: &mut Schema) {
     let keys = schema.get_mut("properties").and_then(|keys| keys.as_object_mut());
     for property in keys.into_iter().flat_map(|keys| keys.values_mut()) {
-        property["x-default"] = "that of the class, or of nr.rlc".into();
+        property["x-default"] = "that of the flow's five_qi; that of nr.rlc without it".into();
     }
 }
 

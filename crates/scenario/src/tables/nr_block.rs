@@ -12,38 +12,39 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NrBlock {
-    /// Index of the block's scheme in the MCS table of nr.mcs_table. Required unless there is a cqi.
+    /// MCS index of the block in the table of nr.mcs_table. Required unless nr.block.cqi is given.
     #[schemars(range(min = 0, max = 28))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcs: Option<u32>,
 
-    /// Channel quality indicator (CQI) of the block's scheme, in place of mcs.
+    /// Channel quality indicator (CQI) whose scheme the block has, in place of nr.block.mcs.
     #[schemars(range(min = 1, max = 15))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cqi: Option<u32>,
 
-    /// Number of resource blocks of the block, in a slot with the most symbols for data. They give its size.
-    #[schemars(range(min = 1, max = 275), extend("x-default" = "all of the carrier, with block and without bits"))]
+    /// Number of resource blocks of the transport block, which give its size. Its slot has the most symbols for data.
+    #[schemars(range(min = 1, max = 275), extend("x-default" = "all of the carrier, with nr.block and without nr.block.bits"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prbs: Option<u32>,
 
-    /// Size in bits without checksums, in place of prbs. The block then takes the symbols that its code rate needs.
+    /// Size of the transport block in bits without checksums. Contradicts nr.block.prbs. The block takes as many
+    /// symbols as its code rate needs.
     #[schemars(range(min = 24, max = 1_277_992))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bits: Option<u32>,
 
-    /// Channel of the copies: that of the cell, or Rayleigh fading of a copy or of a symbol.
-    #[schemars(extend("x-default" = "cell, with block"))]
+    /// Channel of the block's transmissions: that of the cell, or independent Rayleigh fading.
+    #[schemars(extend("x-default" = "cell, with nr.block"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<NrBlockChannel>,
 
-    /// Schedule of the sum-product decoder of its LDPC code.
-    #[schemars(extend("x-default" = "layered, with block"))]
+    /// Schedule of the sum-product decoder of the block's LDPC code.
+    #[schemars(extend("x-default" = "layered, with nr.block"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decoder: Option<NrDecoder>,
 
-    /// Largest number of iterations of the decoder.
-    #[schemars(range(min = 1, max = 200), extend("x-default" = "20, with block"))]
+    /// Largest number of iterations of the LDPC decoder.
+    #[schemars(range(min = 1, max = 200), extend("x-default" = "20, with nr.block"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u32>,
 }
@@ -54,11 +55,11 @@ absent!(NrBlock);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrBlockChannel {
-    /// nr.profile, with the Doppler frequency of the user and a HARQ RTT from copy to copy.
+    /// Channel of nr.profile, with the Doppler frequency of the user and a HARQ RTT between transmissions.
     Cell,
-    /// One Rayleigh gain of each copy, independent of the others.
+    /// One Rayleigh gain for each transmission, independent of the others.
     Flat,
-    /// One Rayleigh gain of each symbol, as behind an ideal interleaver.
+    /// One Rayleigh gain for each symbol, independent of the others, as behind an ideal interleaver.
     Interleaved,
 }
 
@@ -66,9 +67,9 @@ pub enum NrBlockChannel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrDecoder {
-    /// Layer by layer: each sees what those before it have found in the same iteration.
+    /// Layer by layer: each layer of checks uses the results of earlier layers of the same iteration.
     Layered,
-    /// All checks at once, then all bits.
+    /// All check nodes at once, then all bit nodes.
     Flooding,
 }
 

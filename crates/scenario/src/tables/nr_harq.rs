@@ -17,17 +17,18 @@ pub struct NrHarq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<u32>,
 
-    /// Largest number of transmissions of a block, the first included.
+    /// Largest number of transmissions of a transport block, the first included.
     #[schemars(range(min = 1, max = 16), extend("x-default" = "4"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transmissions: Option<u32>,
 
-    /// Least number of slots from a block to its acknowledgement (`dl-DataToUL-ACK`). That takes an uplink slot.
+    /// Least number of slots from a block to its acknowledgement (`dl-DataToUL-ACK`). The acknowledgement waits for an
+    /// uplink slot.
     #[schemars(range(min = 1, max = 15), extend("x-default" = "4"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k1: Option<u32>,
 
-    /// Time from an acknowledgement to the next transmission of its process, in whole slots.
+    /// Least time from an acknowledgement to the next transmission of its HARQ process. It counts in whole slots.
     #[schemars(extend("x-default" = "4 slots"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processing: Option<Span>,
@@ -37,17 +38,18 @@ pub struct NrHarq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combining: Option<NrCombining>,
 
-    /// Whether users keep only what limited-buffer rate matching (TS 38.212) lets them.
+    /// Whether users keep only a part of a code word (limited-buffer rate matching, TS 38.212).
     #[schemars(extend("x-default" = "false"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_buffer: Option<bool>,
 
-    /// Probability that a negative acknowledgement is read as a positive one. Then the block is lost.
+    /// Probability that a negative acknowledgement is read as positive. The block is then lost.
     #[schemars(extend("x-default" = "0.001"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nack_to_ack: Option<Share>,
 
-    /// Probability that a positive acknowledgement is read as a negative one or missed. Then the block is sent in vain.
+    /// Probability that a positive acknowledgement is missed or read as negative. The block is then retransmitted in
+    /// vain.
     #[schemars(extend("x-default" = "0.01"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_to_nack: Option<Share>,
@@ -59,9 +61,9 @@ absent!(NrHarq);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrCombining {
-    /// Redundancy versions 0, 2, 3, 1.
+    /// Redundancy versions 0, 2, 3, 1 in turn: retransmissions carry other bits.
     IncrementalRedundancy,
-    /// Redundancy version 0 each time.
+    /// Redundancy version 0 each time: retransmissions carry the same bits.
     Chase,
 }
 

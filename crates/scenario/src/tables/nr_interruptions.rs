@@ -14,17 +14,17 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct NrHandover {
     /// Time from one handover of a user to the next.
-    #[schemars(extend("x-default" = "10 s, with handover"))]
+    #[schemars(extend("x-default" = "10 s, with nr.handover"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<Span>,
 
-    /// Time in which nothing is sent to or from the user.
-    #[schemars(extend("x-default" = "50 ms, with handover"))]
+    /// Duration of a handover, in which nothing is sent to or from the user.
+    #[schemars(extend("x-default" = "50 ms, with nr.handover"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interruption: Option<Span>,
 
-    /// Whether packets under way are retransmitted (`lossless`) or lost (`seamless`).
-    #[schemars(extend("x-default" = "lossless (am), seamless (um), with handover"))]
+    /// Handover mode: whether packets under way are retransmitted or lost.
+    #[schemars(extend("x-default" = "lossless with RLC mode \"am\", seamless with \"um\"; with nr.handover"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<NrHandoverMode>,
 }
@@ -33,9 +33,9 @@ pub struct NrHandover {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrHandoverMode {
-    /// Packets that were not confirmed are forwarded and retransmitted.
+    /// Packets without acknowledgement are forwarded to the new cell and retransmitted.
     Lossless,
-    /// Packets sent in part are lost; those that wait are forwarded.
+    /// Packets sent in part are lost; waiting packets are forwarded to the new cell.
     Seamless,
 }
 
@@ -43,18 +43,18 @@ pub enum NrHandoverMode {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NrDrx {
-    /// Time from one on-duration to the next.
-    #[schemars(extend("x-default" = "160 ms, with drx"))]
+    /// Period of DRX, from one on-duration to the next.
+    #[schemars(extend("x-default" = "160 ms, with nr.drx"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycle: Option<Span>,
 
-    /// Time that a user listens in each cycle.
-    #[schemars(extend("x-default" = "10 ms, with drx"))]
+    /// Duration for which a user listens at the start of each DRX cycle (on-duration).
+    #[schemars(extend("x-default" = "10 ms, with nr.drx"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<Span>,
 
-    /// Time that a user listens after a new block or a scheduling request.
-    #[schemars(extend("x-default" = "100 ms, with drx"))]
+    /// Time for which a user goes on listening after a new block or a scheduling request.
+    #[schemars(extend("x-default" = "100 ms, with nr.drx"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inactivity: Option<Span>,
 }
@@ -63,13 +63,14 @@ pub struct NrDrx {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NrNtn {
-    /// Time from the base station to a user and back.
-    #[schemars(extend("x-default" = "25.77 ms, with ntn"))]
+    /// Round-trip propagation time between base station and user, at most 2 s.
+    #[schemars(extend("x-default" = "25.77 ms, with nr.ntn"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip: Option<Span>,
 
-    /// Whether blocks are acknowledged. Otherwise each is sent once, and its process is free at once.
-    #[schemars(extend("x-default" = "true, with ntn"))]
+    /// Whether transport blocks are acknowledged. Otherwise each block is sent once, and its HARQ process is free at
+    /// once.
+    #[schemars(extend("x-default" = "true, with nr.ntn"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub harq_feedback: Option<bool>,
 }
@@ -78,18 +79,18 @@ pub struct NrNtn {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NrBlockage {
-    /// Mean time between two blockages of a user, exponential.
-    #[schemars(extend("x-default" = "5 s, with blockage"))]
+    /// Mean time from the end of a blockage of a user to the next, exponentially distributed.
+    #[schemars(extend("x-default" = "5 s, with nr.blockage"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clear: Option<Span>,
 
-    /// Mean time of a blockage, exponential.
-    #[schemars(extend("x-default" = "299 ms, with blockage"))]
+    /// Mean duration of a blockage, exponentially distributed.
+    #[schemars(extend("x-default" = "299 ms, with nr.blockage"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Span>,
 
-    /// Decibels by which a blockage lowers the SNR of the user.
-    #[schemars(range(min = 0, max = 60), extend("x-default" = "15.8, with blockage"))]
+    /// Reduction of the user's SNR during a blockage, in dB.
+    #[schemars(range(min = 0, max = 60), extend("x-default" = "15.8, with nr.blockage"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth_db: Option<f64>,
 }

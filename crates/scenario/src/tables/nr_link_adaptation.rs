@@ -34,13 +34,13 @@ pub struct NrFeedback {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NrOuterLoop {
-    /// Step by which a failed first transmission lowers the offset, in dB.
-    #[schemars(range(min = 1e-6, max = 40), extend("x-default" = "1, with outer_loop"))]
+    /// Step by which a failed first transmission lowers the SNR offset, in dB.
+    #[schemars(range(min = 1e-6, max = 40), extend("x-default" = "1, with nr.outer_loop"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_down_db: Option<f64>,
 
-    /// Largest absolute value of the offset, in dB.
-    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 100, "x-default" = "20, with outer_loop"))]
+    /// Largest absolute value of the SNR offset, in dB.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 100, "x-default" = "20, with nr.outer_loop"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_db: Option<f64>,
 }

@@ -14,82 +14,83 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NrUplink {
-    /// How users come by grants of the uplink.
-    #[schemars(extend("x-default" = "requested, with uplink"))]
+    /// Source of uplink grants: requests of users, every slot, or a fixed period.
+    #[schemars(extend("x-default" = "requested, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grants: Option<NrGrants>,
 
-    /// Time from one occasion of a scheduling request to the next, in whole slots.
-    #[schemars(extend("x-default" = "20 ms, with uplink"))]
+    /// Period of a user's scheduling request occasions, in whole slots. TS 38.331 has 1, 2, 4, 5, 8, 10, 16, 20, 40,
+    /// 80, 160, 320 and 640 slots.
+    #[schemars(extend("x-default" = "20 ms, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sr_period: Option<Span>,
 
     /// Least time between two scheduling requests of a user (`sr-ProhibitTimer`).
-    #[schemars(extend("x-default" = "0 s, with uplink"))]
+    #[schemars(extend("x-default" = "0 s, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sr_prohibit: Option<Span>,
 
-    /// Bytes that a scheduling request is granted, and a proactive grant holds.
-    #[schemars(extend("x-default" = "512 B, with uplink"))]
+    /// Size in bytes of the grant for a scheduling request, and of a proactive grant.
+    #[schemars(extend("x-default" = "512 B, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sr_grant: Option<Size>,
 
-    /// Time from one buffer status report to the next while data wait (`periodicBSR-Timer`).
-    #[schemars(extend("x-default" = "10 ms, with uplink"))]
+    /// Period of buffer status reports while data wait (`periodicBSR-Timer`).
+    #[schemars(extend("x-default" = "10 ms, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bsr_period: Option<Span>,
 
-    /// Time without a grant after which a buffer status is reported anew (`retxBSR-Timer`).
-    #[schemars(extend("x-default" = "80 ms, with uplink"))]
+    /// Time without a grant after which a buffer status report is repeated (`retxBSR-Timer`).
+    #[schemars(extend("x-default" = "80 ms, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bsr_retransmission: Option<Span>,
 
-    /// Time from one configured grant to the next, in whole slots.
-    #[schemars(extend("x-default" = "10 ms, of configured grants"))]
+    /// Period of configured grants, in whole slots.
+    #[schemars(extend("x-default" = "10 ms, with grants \"configured\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub configured_period: Option<Span>,
 
-    /// Bytes of a configured grant, at least.
-    #[schemars(extend("x-default" = "512 B, of configured grants"))]
+    /// Least size of a configured grant in bytes.
+    #[schemars(extend("x-default" = "512 B, with grants \"configured\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub configured_grant: Option<Size>,
 
-    /// Least number of slots from a grant to its transmission. That takes an uplink slot.
-    #[schemars(range(min = 0, max = 32), extend("x-default" = "4, with uplink"))]
+    /// Least number of slots from a grant to its transmission. The transmission waits for an uplink slot.
+    #[schemars(range(min = 0, max = 32), extend("x-default" = "4, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k2: Option<u32>,
 
-    /// Time that the base station takes for a request, a report or a block, in whole slots.
-    #[schemars(extend("x-default" = "4 slots, with uplink"))]
+    /// Processing time of the base station for a request, a report or a block, in whole slots.
+    #[schemars(extend("x-default" = "4 slots, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processing: Option<Span>,
 
-    /// OFDM symbols of an uplink slot that carry data.
-    #[schemars(range(min = 1, max = 14), extend("x-default" = "13, with uplink"))]
+    /// Number of OFDM symbols with data in an uplink slot.
+    #[schemars(range(min = 1, max = 14), extend("x-default" = "13, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbols: Option<u32>,
 
-    /// Number of layers of the uplink.
-    #[schemars(range(min = 1, max = 4), extend("x-default" = "1, with uplink"))]
+    /// Number of spatial layers of the uplink.
+    #[schemars(range(min = 1, max = 4), extend("x-default" = "1, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<u32>,
 
-    /// MCS table of the uplink by its number.
-    #[schemars(range(min = 1, max = 4), extend("x-default" = "that of nr.mcs_table, with uplink"))]
+    /// MCS table of the uplink by number, as in nr.mcs_table.
+    #[schemars(range(min = 1, max = 4), extend("x-default" = "that of nr.mcs_table, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcs_table: Option<u32>,
 
-    /// Mean SNR of the uplink over that of the downlink, in dB.
-    #[schemars(range(min = -60, max = 60), extend("x-default" = "0, with uplink"))]
+    /// Mean uplink SNR of a user less its mean downlink SNR, in dB.
+    #[schemars(range(min = -60, max = 60), extend("x-default" = "0, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snr_offset_db: Option<f64>,
 
-    /// Limit of the queue of each user.
-    #[schemars(extend("x-default" = "unlimited, with uplink"))]
+    /// Queue limit of each user on the uplink, in packets or bytes. Contradicts nr.uplink.queue.
+    #[schemars(extend("x-default" = "unlimited, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
 
-    /// Queue of each user on the uplink, in place of limit.
+    /// Queue of each user on the uplink, in place of nr.uplink.limit.
     #[serde(skip_serializing_if = "Queue::is_absent")]
     pub queue: Queue,
 }
@@ -98,11 +99,11 @@ pub struct NrUplink {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrGrants {
-    /// By scheduling requests and buffer status reports.
+    /// Users ask for grants by scheduling requests and buffer status reports.
     Requested,
     /// Every user has a grant in every uplink slot.
     Proactive,
-    /// A grant recurs without a request.
+    /// Every user has a grant at a fixed period, without a request (configured grant).
     Configured,
 }
 
@@ -111,42 +112,43 @@ pub enum NrGrants {
 #[serde(default)]
 pub struct NrRlc {
     /// RLC mode: acknowledged (`am`) or unacknowledged (`um`).
-    #[schemars(extend("x-default" = "am, with uplink"))]
+    #[schemars(extend("x-default" = "am, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<NrRlcMode>,
 
-    /// Bits of a sequence number. It is 12 or 18 (am), 6 or 12 (um).
-    #[schemars(extend("x-default" = "18 (am), 12 (um), with uplink"))]
+    /// Number of bits of an RLC sequence number. It is 12 or 18 (am), 6 or 12 (um).
+    #[schemars(extend("x-default" = "18 with mode \"am\", 12 with mode \"um\"; with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sn_bits: Option<u32>,
 
-    /// Number of PDUs without a poll after which one is polled (`pollPDU`).
-    #[schemars(extend("x-default" = "16, of am"))]
+    /// Number of PDUs after which the sender polls for a status report (`pollPDU`).
+    #[schemars(extend("x-default" = "16, with mode \"am\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poll_pdu: Option<u32>,
 
-    /// Bytes without a poll after which a PDU is polled (`pollByte`).
-    #[schemars(extend("x-default" = "infinity, of am"))]
+    /// Number of bytes after which the sender polls for a status report (`pollByte`).
+    #[schemars(extend("x-default" = "infinity, with mode \"am\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poll_byte: Option<Bytes>,
 
-    /// Time from a poll to the next without an answer (`t-PollRetransmit`).
-    #[schemars(extend("x-default" = "100 ms, of am"))]
+    /// Time without a status report after which the sender polls again (`t-PollRetransmit`).
+    #[schemars(extend("x-default" = "100 ms, with mode \"am\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_poll_retransmit: Option<Span>,
 
-    /// Time from a gap to its report, in um to its end (`t-Reassembly`).
-    #[schemars(extend("x-default" = "50 ms, with uplink"))]
+    /// Longest wait of the receiver for a missing PDU (`t-Reassembly`). Then it reports the gap (am) or gives the PDU
+    /// up (um).
+    #[schemars(extend("x-default" = "50 ms, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_reassembly: Option<Span>,
 
-    /// Least time between two reports (`t-StatusProhibit`).
-    #[schemars(extend("x-default" = "10 ms, of am"))]
+    /// Least time between two status reports of a receiver (`t-StatusProhibit`).
+    #[schemars(extend("x-default" = "10 ms, with mode \"am\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_status_prohibit: Option<Span>,
 
-    /// Number of retransmissions of a packet after which the link fails (`maxRetxThreshold`).
-    #[schemars(extend("x-default" = "32, of am"))]
+    /// Number of retransmissions of a packet at which the radio link fails (`maxRetxThreshold`).
+    #[schemars(extend("x-default" = "32, with mode \"am\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retransmissions: Option<u32>,
 }
@@ -157,7 +159,7 @@ pub struct NrRlc {
 pub enum NrRlcMode {
     /// Acknowledged: segments are retransmitted until they arrive.
     Am,
-    /// Unacknowledged: packets that hybrid ARQ loses are lost.
+    /// Unacknowledged: packets that hybrid ARQ gives up are lost.
     Um,
 }
 

@@ -12,28 +12,28 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct OrbitTable {
-    /// Height above the ground, such as "550 km".
+    /// Altitude of the satellites above the ground, such as "550 km".
     #[schemars(extend("x-default" = "550 km, with terminal and gateway"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub altitude: Option<Length>,
 
-    /// Inclination of the planes in degrees.
+    /// Inclination of the orbital planes in degrees.
     #[schemars(range(min = 0, max = 180), extend("x-default" = "53, with terminal and gateway"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inclination_deg: Option<f64>,
 
-    /// Number of planes of the shell.
+    /// Number of orbital planes of the satellite shell.
     #[schemars(range(min = 1, max = 1000), extend("x-default" = "72, with terminal and gateway"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planes: Option<u32>,
 
-    /// Number of satellites on each plane.
+    /// Number of satellites on each orbital plane.
     #[schemars(range(min = 1, max = 1000), extend("x-default" = "22, with terminal and gateway"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_plane: Option<u32>,
 
-    /// Lead over the neighbour in the plane to the west, in parts of a turn. A part is 360 degrees over the number of
-    /// all satellites.
+    /// Phasing: lead of a satellite over its neighbour in the plane to the west. The unit is 360 degrees divided by the
+    /// number of all satellites.
     #[schemars(range(min = 0, max = 999), extend("x-default" = "0, with terminal and gateway"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phasing: Option<u32>,

@@ -31,13 +31,13 @@ pub struct Phy {
     pub scheme: Option<Scheme>,
 
     /// Detector of symbols that interfere with each other.
-    #[schemars(extend("x-default" = "linear of siso, simo, alamouti and stbc-half; mmse-osic of the others"))]
+    #[schemars(extend("x-default" = "linear with scheme siso, simo, alamouti or stbc-half; mmse-osic with others"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detector: Option<Detector>,
 
     /// Symbol rate: channel uses per second. link.rate follows: symbol_rate x bits per symbol x symbols per channel
     /// use. Padding of a frame's last block takes no time.
-    #[schemars(extend("x-default" = "what link.rate makes it; one of the two is required"))]
+    #[schemars(extend("x-default" = "the symbol rate that gives link.rate; one of the two is required"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol_rate: Option<SymbolRate>,
 
@@ -59,7 +59,7 @@ pub struct Phy {
     /// the sender knows. Columns: axis (channel.snr_db), from, to, phy.scheme, and optionally phy.detector and
     /// phy.modulation, as written by `crossfade best --switching --csv`. link.rate is that of the fastest entry. Copies
     /// of a frame are combined where scheme, detector and modulation agree.
-    #[schemars(extend("x-default" = "none: phy.scheme is used throughout"))]
+    #[schemars(extend("x-default" = "none: every frame uses phy.scheme"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<FileName>,
 
@@ -173,7 +173,7 @@ pub enum StbcPower {
 pub struct Estimation {
     /// Normalised mean square error of the estimated gains. The receiver uses the estimates as if they were the
     /// channel.
-    #[schemars(range(min = 0), extend("exclusiveMaximum" = 1, "x-default" = "0, of block-rayleigh: it knows them"))]
+    #[schemars(range(min = 0), extend("exclusiveMaximum" = 1, "x-default" = "0, with channel.model \"block-rayleigh\": the receiver knows the gains"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nmse: Option<f64>,
 }

@@ -16,16 +16,16 @@ use std::sync::Arc;
 #[serde(default)]
 pub struct Prediction {
     /// Normalised mean square error of the predicted complex gain, below 1.
-    #[schemars(range(min = 0, max = 1), extend("x-default" = "0, or what the horizon allows"))]
+    #[schemars(range(min = 0, max = 1), extend("x-default" = "0; with cell.prediction.horizon, the error that follows from it"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nmse: Option<f64>,
 
-    /// Prediction horizon: time ahead, predicted from 32 TTIs observed at the mean SNR. Without an nmse it determines
-    /// the error of each user.
+    /// Prediction horizon: time ahead, predicted from 32 TTIs observed at the mean SNR. Without
+    /// cell.prediction.nmse it determines the prediction error of each user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub horizon: Option<Span>,
 
-    /// Bias of the predicted SNR. With the power of the error added, the mean of predictions is right.
+    /// Bias of the predicted SNR: unbiased predictions add the power of the prediction error.
     #[schemars(extend("x-default" = "unbiased"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sinr: Option<SinrWord>,
@@ -37,15 +37,15 @@ pub struct Prediction {
 #[serde(default)]
 pub struct LevelKeys {
     /// Prediction NMSE for which the levels are optimised.
-    #[schemars(range(min = 0, max = 1), extend("x-default" = "the error of the predictions"))]
+    #[schemars(range(min = 0, max = 1), extend("x-default" = "the NMSE of the predictions"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_nmse: Option<f64>,
 
-    /// Target frame error rate of the levels, in place of the most expected bits.
+    /// Target frame error rate of the levels; without it they maximise the expected bits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_fer: Option<Share>,
 
-    /// Levels of 2 to 8 bits per symbol in dB, or of 1 to 8. Contradicts the other keys.
+    /// Switch levels in dB: for 2 to 8 bits per symbol, or for 1 to 8. Contradicts the other keys of cell.levels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub custom_db: Option<Vec<f64>>,
 

@@ -35,81 +35,81 @@ pub struct Queue {
     pub ecn: Option<bool>,
 
     /// Average queue in packets below which RED marks nothing.
-    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1e9, "x-default" = "5, of red"))]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1e9, "x-default" = "5, with discipline \"red\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_th: Option<f64>,
 
     /// Average queue in packets at which RED marks with probability max_p.
-    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1e9, "x-default" = "15, of red"))]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1e9, "x-default" = "15, with discipline \"red\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_th: Option<f64>,
 
     /// Marking probability of RED as the average queue reaches max_th.
-    #[schemars(extend("x-default" = "0.1, of red"))]
+    #[schemars(extend("x-default" = "0.1, with discipline \"red\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_p: Option<Share>,
 
     /// Weight of the present queue in RED's average.
-    #[schemars(extend("x-default" = "0.002, of red"))]
+    #[schemars(extend("x-default" = "0.002, with discipline \"red\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub w_q: Option<Share>,
 
     /// Gentle RED: the probability grows to 1 from max_th to twice that, instead of jumping.
-    #[schemars(extend("x-default" = "true, of red"))]
+    #[schemars(extend("x-default" = "true, with discipline \"red\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gentle: Option<bool>,
 
     /// Target delay of the queue. It is the acceptable standing delay of codel and fq-codel (RFC 8289), and the delay
     /// that pie and dualpi2's classic queue settle at (RFC 8033, RFC 9332).
-    #[schemars(extend("x-default" = "5 ms, of codel and fq-codel; 15 ms, of pie and dualpi2"))]
+    #[schemars(extend("x-default" = "5 ms with discipline \"codel\" or \"fq-codel\"; 15 ms with \"pie\" or \"dualpi2\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Span>,
 
     /// Time above target after which CoDel drops a packet; about the longest RTT (RFC 8289).
-    #[schemars(extend("x-default" = "100 ms, of codel and fq-codel"))]
+    #[schemars(extend("x-default" = "100 ms, with discipline \"codel\" or \"fq-codel\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Span>,
 
     /// Update interval of the probability of PIE and DualPI2 (RFC 8033, RFC 9332).
-    #[schemars(extend("x-default" = "15 ms, of pie and dualpi2; 16 ms with profile \"linux\""))]
+    #[schemars(extend("x-default" = "15 ms with discipline \"pie\" or \"dualpi2\"; 16 ms with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_update: Option<Span>,
 
     /// Burst allowance: time after a short queue in which PIE drops nothing (RFC 8033).
-    #[schemars(extend("x-default" = "150 ms, of pie"))]
+    #[schemars(extend("x-default" = "150 ms, with discipline \"pie\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_burst: Option<Span>,
 
     /// Bytes that a flow may send before the next one's turn (RFC 8290).
-    #[schemars(extend("x-default" = "1514 B, of fq-codel"))]
+    #[schemars(extend("x-default" = "1514 B, with discipline \"fq-codel\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,
 
     /// DualPI2 source: `rfc` (RFC 9332) or `linux` (Linux 6.17). The RFC has a ramp of evenly spaced marks and a
     /// weight of 1/16 for the classic queue; Linux has a step at 1 ms, marks drawn for each packet, and a weight of
     /// 1/10.
-    #[schemars(extend("x-default" = "rfc, of dualpi2"))]
+    #[schemars(extend("x-default" = "rfc, with discipline \"dualpi2\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Rules>,
 
     /// Coupling factor k of DualPI2. The scalable queue is marked with k p', the classic one dropped with p' squared
     /// (RFC 9332).
-    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 255, "x-default" = "2, of dualpi2"))]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 255, "x-default" = "2, with discipline \"dualpi2\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coupling: Option<f64>,
 
     /// Delay above which DualPI2's scalable queue begins to mark on its own (RFC 9332, minTh).
-    #[schemars(extend("x-default" = "800 us, of dualpi2; 1 ms with profile \"linux\""))]
+    #[schemars(extend("x-default" = "800 us with discipline \"dualpi2\"; 1 ms with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l_min_th: Option<Span>,
 
     /// Delay from which DualPI2's scalable queue marks every packet. It is l_min_th for a step (RFC 9332, maxTh).
-    #[schemars(extend("x-default" = "1.2 ms, of dualpi2; 1 ms with profile \"linux\""))]
+    #[schemars(extend("x-default" = "1.2 ms with discipline \"dualpi2\"; 1 ms with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l_max_th: Option<Span>,
 
     /// Method by which DualPI2 turns a probability into marks.
-    #[schemars(extend("x-default" = "recur, of dualpi2; roll with profile \"linux\""))]
+    #[schemars(extend("x-default" = "recur with discipline \"dualpi2\"; roll with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draw: Option<Draw>,
 }

@@ -78,7 +78,7 @@ pub struct Quic {
     pub ecn: Option<bool>,
 
     /// Whether slow start ends when RTTs grow: HyStart++ (RFC 9406), without a limit per ACK.
-    #[schemars(extend("x-default" = "true for CUBIC"))]
+    #[schemars(extend("x-default" = "true for CUBIC, otherwise false"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hystart: Option<bool>,
 }

@@ -54,7 +54,7 @@ pub struct Rfc {
     pub rack: Option<bool>,
 
     /// Whether tail loss probes are sent (RFC 8985 section 7). Needs rack.
-    #[schemars(extend("x-default" = "as tcp.rfc.rack"))]
+    #[schemars(extend("x-default" = "the value of tcp.rfc.rack"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tail_loss_probe: Option<bool>,
 
@@ -69,7 +69,7 @@ pub struct Rfc {
     pub f_rto: Option<bool>,
 
     /// Eifel: whether spurious retransmissions are detected by timestamps (RFC 3522). Needs timestamps.
-    #[schemars(extend("x-default" = "as tcp.rfc.timestamps"))]
+    #[schemars(extend("x-default" = "the value of tcp.rfc.timestamps"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eifel: Option<bool>,
 
@@ -103,7 +103,7 @@ pub struct Rfc {
 
     /// Whether slow start ends when RTTs grow (HyStart++, RFC 9406). With windows "linux" and CUBIC it is Linux's
     /// HyStart, which also ends slow start when the ACKs of a round last half an RTT.
-    #[schemars(extend("x-default" = "true for CUBIC"))]
+    #[schemars(extend("x-default" = "true for CUBIC, otherwise false"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hystart: Option<bool>,
 
@@ -126,7 +126,7 @@ pub struct Rfc {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth_acks: Option<bool>,
 
-    /// Whether the last segment of an offload burst carries PSH. It is acknowledged at once.
+    /// Whether the last segment of an offload burst carries PSH. The receiver acknowledges such a segment at once.
     #[schemars(extend("x-default" = "false; true with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub push_acks: Option<bool>,
@@ -149,15 +149,15 @@ pub struct Rfc {
     pub rtt_estimator: Option<Rules>,
 
     /// Timer rules: those of the RFCs or of Linux. In Linux the retransmission timer restarts when the oldest segment
-    /// is retransmitted; probes and the reordering timer wait 2 ms more; all of them, and delayed ACKs, count ticks
-    /// of 4 ms.
+    /// is retransmitted; tail loss probes and the reordering timer wait 2 ms more; all of them, and delayed ACKs, count
+    /// ticks of 4 ms.
     #[schemars(extend("x-default" = "rfc; linux with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_rules: Option<Rules>,
 
     /// RACK rules: those of RFC 8985 or of Linux. In Linux a retransmission that SACK reports counts as delivered
-    /// whatever timestamp is echoed; one lost after a timeout begins a fast recovery; recoveries follow each other at
-    /// once while a lost and retransmitted segment is out; no reordering window after a timeout.
+    /// whatever timestamp is echoed; a retransmission lost after a timeout begins a fast recovery; recoveries follow
+    /// each other at once while a lost and retransmitted segment is out; no reordering window after a timeout.
     #[schemars(extend("x-default" = "rfc; linux with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rack_rules: Option<Rules>,

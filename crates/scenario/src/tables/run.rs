@@ -40,18 +40,18 @@ pub struct Run {
 
     /// Target precision of run.metric: half its 95 % interval over its value. At least 20 runs are made. Contradicts
     /// run.runs.
-    #[schemars(extend("x-default" = "none: the number of runs is fixed", "x-plan" = true))]
+    #[schemars(extend("x-default" = "none: run.runs fixes the number of runs", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<Share>,
 
     /// Target of run.metric summed over the runs, such as 100 frame errors. Contradicts run.runs and run.precision.
-    #[schemars(range(min = 1, max = 1_000_000_000_000_u64), extend("x-default" = "none: the number of runs is fixed", "x-plan" = true))]
+    #[schemars(range(min = 1, max = 1_000_000_000_000_u64), extend("x-default" = "none: run.runs fixes the number of runs", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 
     /// Target number of failed frames of method phy. First transmissions count; with run.metric = "frames_given_up" all
     /// transmissions do. 400 failures make a standard error of 5 %. Contradicts run.runs, run.precision and run.count.
-    #[schemars(range(min = 1, max = 1_000_000_000), extend("x-default" = "400, where phy is the only method that is random", "x-plan" = true))]
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("x-default" = "400, if phy is the only random method", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_errors: Option<u64>,
 
@@ -76,7 +76,7 @@ pub struct Run {
     pub max_runs: Option<u64>,
 
     /// Memory limit of a run, or of runs side by side; a run that may take more is refused.
-    #[schemars(extend("x-default" = "half of the machine's", "x-plan" = true))]
+    #[schemars(extend("x-default" = "half of the machine's memory", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
 

@@ -22,59 +22,59 @@ macro_rules! direction {
             $($own)*
 
             /// Mean bit rate outside of outages; boundaries and obstructions reduce it further.
-            #[schemars(extend("x-default" = "of the profile"))]
+            #[schemars(extend("x-default" = "that of link.satellite.profile"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub rate: Option<Rate>,
 
             /// Standard deviation of the logarithm of the rate from slot to slot.
-            #[schemars(range(min = 0, max = 2), extend("x-default" = "of the profile"))]
+            #[schemars(range(min = 0, max = 2), extend("x-default" = "that of link.satellite.profile"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub spread_between_slots: Option<f64>,
 
             /// Correlation of the logarithm of the rate from one slot to the next; below 1.
-            #[schemars(extend("minimum" = 0, "exclusiveMaximum" = 1, "x-default" = "of the profile"))]
+            #[schemars(extend("minimum" = 0, "exclusiveMaximum" = 1, "x-default" = "that of link.satellite.profile"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub slot_correlation: Option<f64>,
 
             /// Standard deviation of the logarithm of the rate from step to step of 100 ms within a slot.
-            #[schemars(range(min = 0, max = 2), extend("x-default" = "of the profile"))]
+            #[schemars(range(min = 0, max = 2), extend("x-default" = "that of link.satellite.profile"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub spread_within_slots: Option<f64>,
 
             /// Correlation of the logarithm of the rate from one step of 100 ms to the next; below 1.
-            #[schemars(extend("minimum" = 0, "exclusiveMaximum" = 1, "x-default" = "of the profile"))]
+            #[schemars(extend("minimum" = 0, "exclusiveMaximum" = 1, "x-default" = "that of link.satellite.profile"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub step_correlation: Option<f64>,
 
-            /// Time between two grants; 0 s for a stream of bits. Each grant lets the bytes leave at once that the rate
-            /// allows for this time. Its phase is drawn in each slot, for each direction.
-            #[schemars(extend("x-default" = "of the profile"))]
+            /// Time between two grants; 0 s for a stream of bits. A grant lets the bytes of that time leave at once.
+            /// The phase of the grants is drawn in each slot, for each direction.
+            #[schemars(extend("x-default" = "that of link.satellite.profile"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub grant: Option<Span>,
 
             /// Share of a grant that comes half a grant period later.
-            #[schemars(range(min = 0, max = 0.5), extend("x-default" = "of the profile"))]
+            #[schemars(range(min = 0, max = 0.5), extend("x-default" = "that of link.satellite.profile"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub half_grant: Option<f64>,
 
-            /// Standard deviation of the logarithm of what is granted at once, beyond that of the rate.
-            #[schemars(range(min = 0, max = 2), extend("x-default" = "of the profile"))]
+            /// Standard deviation of the logarithm of the bytes in a grant, beyond that of the rate.
+            #[schemars(range(min = 0, max = 2), extend("x-default" = "that of link.satellite.profile"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub grant_spread: Option<f64>,
 
-            /// Share of grants with another phase than the last one. Half of these changes last, the others are undone
-            /// by the next grant.
-            #[schemars(extend("x-default" = "of the profile"))]
+            /// Share of grants whose phase differs from that of the grant before. Half of the changes last, the next
+            /// grant undoes the others.
+            #[schemars(extend("x-default" = "that of link.satellite.profile"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub grant_moves: Option<Share>,
 
             /// Probability that a packet is lost.
-            #[schemars(extend("x-default" = "of the profile"))]
+            #[schemars(extend("x-default" = "that of link.satellite.profile"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub loss: Option<Share>,
 
-            /// Probability of losing a packet whose arrival falls into an outage at a boundary.
-            #[schemars(extend("x-default" = "of the profile: 0"))]
+            /// Probability of losing a packet whose arrival falls into an outage at a slot boundary.
+            #[schemars(extend("x-default" = "that of link.satellite.profile: 0"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub outage_loss: Option<Share>,
         }
@@ -107,62 +107,62 @@ direction! {
     /// Satellite link in both directions. At each boundary of slots the capacity drops out and comes back over a ramp;
     /// the next slot has another rate and perhaps another satellite. It replaces the rates of link and reverse.
     Satellite {
-        /// Measured link that the other keys are taken from where they are not given.
+        /// Profile of a measured link, whose values are the defaults of the other keys.
         #[schemars(extend("x-default" = "starlink-leocc-2025"))]
         #[serde(skip_serializing_if = "Option::is_none")]
         pub profile: Option<ProfileName>,
 
-        /// Direction of the data; the acknowledgements take the other one.
+        /// Direction of the data; the acknowledgements take the opposite direction.
         #[schemars(extend("x-default" = "down"))]
         #[serde(skip_serializing_if = "Option::is_none")]
         pub data: Option<DataWay>,
 
-        /// Time for which satellites stay assigned.
-        #[schemars(extend("x-default" = "of the profile: 15 s"))]
+        /// Duration of a slot, for which the assignment of satellites to terminals stays.
+        #[schemars(extend("x-default" = "that of link.satellite.profile: 15 s"))]
         #[serde(skip_serializing_if = "Option::is_none")]
         pub slot: Option<Span>,
 
-        /// Time of the first boundary, at most a slot.
+        /// Time of the first slot boundary, at most a slot.
         #[schemars(extend("x-default" = "none: drawn in each run, uniform over a slot"))]
         #[serde(skip_serializing_if = "Option::is_none")]
         pub offset: Option<Span>,
 
-        /// Time before each boundary in which nothing comes through.
-        #[schemars(extend("x-default" = "of the profile"))]
+        /// Duration of the outage before each slot boundary, in which nothing is transmitted.
+        #[schemars(extend("x-default" = "that of link.satellite.profile"))]
         #[serde(skip_serializing_if = "Option::is_none")]
         pub outage: Option<Span>,
 
-        /// Time after the outage over which the rate comes back.
-        #[schemars(extend("x-default" = "of the profile"))]
+        /// Time after an outage over which the rate rises to its full value.
+        #[schemars(extend("x-default" = "that of link.satellite.profile"))]
         #[serde(skip_serializing_if = "Option::is_none")]
         pub ramp: Option<Span>,
 
-        /// Probability that the satellite changes at a boundary. Contradicts orbit, which decides that.
-        #[schemars(extend("x-default" = "of the profile"))]
+        /// Probability that the satellite changes at a slot boundary. Contradicts orbit, which gives the satellite.
+        #[schemars(extend("x-default" = "that of link.satellite.profile"))]
         #[serde(skip_serializing_if = "Option::is_none")]
         pub handover: Option<Share>,
 
-        /// Mean time by which the outage lasts longer where the satellite changes; exponential.
-        #[schemars(extend("x-default" = "of the profile"))]
+        /// Mean extension of the outage when the satellite changes, exponentially distributed.
+        #[schemars(extend("x-default" = "that of link.satellite.profile"))]
         #[serde(skip_serializing_if = "Option::is_none")]
         pub longer_outage: Option<Span>,
 
-        /// Least and largest one-way propagation delay, between which each satellite's is drawn. Contradicts orbit.
-        #[schemars(extend("x-default" = "of the profile"))]
+        /// Least and largest one-way propagation delay of a satellite, drawn in between. Contradicts orbit.
+        #[schemars(extend("x-default" = "that of link.satellite.profile"))]
         #[serde(skip_serializing_if = "Option::is_none")]
         pub base_delay: Option<[Span; 2]>,
 
-        /// Delay on top around each boundary.
+        /// Delay spike around each slot boundary, on top of the propagation delay.
         #[serde(skip_serializing_if = "SpikeTable::is_absent")]
         pub spike: SpikeTable,
 
-        /// Share of time in which something stands between terminal and satellite.
-        #[schemars(range(min = 0, max = 0.95), extend("x-default" = "of the profile"))]
+        /// Share of time in which an obstruction stands between terminal and satellite.
+        #[schemars(range(min = 0, max = 0.95), extend("x-default" = "that of link.satellite.profile"))]
         #[serde(skip_serializing_if = "Option::is_none")]
         pub obstructed: Option<f64>,
 
-        /// Mean time of an obstruction, which ends with its slot at the latest.
-        #[schemars(extend("x-default" = "of the profile: 2 s"))]
+        /// Mean duration of an obstruction, which ends with its slot at the latest.
+        #[schemars(extend("x-default" = "that of link.satellite.profile: 2 s"))]
         #[serde(skip_serializing_if = "Option::is_none")]
         pub obstruction: Option<Span>,
 
@@ -170,7 +170,7 @@ direction! {
         #[serde(skip_serializing_if = "OrbitTable::is_absent")]
         pub orbit: OrbitTable,
 
-        /// Direction from the terminal to the satellite. The keys beside this table are those of the other direction.
+        /// Keys of the direction from terminal to satellite. The same names in link.satellite are the other direction.
         #[serde(skip_serializing_if = "UplinkTable::is_absent")]
         pub uplink: UplinkTable,
     }
@@ -186,22 +186,22 @@ direction! {
 #[serde(default)]
 pub struct SpikeTable {
     /// Least delay of a spike.
-    #[schemars(extend("x-default" = "of the profile"))]
+    #[schemars(extend("x-default" = "that of link.satellite.profile"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least: Option<Span>,
 
-    /// Mean of what comes on top; exponential.
-    #[schemars(extend("x-default" = "of the profile"))]
+    /// Mean delay of a spike beyond its least delay, exponentially distributed.
+    #[schemars(extend("x-default" = "that of link.satellite.profile"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beyond: Option<Span>,
 
     /// Largest delay of a spike.
-    #[schemars(extend("x-default" = "of the profile"))]
+    #[schemars(extend("x-default" = "that of link.satellite.profile"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most: Option<Span>,
 
-    /// Time after the boundary at which it ends.
-    #[schemars(extend("x-default" = "of the profile"))]
+    /// Time after the slot boundary at which the delay spike ends.
+    #[schemars(extend("x-default" = "that of link.satellite.profile"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Span>,
 }

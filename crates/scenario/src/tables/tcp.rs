@@ -28,7 +28,7 @@ pub struct Tcp {
     pub flavour: Option<Flavour>,
 
     /// Loss recovery of the sender. Flavour "quic" has a recovery of its own, and takes sack and cubic alone.
-    #[schemars(extend("x-default" = "none; the key is required, but \"sack\" for flavour \"quic\""))]
+    #[schemars(extend("x-default" = "none; the key is required, except for flavour \"quic\": \"sack\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<Variant>,
 
@@ -57,7 +57,7 @@ pub struct Tcp {
     pub pacing_ca_ratio: Option<f64>,
 
     /// Number of segments that leave back to back when paced. The windows of BBR allow for three such bursts.
-    #[schemars(range(min = 1, max = 127), extend("x-default" = "with pacing, a 1024th of a second's worth and at least 2; 1 for bbr-v1 below 1.2 Mbit/s"))]
+    #[schemars(range(min = 1, max = 127), extend("x-default" = "with pacing, the segments of 1/1024 s, at least 2; 1 for bbr-v1 below 1.2 Mbit/s"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tso_segments: Option<u32>,
 
@@ -66,13 +66,13 @@ pub struct Tcp {
     pub bbr: Bbr,
 
     /// Receive window in segments or bytes.
-    #[schemars(extend("x-default" = "64 KiB over tcp.mss"))]
+    #[schemars(extend("x-default" = "64 KiB divided by tcp.mss"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub w_max: Option<Window>,
 
     /// Limit of the congestion window: segments, { per_hop = 0.357 }, or "unlimited". With per_hop it is that many
     /// segments for each hop there and back in a mesh, by the routes at the beginning of the connection.
-    #[schemars(extend("x-default" = "none: tcp.w_max alone"))]
+    #[schemars(extend("x-default" = "none: only tcp.w_max limits the window"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwnd_limit: Option<WindowLimit>,
 

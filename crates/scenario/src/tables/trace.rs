@@ -24,7 +24,7 @@ pub struct Trace {
 
     /// Bytes that may leave at an opportunity. CellReplay's heavy traces, which have mahimahi's format, have 1400 B.
     /// Taken by opportunities.
-    #[schemars(extend("x-default" = "1500 B, of opportunities"))]
+    #[schemars(extend("x-default" = "1500 B, with link.trace.opportunities"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opportunity_size: Option<Size>,
 
@@ -46,32 +46,32 @@ pub struct Trace {
     pub delays: Option<FileName>,
 
     /// Interpolation of the delay between two rows of delays.
-    #[schemars(extend("x-default" = "step, of delays"))]
+    #[schemars(extend("x-default" = "step, with link.trace.delays"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interpolation: Option<Between>,
 
-    /// Behaviour after the end of the delays.
-    #[schemars(extend("x-default" = "repeat, of delays beside a capacity that repeats; otherwise hold"))]
+    /// Behaviour after the end of the table of delays.
+    #[schemars(extend("x-default" = "repeat if the capacity repeats, otherwise hold; with link.trace.delays"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delays_end: Option<DelaysEnd>,
 
-    /// Behaviour after the end of the capacity. A table without the duration of its last row needs period.
-    #[schemars(extend("x-default" = "loop, of opportunities; of rates what the file says, or else hold"))]
+    /// Behaviour after the end of the recorded capacity. A table without the duration of its last row needs period.
+    #[schemars(extend("x-default" = "loop with opportunities; with rates what the file says, otherwise hold"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_end: Option<AtEnd>,
 
-    /// Direction to read from a file with both. Taken by rates and delays.
-    #[schemars(extend("x-default" = "none: such a file needs it"))]
+    /// Direction to read from a file that has both directions. Taken by rates and delays.
+    #[schemars(extend("x-default" = "none: required for a file with both directions"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<Way>,
 
     /// Time after which a table begins again, or ends, as at_end says. Taken by rates and attenuation.
-    #[schemars(extend("x-default" = "as long as the file says it is, or else none: the last row holds for ever"))]
+    #[schemars(extend("x-default" = "the duration that the file states, otherwise none: the last row holds for ever"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Span>,
 
     /// Set of modulations and codes that the link can use. Taken by attenuation.
-    #[schemars(extend("x-default" = "dvb-s2, of attenuation"))]
+    #[schemars(extend("x-default" = "dvb-s2, with link.trace.attenuation"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modcod: Option<Modcod>,
 
@@ -155,23 +155,23 @@ pub struct Budget {
     pub bandwidth_hz: Option<f64>,
 
     /// Margin over its threshold in dB from which a modulation is used.
-    #[schemars(range(min = -100, max = 100), extend("x-default" = "0, of attenuation"))]
+    #[schemars(range(min = -100, max = 100), extend("x-default" = "0, with link.trace.attenuation"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub margin_db: Option<f64>,
 
     /// Age of the attenuation on which the choice of modulation relies. Packets sent with an outdated choice may be
     /// lost.
-    #[schemars(extend("x-default" = "0 s, of attenuation"))]
+    #[schemars(extend("x-default" = "0 s, with link.trace.attenuation"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adaptation_delay: Option<Span>,
 
     /// Loss probability of packets at the threshold.
-    #[schemars(extend("x-default" = "1e-7, of attenuation: what the thresholds of dvb-s2 mean"))]
+    #[schemars(extend("x-default" = "1e-7, for which dvb-s2 defines its thresholds; with link.trace.attenuation"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_at_threshold: Option<Share>,
 
     /// Distance in dB over which the loss changes tenfold: 0.1 or less for LDPC codes.
-    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "x-default" = "0.1, of attenuation"))]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "x-default" = "0.1, with link.trace.attenuation"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub db_per_decade: Option<f64>,
 }

@@ -17,29 +17,29 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct Uplink {
     /// TDD pattern that repeats: `D` for a downlink and `U` for an uplink TTI. It has 2 to 80 letters with both.
-    #[schemars(extend("x-default" = "none: no uplink"))]
+    #[schemars(extend("x-default" = "none: the cell has no uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
 
     /// Time from a packet's arrival at its user to its first possible uplink TTI. It covers scheduling request and
     /// grant. The default of 4 TTIs is LTE's time from grant to transmission (TS 36.213 section 8.0).
-    #[schemars(extend("x-default" = "4 slots, with an uplink"))]
+    #[schemars(extend("x-default" = "4 slots, with cell.uplink.pattern"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grant_delay: Option<Span>,
 
     /// Uplink SNR less downlink SNR of a bin, in dB: a user has less power.
-    #[schemars(range(min = -60, max = 60), extend("x-default" = "0, with an uplink"))]
+    #[schemars(range(min = -60, max = 60), extend("x-default" = "0, with cell.uplink.pattern"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snr_offset_db: Option<f64>,
 
     /// Scheduler of the uplink. If it differs from the cell's, best-bin has all bins as candidates, and
     /// proportional-fair a window of 100 slots.
-    #[schemars(extend("x-default" = "as the cell"))]
+    #[schemars(extend("x-default" = "the value of cell.scheduler"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<SchedulerWord>,
 
     /// Queue limit of each user in packets or bytes; `"unlimited"` has no limit.
-    #[schemars(extend("x-default" = "1000 packets, with an uplink"))]
+    #[schemars(extend("x-default" = "1000 packets, with cell.uplink.pattern"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_limit: Option<Limit>,
 }

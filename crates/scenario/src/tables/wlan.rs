@@ -33,80 +33,83 @@ pub struct Wlan {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<WlanPreset>,
 
-    /// Amendment of 802.11: `n`, `ac`, `ax` or `be`, or `a` and `g` of old stations.
+    /// Amendment of 802.11: `n`, `ac`, `ax` or `be`; `a` or `g` for old stations.
     #[schemars(extend("x-default" = "ax"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub standard: Option<WlanStandard>,
 
     /// Frequency band of the channel.
-    #[schemars(extend("x-default" = "5 GHz; 2.4 GHz of g, 6 GHz of a width of 320 MHz"))]
+    #[schemars(extend("x-default" = "5 GHz; 2.4 GHz with standard \"g\"; 6 GHz with a width of 320 MHz"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub band: Option<WlanBand>,
 
-    /// Channel width: 20 MHz, from n on 40 MHz, from ac on 80 and 160 MHz, of be 320 MHz.
-    #[schemars(extend("x-default" = "80 MHz; 20 MHz of a, g and n, and at 2.4 GHz"))]
+    /// Channel width: 20 MHz, from n on also 40, from ac on 80 and 160, with be 320 MHz.
+    #[schemars(extend("x-default" = "80 MHz; 20 MHz with standard a, g or n, and in the 2.4 GHz band"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<Frequency>,
 
-    /// Largest number of spatial streams. They share the power.
-    #[schemars(range(min = 1, max = 8), extend("x-default" = "2; 1 of a and g"))]
+    /// Largest number of spatial streams. The streams share the transmit power.
+    #[schemars(range(min = 1, max = 8), extend("x-default" = "2; 1 with standard a or g"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streams: Option<u32>,
 
-    /// Guard interval of a symbol: 0.4 or 0.8 us (n, ac), 0.8, 1.6 or 3.2 us (ax, be).
+    /// Guard interval of an OFDM symbol: 0.4 or 0.8 us (n, ac), 0.8, 1.6 or 3.2 us (ax, be).
     #[schemars(extend("x-default" = "800 ns"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard_interval: Option<Span>,
 
-    /// Rate control of both ends.
-    #[schemars(extend("x-default" = "minstrel of stations with a radio; constant of others, and with mcs"))]
+    /// Rate control of the access point and of the stations.
+    #[schemars(extend("x-default" = "minstrel for stations with a radio or distance; constant for others, and with wlan.mcs"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<WlanRate>,
 
-    /// MCS of rate `constant`, with all streams. Of a and g it counts the rates from 0, 6 Mbit/s, to 7, 54 Mbit/s.
-    #[schemars(range(min = 0, max = 13), extend("x-default" = "the highest that there is"))]
+    /// MCS of rate `constant`, with all streams. With standards a and g, 0 to 7 are the rates from 6 to 54 Mbit/s.
+    #[schemars(range(min = 0, max = 13), extend("x-default" = "the highest of the standard, the width and the streams"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcs: Option<u32>,
 
     /// Largest error rate of MPDUs of 1500 bytes at which rate `ideal` uses a mode.
-    #[schemars(extend("x-default" = "10 %, of rate ideal"))]
+    #[schemars(extend("x-default" = "10 %, with rate \"ideal\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_error_rate: Option<Share>,
 
-    /// Share of MPDUs that are lost without a collision, of stations without a radio.
-    #[schemars(extend("x-default" = "0 %, of stations without a radio"))]
+    /// Share of MPDUs lost without a collision, for stations without a radio. Acknowledgements to them always arrive.
+    #[schemars(extend("x-default" = "0 %, for stations without a radio"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mpdu_error_rate: Option<Share>,
 
-    /// File of error rates in place of the built-in ones. Its modes are `mcs-0` to `mcs-13`, or `ofdm-6` to `ofdm-54`.
+    /// File of error rates over SNR in place of the built-in ones. Its modes are `mcs-0` to `mcs-13`, or `ofdm-6` to
+    /// `ofdm-54`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_rates: Option<FileName>,
 
-    /// Radio of stations whose table gives none. Speed is 1.08 km/h and mean_snr_db 30 where they are not given.
+    /// Radio of stations that have no radio table of their own. The default speed is 1.08 km/h, the default mean_snr_db
+    /// 30.
     #[serde(skip_serializing_if = "Radio::is_absent")]
     pub radio: Radio,
 
-    /// SNR of the uplink over that of the downlink in dB.
-    #[schemars(range(min = -40, max = 40), extend("x-default" = "0; -5 of stations with a distance"))]
+    /// Uplink SNR of a station less its downlink SNR, in dB.
+    #[schemars(range(min = -40, max = 40), extend("x-default" = "0; -5 for stations with a distance"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uplink_snr_offset_db: Option<f64>,
 
-    /// Implementation loss of receivers in dB. It is the SNR that they need beyond an ideal one.
+    /// Implementation loss of receivers: SNR needed beyond that of an ideal one, in dB.
     #[schemars(range(min = 0, max = 20), extend("x-default" = "0"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implementation_loss_db: Option<f64>,
 
-    /// Power delay profile of channels; `awgn` has constant ones without fading.
+    /// Power delay profile of the fading channels, or `awgn` for constant channels.
     #[schemars(extend("x-default" = "exponential"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<WlanProfile>,
 
-    /// Root mean square delay spread of the exponential profile. TGn's models B to E have 15, 30, 50 and 100 ns.
-    #[schemars(extend("x-default" = "50 ns, of the exponential profile"))]
+    /// Root mean square delay spread of the exponential profile, at most 10 us. TGn's models B to E have 15, 30, 50 and
+    /// 100 ns.
+    #[schemars(extend("x-default" = "50 ns, with profile \"exponential\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_spread: Option<Span>,
 
-    /// Log-normal shadowing along the path of a station. Without this table there is none.
+    /// Log-normal shadowing along the path of a station. Without this table there is no shadowing.
     #[serde(skip_serializing_if = "Shadowing::is_absent")]
     pub shadowing: Shadowing,
 
@@ -114,38 +117,38 @@ pub struct Wlan {
     #[serde(skip_serializing_if = "WlanAmpdu::is_absent")]
     pub ampdu: WlanAmpdu,
 
-    /// Largest number of transmissions of an MPDU, the first included; then it is given up. 0 is without limit; 16 are
-    /// the 15 retries of Intel's driver for Linux.
+    /// Largest number of transmissions of an MPDU, the first included. After the last the MPDU is given up; 0 is
+    /// unlimited. Intel's driver for Linux makes 16: a first one and 15 retries.
     #[schemars(range(min = 0, max = 1000), extend("x-default" = "16"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transmissions: Option<u32>,
 
-    /// Whether an exchange of RTS and CTS goes before data.
+    /// Whether an RTS/CTS exchange precedes data.
     #[schemars(extend("x-default" = "false"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rts: Option<bool>,
 
-    /// Frame that follows a missing block acknowledgement: the data again, or a request (BAR).
+    /// Frame after a missing block acknowledgement: the data, or a request for it (BAR).
     #[schemars(extend("x-default" = "data"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_missed_ack: Option<WlanAsks>,
 
-    /// Time that a receiver waits for a missing MPDU before it passes on what came after it. Linux waits 100 ms; 0 is
-    /// until it is told.
+    /// Longest wait of a receiver for a missing MPDU before it passes on later ones. Linux waits 100 ms. With 0 s it
+    /// waits until the sender reports the MPDU as given up.
     #[schemars(extend("x-default" = "100 ms"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reorder_timeout: Option<Span>,
 
-    /// EDCA parameters of the access categories that flows name.
+    /// EDCA parameters by access category. Flows name their category.
     #[serde(skip_serializing_if = "WlanEdca::is_absent")]
     pub edca: WlanEdca,
 
-    /// Queue of each station and category, at the access point and at the station.
+    /// Queue of each station and access category, at the access point and at the station.
     #[schemars(extend("x-default" = "fq-codel with target 20 ms and interval 100 ms"))]
     #[serde(skip_serializing_if = "Queue::is_absent")]
     pub queue: Queue,
 
-    /// Queues of the access point: those of Linux, or one FIFO.
+    /// Queues of the access point: per station as in Linux, or one FIFO.
     #[serde(skip_serializing_if = "WlanAccessPoint::is_absent")]
     pub access_point: WlanAccessPoint,
 
@@ -153,11 +156,11 @@ pub struct Wlan {
     #[serde(skip_serializing_if = "WlanNeighbours::is_absent")]
     pub neighbours: WlanNeighbours,
 
-    /// OFDMA of an access point of ax or be: PPDUs of several stations. Without this table each has one station.
+    /// OFDMA (ax, be): PPDUs of several stations at once. Without this table each PPDU has one station.
     #[serde(skip_serializing_if = "WlanOfdma::is_absent")]
     pub ofdma: WlanOfdma,
 
-    /// Links of multi-link devices (be) by name, each a channel of its own. Without this table there is one.
+    /// Links of multi-link devices (be) by name, each a channel of its own. Without this table there is one channel.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub links: BTreeMap<String, WlanLink>,
 
@@ -166,7 +169,7 @@ pub struct Wlan {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multi_link: Option<WlanMultiLink>,
 
-    /// Parameters of stations with a single radio.
+    /// EMLSR parameters of stations with a single radio. Taken with multi_link "emlsr".
     #[serde(skip_serializing_if = "WlanEmlsr::is_absent")]
     pub emlsr: WlanEmlsr,
 
@@ -175,7 +178,7 @@ pub struct Wlan {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub stations: BTreeMap<String, WlanStations>,
 
-    /// Form of Bianchi's model that method formula takes.
+    /// Form of Bianchi's model of contention that method formula computes.
     #[schemars(extend("x-default" = "plain"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bianchi: Option<WlanForm>,

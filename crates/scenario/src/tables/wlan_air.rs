@@ -15,18 +15,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WlanAmpdu {
-    /// Block acknowledgement window in MPDUs. It is at most 64 of n and ac, 256 of ax and 1024 of be; 1 is without
-    /// aggregates.
-    #[schemars(range(min = 1, max = 1024), extend("x-default" = "the largest of the standard"))]
+    /// Block acknowledgement window in MPDUs. It is at most 64 (n, ac), 256 (ax) or 1024 (be); 1 switches aggregation
+    /// off.
+    #[schemars(range(min = 1, max = 1024), extend("x-default" = "the largest that the standard allows"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
 
-    /// Largest size of an aggregate.
-    #[schemars(extend("x-default" = "the largest of the standard"))]
+    /// Largest size of an aggregate (A-MPDU) in bytes.
+    #[schemars(extend("x-default" = "the largest that the standard allows"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Bytes>,
 
-    /// Longest duration of an aggregate, at most 5.484 ms.
+    /// Longest duration of an aggregate (A-MPDU), at most 5.484 ms.
     #[schemars(extend("x-default" = "5.484 ms"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
@@ -90,23 +90,23 @@ absent!(WlanEdca);
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WlanCategory {
-    /// Smallest contention window, one below a power of two.
-    #[schemars(range(min = 1, max = 32_767), extend("x-default" = "3 (voice), 7 (video), 15"))]
+    /// Smallest contention window of the category, one below a power of two.
+    #[schemars(range(min = 1, max = 32_767), extend("x-default" = "3 (voice), 7 (video), 15 (best effort, background)"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cw_min: Option<u32>,
 
     /// Largest contention window of the category, one below a power of two.
-    #[schemars(range(min = 1, max = 32_767), extend("x-default" = "7 (voice), 15 (video), 1023"))]
+    #[schemars(range(min = 1, max = 32_767), extend("x-default" = "7 (voice), 15 (video), 1023 (best effort, background)"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cw_max: Option<u32>,
 
-    /// Slots of the interframe space beyond SIFS.
+    /// AIFSN: number of backoff slots by which the interframe space AIFS exceeds SIFS.
     #[schemars(range(min = 1, max = 15), extend("x-default" = "2 (voice, video), 3 (best effort), 7 (background)"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aifsn: Option<u32>,
 
-    /// TXOP limit: how long a station may go on sending. 0 s is one exchange.
-    #[schemars(extend("x-default" = "2.08 ms (voice), 4.096 ms (video), 0 s"))]
+    /// TXOP limit: longest duration of a transmission opportunity, at most 8.16 ms. 0 s allows one exchange.
+    #[schemars(extend("x-default" = "2.08 ms (voice), 4.096 ms (video), 0 s (best effort, background)"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub txop: Option<Span>,
 }
@@ -172,37 +172,38 @@ impl WlanCategory {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WlanAccessPoint {
-    /// Queues: one for each station and category, or one for all. The one FIFO stands before a driver of 128 packets.
+    /// Queues: one for each station and category, or one FIFO for all. The FIFO stands before a driver of 128 packets.
     #[schemars(extend("x-default" = "per-station"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<WlanQueues>,
 
-    /// Limit of the one FIFO.
-    #[schemars(extend("x-default" = "1000 packets, of queues \"fifo\""))]
+    /// Limit of the single FIFO in packets or bytes.
+    #[schemars(extend("x-default" = "1000 packets, with queues \"fifo\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
 
-    /// Whether stations have equal airtime, instead of equal numbers of transmissions.
-    #[schemars(extend("x-default" = "true, of queues \"per-station\""))]
+    /// Whether stations get equal airtime, instead of equal numbers of transmissions.
+    #[schemars(extend("x-default" = "true, with queues \"per-station\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub airtime_fairness: Option<bool>,
 
-    /// Whether airtime queue limits bound what the driver holds. Without them it takes packets as it sends them.
-    #[schemars(extend("x-default" = "true, of queues \"per-station\""))]
+    /// Whether airtime queue limits (AQL) bound the packets in the driver. Otherwise the driver takes packets as it
+    /// sends them.
+    #[schemars(extend("x-default" = "true, with queues \"per-station\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aql: Option<bool>,
 
-    /// Airtime that the driver holds of each station from aql_threshold on.
+    /// Airtime that the driver holds per station once all together have aql_threshold.
     #[schemars(extend("x-default" = "5 ms, with aql"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aql_low: Option<Span>,
 
-    /// Airtime that the driver holds of each station below aql_threshold.
-    #[schemars(extend("x-default" = "12 ms, with aql"))]
+    /// Airtime that the driver holds per station while all together have less than aql_threshold.
+    #[schemars(extend("x-default" = "12 ms, or aql_low if that is larger; with aql"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aql_high: Option<Span>,
 
-    /// Airtime of all stations from which on aql_low holds.
+    /// Airtime in the driver, of all stations together, from which aql_low holds.
     #[schemars(extend("x-default" = "24 ms, with aql"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aql_threshold: Option<Span>,
@@ -214,9 +215,9 @@ absent!(WlanAccessPoint);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WlanQueues {
-    /// One for each station and category.
+    /// One queue for each station and access category.
     PerStation,
-    /// One for all.
+    /// One first-in, first-out queue for all packets.
     Fifo,
 }
 
@@ -287,12 +288,12 @@ pub struct WlanNeighbours {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
 
-    /// Share of time that the data of all of them take on a free channel. 100 % is without end.
+    /// Share of time that the data of all neighbours take on a free channel. With 100 % they always have data.
     #[schemars(extend("x-default" = "20 %"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy: Option<Share>,
 
-    /// Duration of their aggregates, between 20 us and 5.484 ms.
+    /// Duration of a neighbour's aggregate, between 20 us and 5.484 ms.
     #[schemars(extend("x-default" = "2 ms"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<Span>,

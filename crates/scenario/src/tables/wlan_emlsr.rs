@@ -17,17 +17,17 @@ use std::collections::BTreeMap;
 #[serde(default)]
 pub struct WlanEmlsr {
     /// EMLSR padding delay, the padding of initial control frames: 0, 32, 64, 128 or 256 us.
-    #[schemars(extend("x-default" = "32 us, as iwlwifi announces"))]
+    #[schemars(extend("x-default" = "32 us, which Linux's iwlwifi announces"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub padding_delay: Option<Span>,
 
     /// EMLSR transition delay after an exchange: 0, 16, 32, 64, 128 or 256 us.
-    #[schemars(extend("x-default" = "64 us, as iwlwifi announces"))]
+    #[schemars(extend("x-default" = "64 us, which Linux's iwlwifi announces"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transition_delay: Option<Span>,
 
     /// Bit rate of initial control frames: 6, 12 or 24 Mbit/s.
-    #[schemars(extend("x-default" = "that of RTS and CTS beside the data"))]
+    #[schemars(extend("x-default" = "the rate of other control frames, which depends on the mode of the data"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_frame_rate: Option<Rate>,
 }

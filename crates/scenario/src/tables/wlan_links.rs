@@ -18,26 +18,28 @@ use std::collections::BTreeMap;
 #[serde(default)]
 pub struct WlanLink {
     /// Frequency band of the link.
-    #[schemars(extend("x-default" = "wlan.band; 6 GHz of a width of 320 MHz"))]
+    #[schemars(extend("x-default" = "wlan.band; 6 GHz with a width of 320 MHz"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub band: Option<WlanBand>,
 
     /// Channel width of the link, which stations with a smaller width do not use in full.
-    #[schemars(extend("x-default" = "wlan.width; 20 MHz at 2.4 GHz"))]
+    #[schemars(extend("x-default" = "wlan.width; without it 20 MHz at 2.4 GHz"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<Frequency>,
 
-    /// MCS of rate `constant` on the link, for stations that name none.
+    /// MCS of rate `constant` on the link, for stations without an mcs of their own.
     #[schemars(range(min = 0, max = 13), extend("x-default" = "wlan.mcs"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcs: Option<u32>,
 
-    /// Share of MPDUs that are lost on the link, for stations without a radio that name none. Answers are read.
+    /// Share of MPDUs lost on the link, for stations without a radio or share of their own. Acknowledgements to them
+    /// always arrive.
     #[schemars(extend("x-default" = "wlan.mpdu_error_rate"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mpdu_error_rate: Option<Share>,
 
-    /// SNR of the link over that of stations' radios in dB. Distances know the band and the width without it.
+    /// SNR of the link less that of the stations' radios, in dB. A distance already accounts for the link's band and
+    /// width.
     #[schemars(range(min = -40, max = 40), extend("x-default" = "0"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snr_offset_db: Option<f64>,

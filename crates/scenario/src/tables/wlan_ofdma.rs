@@ -10,18 +10,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WlanOfdma {
-    /// Whether one PPDU carries data to several stations (HE MU PPDU).
+    /// Whether one downlink PPDU carries data to several stations (HE MU PPDU).
     #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub downlink: Option<bool>,
 
-    /// Whether trigger frames ask stations for their data. The access point knows what waits there.
+    /// Whether trigger frames ask several stations for their data. The access point knows how much waits at each
+    /// station.
     #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uplink: Option<bool>,
 
-    /// Largest number of stations of a PPDU.
-    #[schemars(range(min = 1, max = 148), extend("x-default" = "16, or as many as the channel has RUs"))]
+    /// Largest number of stations in one PPDU.
+    #[schemars(range(min = 1, max = 148), extend("x-default" = "16, or the number of RUs in the channel if that is less"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub users: Option<u32>,
 
@@ -35,8 +36,8 @@ pub struct WlanOfdma {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack: Option<WlanMuAck>,
 
-    /// Whether stations that are asked for data contend as well. Without it they wait to be asked, as with an AIFSN
-    /// of 0 of MU EDCA.
+    /// Whether stations that trigger frames ask for data contend as well. Otherwise they wait for trigger frames, as
+    /// with an AIFSN of 0 of MU EDCA.
     #[schemars(extend("x-default" = "false"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stations_contend: Option<bool>,

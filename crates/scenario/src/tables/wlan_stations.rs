@@ -31,12 +31,12 @@ pub struct WlanStations {
     pub standard: Option<WlanStandard>,
 
     /// Channel width of these stations.
-    #[schemars(extend("x-default" = "wlan.width, or the widest that their standard has"))]
+    #[schemars(extend("x-default" = "wlan.width, or the largest of the stations' own standard if less"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<Frequency>,
 
     /// Largest number of spatial streams of these stations.
-    #[schemars(range(min = 1, max = 8), extend("x-default" = "wlan.streams, or the most that their standard has"))]
+    #[schemars(range(min = 1, max = 8), extend("x-default" = "wlan.streams, or the most of the stations' own standard if less"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streams: Option<u32>,
 
@@ -45,7 +45,7 @@ pub struct WlanStations {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard_interval: Option<Span>,
 
-    /// Rate control for these stations and of theirs.
+    /// Rate control between the access point and these stations, in both directions.
     #[schemars(extend("x-default" = "wlan.rate"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<WlanRate>,
@@ -74,12 +74,12 @@ pub struct WlanStations {
     pub distance: Option<PerUser<Length>>,
 
     /// Block acknowledgement window of these stations in MPDUs.
-    #[schemars(range(min = 1, max = 1024), extend("x-default" = "wlan.ampdu.window, or the largest of their standard"))]
+    #[schemars(range(min = 1, max = 1024), extend("x-default" = "wlan.ampdu.window, or the largest of the stations' own standard if less"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
 
-    /// Links that these stations use, by their names in wlan.links. Those of be use several at once, others one.
-    #[schemars(extend("x-default" = "all of be; the first in the order of names of others"))]
+    /// Names in wlan.links of the links that these stations use. Stations of be may use several, others use one.
+    #[schemars(extend("x-default" = "all links with standard \"be\"; the first by name with others"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<Vec<String>>,
 

@@ -41,7 +41,7 @@ pub enum WlanPreset {
 pub enum WlanMultiLink {
     /// Simultaneous transmit and receive: all links at once.
     Str,
-    /// Enhanced multi-link single radio: it listens on all links, and exchanges data on one at a time.
+    /// Enhanced multi-link single radio: stations listen on all links, and exchange data on one at a time.
     Emlsr,
 }
 
@@ -49,9 +49,9 @@ pub enum WlanMultiLink {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WlanStandard {
-    /// OFDM at 5 GHz.
+    /// OFDM in the 5 GHz band, up to 54 Mbit/s.
     A,
-    /// OFDM at 2.4 GHz.
+    /// OFDM in the 2.4 GHz band, up to 54 Mbit/s.
     G,
     /// High throughput, Wi-Fi 4.
     N,
@@ -104,11 +104,11 @@ impl From<WlanBand> for Band {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WlanRate {
-    /// One mode, wlan.mcs.
+    /// Always the mode of wlan.mcs.
     Constant,
-    /// The fastest mode whose error rate at the SNR of the moment is at most target_error_rate.
+    /// The fastest mode whose error rate at the present SNR is at most target_error_rate.
     Ideal,
-    /// By acknowledgements, Minstrel-HT of Linux.
+    /// Minstrel-HT of Linux, which counts the acknowledged MPDUs of each mode.
     Minstrel,
 }
 
@@ -126,9 +126,9 @@ pub enum WlanProfile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WlanAsks {
-    /// The MPDUs again.
+    /// Retransmission of the MPDUs.
     Data,
-    /// A block acknowledgement request.
+    /// Block acknowledgement request (BAR).
     Request,
 }
 
@@ -136,11 +136,12 @@ pub enum WlanAsks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WlanForm {
-    /// As printed in 2000, and as under EDCA, where a busy backoff slot counts as one.
+    /// Model of 2000, which also holds under EDCA: a busy period counts as one backoff slot.
     Plain,
-    /// An empty slot follows a success: ns-3's reference for 802.11ax.
+    /// An empty backoff slot follows a success, as in ns-3's reference for 802.11ax.
     Slot,
-    /// An empty slot follows, unless the winner draws 0 and sends again: ns-3's reference for 802.11a.
+    /// An empty backoff slot follows a success unless the winner draws 0 and sends its next frame, as in ns-3's
+    /// reference for 802.11a.
     SlotOrAgain,
 }
 
