@@ -203,7 +203,7 @@ pub struct Nr {
     #[serde(skip_serializing_if = "NrBlockage::is_absent")]
     pub blockage: NrBlockage,
 
-    /// Fidelity: simulation of every transmission, or mean rate and delay per slot.
+    /// Fidelity: simulation of every transmission, or of mean transmissions per slot.
     #[schemars(extend("x-default" = "slot"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fidelity: Option<NrFidelity>,

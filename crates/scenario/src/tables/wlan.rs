@@ -73,7 +73,7 @@ pub struct Wlan {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_error_rate: Option<Share>,
 
-    /// Share of MPDUs lost without a collision, for stations without a radio. Acknowledgements to them always arrive.
+    /// Share of MPDUs lost without a collision, for stations without a radio. Acknowledgements always arrive.
     #[schemars(extend("x-default" = "0 %, for stations without a radio"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mpdu_error_rate: Option<Share>,
