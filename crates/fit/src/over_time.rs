@@ -379,6 +379,14 @@ pub(crate) fn rate_at(rows: &[(f64, f64)], at: f64) -> f64 {
     rows[next - 1..].iter().map(|row| row.1).find(|rate| *rate > 0.0).unwrap_or(rows[0].1)
 }
 
+/// Highest rate of a table between two times; during outages the rate that follows.
+pub(crate) fn fastest(rows: &[(f64, f64)], from: f64, to: f64) -> f64 {
+    let (first, next) =
+        (rows.partition_point(|row| row.0 <= from).max(1), rows.partition_point(|row| row.0 < to));
+    let between = rows[first - 1..next.max(first)].iter().map(|row| row.1);
+    between.fold(rate_at(rows, to), f64::max)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
