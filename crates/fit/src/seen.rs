@@ -71,8 +71,9 @@ impl Seen {
         {
             (over.varies, over.rows) = (false, Vec::new());
         }
-        if !is_constant && !over.shows_rates() {
-            let with_path = OverTime::by_trains(record, &left, usual, (window_s, margin_s), &drops.dropped);
+        if !over.shows_rates() {
+            let link = (is_constant, usual);
+            let with_path = OverTime::by_trains(record, &left, link, (window_s, margin_s), &drops.dropped);
             over = with_path.unwrap_or(over);
         }
         let is_seen = (!is_constant || adds_up(record, &rate, least_s)) && over.shows_rates();
@@ -231,14 +232,14 @@ impl OverTime {
     fn by_trains(
         record: &Record,
         left: &[f64],
-        usual: f64,
+        (is_constant, usual): (bool, f64),
         windows: (f64, f64),
         dropped: &[bool],
     ) -> Option<Self> {
         let rates = Rates { rows: &[(0.0, usual)], shown: &[], window_s: windows.0 };
         let base = Base::new(record, left, rates);
         let left = departures(record, base.delay_s, usual, |index| dropped[index]);
-        let found = base.is_shown.then(|| Self::new(record, &left, false, windows, Some(base)));
+        let found = base.is_shown.then(|| Self::new(record, &left, is_constant, windows, Some(base)));
         found.filter(Self::shows_rates)
     }
 
