@@ -84,7 +84,7 @@ impl Base {
         let usual_s = 8.0 * record.full_bytes() / over_time::rate_at(rates.rows, 0.0);
         let by_trains = Self::by_trains(&trains, (least, most, shortest_s), usual_s);
         let exact = by_trains.filter(|base| base.is_shown);
-        let by_all = if of_shown.len() >= FEWEST_FIRST {
+        let by_all = if of_shown.len() >= FEWEST_FIRST || (exact.is_none() && agree(&mut of_shown, usual_s)) {
             // Packets that came in an outage waited until its end, so the median deviation counts.
             let delay_s = median(&mut of_shown);
             let spread_s = DEVIATION
@@ -138,6 +138,17 @@ fn middle(values: &mut [f64]) -> (f64, f64) {
     let middle = median(values);
     let deviation = values.iter().map(|value| (value - middle).abs()).sum::<f64>() / count;
     (middle, NORMAL * NORMAL * deviation / count.sqrt())
+}
+
+/// Whether a few delays without queue and transmission are alike to a twentieth of a transmission.
+fn agree(rests: &mut [f64], usual_s: f64) -> bool {
+    if rests.len() < FEWEST_TRAINS {
+        return false;
+    }
+    let middle = median(rests);
+    let spread_s =
+        DEVIATION * median(&mut rests.iter().map(|rest| (rest - middle).abs()).collect::<Vec<_>>());
+    ERRORS * spread_s <= usual_s
 }
 
 /// The path that single trains tell exactly, and its error: the longest, since a train that began when the link became
@@ -212,7 +223,8 @@ impl Delays {
             let takes_s = rates.shortest_s(8.0 * packet.bytes, at);
             found.shortest_s = found.shortest_s.min(delay);
             found.least = found.least.min(delay - takes_s);
-            let is_known = rates.rows.len() > 1 && rates.is_shown(at);
+            let near = [at - rates.window_s, at, at + rates.window_s];
+            let is_known = rates.rows.len() > 1 && near.iter().all(|at| rates.is_shown(*at));
             found.most = found.most.min(if is_known { delay - takes_s } else { delay });
             if count <= FIRST {
                 let rest = delay - (bits / rate - (packet.sent_s - began)).max(alone);

@@ -194,7 +194,7 @@ impl OverTime {
         }));
         let series = over_time::series(&windows, window_s, over_time::fewest(&windows));
         let changes = Changes::new(&series, &windows);
-        let (quiet, most) = over_time::quiet(record, left, (&windows, &series), start, window_s);
+        let (quiet, carried) = over_time::quiet(record, left, (&windows, &series), start, window_s);
         let seen = series.iter().flatten().count();
         // A window that transmissions on an idle link show is quiet, and known.
         let quiets = (quiet.iter().zip(&series))
@@ -204,7 +204,7 @@ impl OverTime {
         // Where hardly anything waits but behind outages, these are what is seen of a rate that is only bounded.
         let are_alone = changes.is_none() && !is_constant && !outages.is_empty();
         let bound_bps =
-            if are_alone { Some(most) } else { is_mostly_quiet.then(|| most.max(usual_bps(&series))) };
+            if are_alone { Some(carried) } else { is_mostly_quiet.then(|| carried.max(usual_bps(&series))) };
         let has_outages = (changes.is_some() || bound_bps.is_some()) && !outages.is_empty();
         let varies = has_outages || changes.as_ref().is_some_and(Changes::varies);
         let filled = match bound_bps {

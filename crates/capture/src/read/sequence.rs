@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn segments_of_one_time_are_put_in_order_of_numbers_that_wrap() {
-        let number = |index: u32| u32::MAX - 2499 + index * 1000;
+        let number = |index: u32| (u32::MAX - 2499).wrapping_add(index * 1000);
         let ack = acknowledgement(7, 1);
         let of = [0, 2, 1, 3].map(|index| segment(7, number(index)));
         let later = segment(8, number(5));
