@@ -257,6 +257,7 @@ struct Train {
 
 /// What a train tells of the path.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_field_names, reason = "times in seconds")]
 struct Told {
     /// The time at which nothing would have arrived yet.
     rest_s: f64,
@@ -296,7 +297,7 @@ impl Train {
         };
         let grew_s = median(&mut gaps.iter().map(|of| of.grew_s).collect::<Vec<_>>());
         let has_waited = transmission_s > 0.0 && grew_s >= least_s;
-        has_waited.then(|| Told { rest_s: first.seen_s - transmission_s, spread_s, transmission_s })
+        has_waited.then_some(Told { rest_s: first.seen_s - transmission_s, spread_s, transmission_s })
     }
 }
 
