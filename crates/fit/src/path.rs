@@ -83,8 +83,12 @@ impl Base {
             Delays::new(record, left, rates);
         let usual_s = 8.0 * record.full_bytes() / over_time::rate_at(rates.rows, 0.0);
         let by_trains = Self::by_trains(&trains, (least, most, shortest_s), usual_s);
-        let exact = by_trains.filter(|base| base.is_shown);
-        let by_all = if of_shown.len() >= FEWEST_FIRST || (exact.is_none() && agree(&mut of_shown, usual_s)) {
+        // Times of a coarse clock agree by its steps.
+        let is_fine = ERRORS * record.tick_s() <= usual_s;
+        let exact = by_trains.filter(|base| base.is_shown && is_fine);
+        let by_all = if of_shown.len() >= FEWEST_FIRST
+            || (is_fine && exact.is_none() && agree(&mut of_shown, usual_s))
+        {
             // Packets that came in an outage waited until its end, so the median deviation counts.
             let delay_s = median(&mut of_shown);
             let spread_s = DEVIATION
@@ -100,7 +104,7 @@ impl Base {
         match (by_all, exact) {
             (Some(all), Some(exact)) if exact.error_s < all.error_s => exact,
             (Some(all), _) => all,
-            (None, _) => by_trains.unwrap_or(Self {
+            (None, _) => by_trains.filter(|base| is_fine || !base.is_shown).unwrap_or(Self {
                 delay_s: least,
                 error_s: UNSURE * usual_s,
                 spread_s: f64::INFINITY,
