@@ -359,6 +359,23 @@ mod tests {
         assert!(train(1e-3, |_| 0.0).told().is_none(), "nothing waited");
     }
 
+    /// Two pairs at once, of which two acknowledgements tell, at rates that differ: they agree on the path alone.
+    #[test]
+    fn pairs_that_agree_tell_the_path() {
+        let pairs = |rate_bps: f64, late_s: f64| {
+            let point = |bits: f64| Point { bits, sent_s: 0.0, seen_s: 20e-3 + late_s + bits / rate_bps };
+            Train { points: vec![point(24e3), point(48e3)] }
+        };
+        let of: Vec<Train> = (0..9).map(|number| pairs(10e6 + 2e6 * f64::from(number), 0.0)).collect();
+        let base = Base::by_trains(&of, (21e-3, 21e-3, 21e-3), 1e-3).unwrap();
+        assert!(base.is_shown && (base.delay_s - 20e-3).abs() < 1e-9, "{base:?}");
+        let late = |number: u32| pairs(10e6, f64::from(number) * 0.3e-3);
+        let base =
+            Base::by_trains(&(0..9).map(late).collect::<Vec<_>>(), (21e-3, 21e-3, 21e-3), 1e-3).unwrap();
+        assert!(!base.is_shown, "{base:?}");
+        assert!(!Base::by_trains(&of[..7], (21e-3, 21e-3, 21e-3), 1e-3).unwrap().is_shown, "too few");
+    }
+
     /// The first packet was late by 30 ms for another reason than the link: later delays are shorter than that path.
     #[test]
     fn a_shorter_delay_contradicts_a_train() {
