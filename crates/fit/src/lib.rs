@@ -38,6 +38,7 @@ mod levels;
 mod losses;
 mod model;
 mod over_time;
+mod path;
 mod period;
 mod queue;
 mod queue_limit;

@@ -258,8 +258,8 @@ fn level_at(levels: &[(usize, f64)], window: usize) -> Option<f64> {
     levels.iter().rev().find(|level| level.0 <= window).or(levels.first()).map(|level| level.1)
 }
 
-/// Carried rates of quiet windows, whose packets hardly waited, and the maximum rate carried by any window. A quiet
-/// window carried about as much as a nearby window with waiting packets, so the link was faster than the offered
+/// Carried rates of quiet windows, whose packets hardly waited, and the mean of what windows carried whose rate was not
+/// seen. A quiet window carried about as much as a nearby window with waiting packets, so the link was faster than the offered
 /// traffic by an unknown amount.
 pub(crate) fn quiet(
     record: &Record,
@@ -278,6 +278,10 @@ pub(crate) fn quiet(
         }
     }
     let most = through.iter().map(|(_, bits)| bits / window_s).fold(0.0, f64::max);
+    // A window behind an outage carried more than was sent in it, at the rate of that time.
+    let unseen = through.iter().zip(series).filter(|(of, seen)| seen.is_none() && of.0 >= FEWEST_PACKETS);
+    let (bits, count) = unseen.fold((0.0, 0.0), |sum, (of, _)| (sum.0 + of.1, sum.1 + 1.0));
+    let usual = if count > 0.0 { bits / count / window_s } else { most };
     let (mut after, mut seen) = (vec![None; windows.len()], None);
     for (index, value) in series.iter().enumerate().rev() {
         seen = value.or(seen);
@@ -292,7 +296,7 @@ pub(crate) fn quiet(
         let is_quiet = packets >= FEWEST_PACKETS && windows[index].packets < QUIET * packets && carries;
         is_quiet.then_some(bits / window_s)
     };
-    ((0..windows.len()).map(&mut is_quiet).collect(), most)
+    ((0..windows.len()).map(&mut is_quiet).collect(), usual)
 }
 
 /// Fills quiet windows in the series of rates. The link was at least as fast as the window's carried rate: the rate
@@ -377,6 +381,14 @@ pub(crate) fn takes(rows: &[(f64, f64)], at: f64, mut bits: f64) -> f64 {
 pub(crate) fn rate_at(rows: &[(f64, f64)], at: f64) -> f64 {
     let next = rows.partition_point(|row| row.0 <= at).max(1);
     rows[next - 1..].iter().map(|row| row.1).find(|rate| *rate > 0.0).unwrap_or(rows[0].1)
+}
+
+/// Highest rate of a table between two times; during outages the rate that follows.
+pub(crate) fn fastest(rows: &[(f64, f64)], from: f64, to: f64) -> f64 {
+    let (first, next) =
+        (rows.partition_point(|row| row.0 <= from).max(1), rows.partition_point(|row| row.0 < to));
+    let between = rows[first - 1..next.max(first)].iter().map(|row| row.1);
+    between.fold(rate_at(rows, to), f64::max)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use crate::bootstrap::median;
 use crate::departures::{Gap, alone, busy, departures, first_served, found_before};
 use crate::over_time::{self, Changes, FEWEST_WINDOWS, Window};
+use crate::path::{Base, Rates};
 use crate::queue::backlogs;
 use crate::queue_limit::{Drops, QueueLimit};
 use crate::rate::RateFit;
@@ -15,14 +16,6 @@ use crate::silent::silent;
 const MOST_WINDOWS: f64 = 20_000.0;
 /// Fewer packets that waited do not identify a rate.
 const FEWEST_WAITED: f64 = 50.0;
-/// Number of packets after an idle time that show the base delay, if there are as many in all.
-const FIRST: usize = 4;
-const FEWEST_FIRST: usize = 30;
-/// Uncertainty of the base delay by one train of packets or one delay, in transmission times.
-const UNSURE: f64 = 0.25;
-/// Number of packets after an idle time that show the rate of that time.
-const TRAIN: usize = 12;
-
 /// Observations of a link by a record.
 pub(crate) struct Seen {
     /// The rate of a constant link.
@@ -78,8 +71,12 @@ impl Seen {
         {
             (over.varies, over.rows) = (false, Vec::new());
         }
-        let is_seen = (!is_constant || adds_up(record, &rate, least_s))
-            && over.series.iter().flatten().count() >= FEWEST_WINDOWS;
+        if !over.shows_rates() {
+            let link = (is_constant, usual);
+            let with_path = OverTime::by_trains(record, &left, link, (window_s, margin_s), &drops.dropped);
+            over = with_path.unwrap_or(over);
+        }
+        let is_seen = (!is_constant || adds_up(record, &rate, least_s)) && over.shows_rates();
         let by_windows = over.varies || is_seen;
         let ((base_s, error_s), drops, before, over) = if by_windows {
             follow(record, base_s, (drops, &served), before, over, (is_constant, window_s, margin_s, usual))
@@ -197,7 +194,7 @@ impl OverTime {
         }));
         let series = over_time::series(&windows, window_s, over_time::fewest(&windows));
         let changes = Changes::new(&series, &windows);
-        let (quiet, most) = over_time::quiet(record, left, (&windows, &series), start, window_s);
+        let (quiet, carried) = over_time::quiet(record, left, (&windows, &series), start, window_s);
         let seen = series.iter().flatten().count();
         // A window that transmissions on an idle link show is quiet, and known.
         let quiets = (quiet.iter().zip(&series))
@@ -207,7 +204,7 @@ impl OverTime {
         // Where hardly anything waits but behind outages, these are what is seen of a rate that is only bounded.
         let are_alone = changes.is_none() && !is_constant && !outages.is_empty();
         let bound_bps =
-            if are_alone { Some(most) } else { is_mostly_quiet.then(|| most.max(usual_bps(&series))) };
+            if are_alone { Some(carried) } else { is_mostly_quiet.then(|| carried.max(usual_bps(&series))) };
         let has_outages = (changes.is_some() || bound_bps.is_some()) && !outages.is_empty();
         let varies = has_outages || changes.as_ref().is_some_and(Changes::varies);
         let filled = match bound_bps {
@@ -221,6 +218,34 @@ impl OverTime {
         let held_out = changes.map(|changes| changes.ratio);
         let varies = varies && rows.len() > 1;
         Self { rows, windows, series, held_out, varies, is_predicted, bound_bps, shown }
+    }
+}
+
+impl OverTime {
+    /// Whether windows enough show the rate.
+    fn shows_rates(&self) -> bool {
+        self.series.iter().flatten().count() >= FEWEST_WINDOWS
+    }
+
+    /// The rates that transmissions on an idle link show, if some trains of packets tell the path exactly, although
+    /// hardly anything waits: as pairs of packets, of which one acknowledgement tells.
+    fn by_trains(
+        record: &Record,
+        left: &[f64],
+        (is_constant, usual): (bool, f64),
+        windows: (f64, f64),
+        dropped: &[bool],
+    ) -> Option<Self> {
+        let rates = Rates { rows: &[(0.0, usual)], shown: &[], window_s: windows.0 };
+        let base = Base::new(record, left, rates);
+        let left = departures(record, base.delay_s, usual, |index| dropped[index]);
+        let found = base.is_shown.then(|| Self::new(record, &left, is_constant, windows, Some(base)));
+        found.filter(Self::shows_rates)
+    }
+
+    /// The delay of the empty path, of packets that left at these times.
+    fn base(&self, record: &Record, left: &[f64], window_s: f64) -> Base {
+        Base::new(record, left, Rates { rows: &self.rows, shown: &self.shown, window_s })
     }
 }
 
@@ -273,7 +298,7 @@ fn follow(
         if over.rows.is_empty() {
             break;
         }
-        let base = base_by(record, &left, &over, window_s);
+        let base = over.base(record, &left, window_s);
         // Where the link was faster than what was sent, only windows with a queue tell how long a transmission took.
         if over.bound_bps.is_none() || base.is_shown {
             (base_s, error_s) = (base.delay_s, base.error_s);
@@ -294,143 +319,8 @@ fn follow(
     ((base_s, error_s), drops, before, over)
 }
 
-/// A base delay.
-#[derive(Clone, Copy, Debug)]
-struct Base {
-    delay_s: f64,
-    /// Standard error.
-    error_s: f64,
-    /// Standard deviation of one delay, of a normal distribution.
-    spread_s: f64,
-    /// Whether it is that of packets at times whose rate is shown by others that waited.
-    is_shown: bool,
-}
-
-/// A transmission on an idle link shows the rate if it takes at least so many times the error of the base delay, and
-/// the deviation of one delay.
-const ERRORS: f64 = 20.0;
-const DEVIATIONS: f64 = 3.0;
-
-impl Base {
-    /// Whether a transmission that took so long shows the rate.
-    fn tells(&self, lasts_s: f64) -> bool {
-        lasts_s >= ERRORS * self.error_s && lasts_s >= DEVIATIONS * self.spread_s
-    }
-}
-
-/// Delays of packets without queueing and transmission at the rates of their times: the
-/// median over the first packets behind an idle time, at times whose rate is shown if these are enough. A base delay
-/// that is too short makes those times fewer, not wrong. Of a link that was hardly ever idle the first packets tell it,
-/// and their rate by the times between them.
-fn base_by(record: &Record, left: &[f64], over: &OverTime, window_s: f64) -> Base {
-    let rows = &over.rows[..];
-    let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
-    let before = found_before(record, left);
-    let (mut began, mut bits, mut count) = (0.0, 0.0, usize::MAX);
-    let (mut rests, mut of_shown, mut least) = (Vec::new(), Vec::new(), f64::INFINITY);
-    let mut trains: Vec<Train> = Vec::new();
-    for ((packet, left), before) in record.packets().iter().zip(left).zip(&before) {
-        if left.is_nan() {
-            continue;
-        }
-        if *before <= 0.0 {
-            (began, bits, count) = (packet.sent_s, 0.0, 0);
-            trains.push(Train::default());
-        }
-        bits += 8.0 * packet.bytes;
-        count = count.saturating_add(1);
-        let Some(seen) = packet.seen_s.filter(|_| packet.fate == Fate::Arrived) else { continue };
-        let rate = over_time::rate_at(rows, left - start);
-        let alone = 8.0 * packet.bytes / rate;
-        least = least.min(seen - packet.sent_s - alone);
-        if count <= FIRST {
-            let rest = seen - packet.sent_s - (bits / rate - (packet.sent_s - began)).max(alone);
-            rests.push(rest);
-            if over.shown.get(((left - start) / window_s) as usize) == Some(&true) {
-                of_shown.push(rest);
-            }
-        }
-        if let Some(train) = trains.last_mut().filter(|_| count <= TRAIN) {
-            train.seen(bits, seen - began);
-        }
-    }
-    let is_shown = of_shown.len() >= FEWEST_FIRST;
-    if is_shown {
-        // Packets that came in an outage waited until its end, so the median deviation counts.
-        let delay_s = median(&mut of_shown);
-        let spread_s =
-            DEVIATION * median(&mut of_shown.iter().map(|rest| (rest - delay_s).abs()).collect::<Vec<_>>());
-        let error_s = NORMAL * spread_s / (of_shown.len() as f64).sqrt();
-        return Base { delay_s, error_s, spread_s, is_shown };
-    }
-    let of = |delay_s: f64, error_s: f64| Base { delay_s, error_s, spread_s: f64::INFINITY, is_shown: false };
-    if rests.len() >= FEWEST_FIRST {
-        let (base_s, error_s) = middle(&mut rests);
-        return of(base_s, error_s);
-    }
-    let usual_s = 8.0 * record.full_bytes() / over_time::rate_at(rows, 0.0);
-    let mut of_trains: Vec<f64> = trains.iter().filter_map(Train::rest_s).collect();
-    if of_trains.is_empty() {
-        return of(least, UNSURE * usual_s);
-    }
-    let (base_s, error_s) = middle(&mut of_trains);
-    let count = of_trains.len() as f64;
-    of(base_s.min(least), error_s.clamp(UNSURE * usual_s / count.sqrt(), 2.0 * UNSURE * usual_s))
-}
-
-/// Of a normal distribution, the ratio of the standard error of a median to that of a mean and of a standard deviation
-/// to the mean deviation (the root of half of pi), and of a standard deviation to the median deviation.
-const NORMAL: f64 = 1.2533;
-const DEVIATION: f64 = 1.4826;
-
-/// The median, and its standard error for normal values.
-fn middle(values: &mut [f64]) -> (f64, f64) {
-    let count = values.len().max(1) as f64;
-    let middle = median(values);
-    let deviation = values.iter().map(|value| (value - middle).abs()).sum::<f64>() / count;
-    (middle, NORMAL * NORMAL * deviation / count.sqrt())
-}
-
-/// The first packets of a time in which the link was busy: the bits until the first and the last one that was seen, and
-/// when that was.
-#[derive(Clone, Copy, Debug, Default)]
-struct Train {
-    first: Option<(f64, f64)>,
-    last: Option<(f64, f64)>,
-}
-
-impl Train {
-    fn seen(&mut self, bits: f64, after_s: f64) {
-        if self.first.is_none() {
-            self.first = Some((bits, after_s));
-        } else {
-            self.last = Some((bits, after_s));
-        }
-    }
-
-    /// Base delay: the time at which nothing would have arrived yet, by extrapolation at the rate that the times show.
-    fn rest_s(&self) -> Option<f64> {
-        let ((bits, at), (later_bits, later)) = (self.first?, self.last?);
-        Some(at - bits * (later - at) / (later_bits - bits))
-    }
-}
-
 /// The shortest delay: of a queue that was empty at times, nearly that of the path.
 fn least_delay(record: &Record) -> f64 {
     let seen = record.packets().iter().filter(|packet| packet.fate == Fate::Arrived);
     seen.filter_map(|packet| Some(packet.seen_s? - packet.sent_s)).fold(f64::INFINITY, f64::min)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Jitter of a third of a transmission, or a base delay known to a twentieth, is the most.
-    #[test]
-    fn a_transmission_shows_the_rate_if_delays_are_exact() {
-        let of = |error_s, spread_s| Base { delay_s: 0.04, error_s, spread_s, is_shown: true };
-        assert!(of(4e-6, 30e-6).tells(100e-6));
-        assert!(!of(6e-6, 30e-6).tells(100e-6));
-        assert!(!of(4e-6, 40e-6).tells(100e-6));
-    }
 }

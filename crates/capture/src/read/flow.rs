@@ -7,6 +7,7 @@ use super::observed::{FlowRecord, Observed, Seen, Vantage};
 use super::receiver;
 use super::sealed;
 use super::segments::Segments;
+use super::sequence::in_sequence;
 use super::shared::shares_queue;
 use super::times::Times;
 use super::told::FlowTold;
@@ -112,7 +113,7 @@ impl FlowReader {
     /// A clock that was set back.
     pub(super) fn into_seen(mut self) -> Result<Ordered, ReadError> {
         let tick_ns = self.times.tick_ns()?;
-        put_in_order(&mut self.seen);
+        put_in_order(&mut self.seen, self.key);
         Ok(Ordered { flow: self.key, seen: self.seen, is_cut: self.is_cut, tick_ns })
     }
 
@@ -157,7 +158,7 @@ impl FlowReader {
         }
         let own = found.packets.len();
         for (key, mut seen) in beside {
-            put_in_order(&mut seen);
+            put_in_order(&mut seen, key);
             // A flow that says nothing by itself is left out, and one that waited elsewhere.
             let Ok(Some(of)) = record(&seen, key) else { continue };
             if of.vantage == Vantage::Sender && shares_queue(&found.packets[..own], &of.packets) {
@@ -180,10 +181,11 @@ pub(super) struct Ordered {
     pub(super) tick_ns: i64,
 }
 
-/// Sorts packets by time, each once.
-fn put_in_order(seen: &mut Vec<Seen>) {
+/// Sorts packets by time, and those of one time by their numbers, each once.
+fn put_in_order(seen: &mut Vec<Seen>, flow: FlowKey) {
     seen.sort_by_key(|seen| seen.time_ns);
     without_twins(seen);
+    in_sequence(seen, flow);
 }
 
 /// Whether the sender of a flow began it as Linux does.

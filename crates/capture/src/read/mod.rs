@@ -33,6 +33,7 @@ mod qlog;
 mod receiver;
 mod sealed;
 mod segments;
+mod sequence;
 mod shared;
 mod ss;
 mod survey;

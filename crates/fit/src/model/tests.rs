@@ -163,6 +163,35 @@ fn transmissions_on_an_idle_link_show_its_rate_if_the_path_is_known() {
     assert!((fit.rate.value - (260e6 / 20.0 - 16e6 / 60.0)).abs() < 0.01e6, "{:?}", fit.rate);
 }
 
+/// UDP at 1.4 times a rate that changes each 0.5 s, with an outage of 0.1 s, in a queue that is never empty behind its
+/// first packets: these tell the path.
+#[test]
+fn the_first_packets_of_an_overload_tell_the_path_of_a_rate_that_changes() {
+    let mut random = stream(7);
+    let rates: Vec<f64> =
+        (0..200).map(|_| 10e6 * (1.0 + 0.1 * crate::bootstrap::normal(&mut random))).collect();
+    let (mut free_at, mut leaves) = (0.0_f64, std::collections::VecDeque::new());
+    let packets = (0..60_000).map(|index| {
+        let sent_s = f64::from(index) * 8.0 * BYTES / 14e6;
+        while leaves.front().is_some_and(|at| *at <= sent_s) {
+            leaves.pop_front();
+        }
+        if leaves.len() > 30 {
+            return Packet { sent_s, bytes: BYTES, seen_s: None, fate: Fate::Lost };
+        }
+        free_at = free_at.max(sent_s);
+        free_at = if (7.0..7.1).contains(&free_at.rem_euclid(15.0)) { free_at + 0.1 } else { free_at };
+        let slow = if (7.1..7.3).contains(&free_at.rem_euclid(15.0)) { 0.2 } else { 1.0 };
+        free_at += 8.0 * BYTES / (slow * rates[(free_at / 0.5) as usize]);
+        leaves.push_back(free_at);
+        Packet { sent_s, bytes: BYTES, seen_s: Some(free_at + 10e-3), fate: Fate::Arrived }
+    });
+    let fit = Fit::new(&Record::new(packets.collect(), false).unwrap(), 1);
+    assert!(fit.delay.low <= 20e-3 && 20e-3 <= fit.delay.high, "{:?}", fit.delay);
+    assert!((fit.delay.value / 20e-3 - 1.0).abs() < 0.01, "{:?}", fit.delay);
+    assert!((fit.queue.value / BYTES - 30.0).abs() <= 1.0, "{:?}", fit.queue);
+}
+
 /// UDP at half the rate never waits but behind an outage of 0.4 s: the queue of 60 packets fills, and drops what comes
 /// then. The rate is bounded, the drops are no losses of the channel.
 #[test]
