@@ -91,8 +91,6 @@ KINDS = {
 # Public functions that no other file of the product uses, and why they stay.
 PROMISED = {
     "crates/channel/src/matrix.rs adjoint": "tests of phy multiply factors back with it",
-    "crates/core/src/testing.rs assert_mean_in": "what tests of all crates share",
-    "crates/core/src/testing.rs assert_mean_near": "what tests of all crates share",
     "crates/core/src/testing.rs is_salted": "what tests of all crates share",
     "crates/experiment/src/summarise.rs parts_of": "how tests read the results of flows, links and users",
     "crates/link/src/queue/byte_queue.rs discarding": "the discard timer, for queues of bearers",

@@ -103,7 +103,8 @@ impl MutualInformation {
         from_db(self.inverse_db(information))
     }
 
-    /// [`inverse_db`](Self::inverse_db), found sooner where that is between these ratios in dB.
+    /// [`inverse`](Self::inverse) in dB, minus infinity where that is 0; found sooner where it is between these ratios in
+    /// dB.
     pub fn inverse_db_between(&self, information: f64, least_db: f64, greatest_db: f64) -> f64 {
         let grid = self.grid();
         let entry = |db: f64| ((db - LOWEST_DB) * PER_DB) as usize;
@@ -121,7 +122,7 @@ impl MutualInformation {
     }
 
     /// [`inverse`](Self::inverse) in dB, minus infinity where that is 0.
-    pub fn inverse_db(&self, information: f64) -> f64 {
+    fn inverse_db(&self, information: f64) -> f64 {
         let grid = self.grid();
         if information.is_nan() || information <= 0.0 {
             return f64::NEG_INFINITY;

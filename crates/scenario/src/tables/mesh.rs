@@ -266,7 +266,7 @@ pub enum MacWord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
-    /// All neighbours that the node knows and that take part in an exchange.
+    /// All known neighbours in an exchange.
     Full,
     /// Senders null the nodes of overheard CTS, receivers those of overheard RTS, as in the paper.
     Paper,

@@ -170,7 +170,7 @@ direction! {
         #[serde(skip_serializing_if = "OrbitTable::is_absent")]
         pub orbit: OrbitTable,
 
-        /// Keys of the direction from terminal to satellite. The same names in link.satellite are the other direction.
+        /// Keys of the direction from terminal to satellite. The keys of link.satellite itself are for the other direction.
         #[serde(skip_serializing_if = "UplinkTable::is_absent")]
         pub uplink: UplinkTable,
     }

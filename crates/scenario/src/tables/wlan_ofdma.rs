@@ -49,7 +49,7 @@ absent!(WlanOfdma);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WlanMuAck {
-    /// A trigger frame after the data, MU-BAR.
+    /// A trigger frame after the data (MU-BAR).
     MuBar,
     /// A trigger frame in each station's aggregate.
     Aggregated,
