@@ -487,7 +487,7 @@ mod tests {
         assert!(explain("channel.model").unwrap().contains("drop-list"));
         assert!(explain("run.runs").unwrap().contains("Default: 10"));
         assert!(explain("tcp.mss").unwrap().contains("Default: link.packet_size - tcp.headers"));
-        assert!(explain("tcp.w_max").unwrap().contains("Default: 64 KiB over tcp.mss"));
+        assert!(explain("tcp.w_max").unwrap().contains("Default: 64 KiB divided by tcp.mss"));
         assert!(explain("tcp.variant").unwrap().contains("Default: none; the key is required, but"));
         assert!(explain("schema").unwrap().contains("Default: none; the key is required"));
         assert!(explain("channel.drops").unwrap().ends_with("Default: none\n"));
