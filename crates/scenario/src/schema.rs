@@ -488,7 +488,7 @@ mod tests {
         assert!(explain("run.runs").unwrap().contains("Default: 10"));
         assert!(explain("tcp.mss").unwrap().contains("Default: link.packet_size - tcp.headers"));
         assert!(explain("tcp.w_max").unwrap().contains("Default: 64 KiB divided by tcp.mss"));
-        assert!(explain("tcp.variant").unwrap().contains("Default: none; the key is required, but"));
+        assert!(explain("tcp.variant").unwrap().contains("Default: none; the key is required, except"));
         assert!(explain("schema").unwrap().contains("Default: none; the key is required"));
         assert!(explain("channel.drops").unwrap().ends_with("Default: none\n"));
         assert!(explain("tcp").unwrap().contains("tcp.variant"));
