@@ -23,6 +23,11 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
     *values.select_nth_unstable_by(at, f64::total_cmp).1
 }
 
+/// Standard deviation of a normal distribution, by the median of absolute deviations from its middle.
+pub(crate) fn spread(deviations: impl Iterator<Item = f64>) -> f64 {
+    1.4826 * median(&mut deviations.collect::<Vec<f64>>())
+}
+
 /// Two-sided prediction interval of a sample: it contains another draw of the same distribution with probability
 /// `level`. On average a share k / (n + 1) lies below value k of n in order (David and Nagaraja, Order Statistics,
 /// 2003, section 2.1); a level that needs more values gives the range of the sample.

@@ -1,6 +1,6 @@
 //! Delay of the empty path where the rate changes: without queue, and without transmission at the rate of the time.
 
-use crate::bootstrap::median;
+use crate::bootstrap::{median, spread};
 use crate::departures::found_before;
 use crate::over_time;
 use crate::record::{Fate, Record};
@@ -48,9 +48,8 @@ const ERRORS: f64 = 20.0;
 const DEVIATIONS: f64 = 3.0;
 
 /// Of a normal distribution, the ratio of the standard error of a median to that of a mean and of a standard deviation
-/// to the mean deviation (the root of half of pi), and of a standard deviation to the median deviation.
+/// to the mean deviation (the root of half of pi).
 const NORMAL: f64 = 1.2533;
-const DEVIATION: f64 = 1.4826;
 
 /// Rates over time as far as they are known.
 #[derive(Clone, Copy, Debug)]
@@ -86,13 +85,12 @@ impl Base {
         // Times of a coarse clock agree by its steps.
         let is_fine = ERRORS * record.tick_s() <= usual_s;
         let exact = by_trains.filter(|base| base.is_shown && is_fine);
-        let by_all = if of_shown.len() >= FEWEST_FIRST
-            || (is_fine && exact.is_none() && agree(&mut of_shown, usual_s))
-        {
-            // Packets that came in an outage waited until its end, so the median deviation counts.
-            let delay_s = median(&mut of_shown);
-            let spread_s = DEVIATION
-                * median(&mut of_shown.iter().map(|rest| (rest - delay_s).abs()).collect::<Vec<_>>());
+        // Packets that came in an outage waited until its end, so the median deviation counts.
+        let delay_s = median(&mut of_shown);
+        let spread_s = spread(of_shown.iter().map(|rest| (rest - delay_s).abs()));
+        // A few are enough if they are alike to a twentieth of a transmission.
+        let agree = of_shown.len() >= FEWEST_TRAINS && ERRORS * spread_s <= usual_s;
+        let by_all = if of_shown.len() >= FEWEST_FIRST || (is_fine && exact.is_none() && agree) {
             let error_s = (NORMAL * spread_s / (of_shown.len() as f64).sqrt()).max(EXACT * usual_s);
             Some(Self { delay_s, error_s, spread_s, is_shown: true })
         } else if rests.len() >= FEWEST_FIRST {
@@ -142,17 +140,6 @@ fn middle(values: &mut [f64]) -> (f64, f64) {
     let middle = median(values);
     let deviation = values.iter().map(|value| (value - middle).abs()).sum::<f64>() / count;
     (middle, NORMAL * NORMAL * deviation / count.sqrt())
-}
-
-/// Whether a few delays without queue and transmission are alike to a twentieth of a transmission.
-fn agree(rests: &mut [f64], usual_s: f64) -> bool {
-    if rests.len() < FEWEST_TRAINS {
-        return false;
-    }
-    let middle = median(rests);
-    let spread_s =
-        DEVIATION * median(&mut rests.iter().map(|rest| (rest - middle).abs()).collect::<Vec<_>>());
-    ERRORS * spread_s <= usual_s
 }
 
 /// The path that single trains tell exactly, and its error: the longest, since a train that began when the link became

@@ -219,9 +219,7 @@ impl OverTime {
         let varies = varies && rows.len() > 1;
         Self { rows, windows, series, held_out, varies, is_predicted, bound_bps, shown }
     }
-}
 
-impl OverTime {
     /// Whether windows enough show the rate.
     fn shows_rates(&self) -> bool {
         self.series.iter().flatten().count() >= FEWEST_WINDOWS

@@ -5,7 +5,7 @@
 //! transmission times, the channel lost them. This needs neither an exact backlog nor an exact base delay, so it also
 //! holds for an always full queue, as with UDP above the link's rate, where all packets find nearly equal backlogs.
 
-use crate::bootstrap::median;
+use crate::bootstrap::{median, spread};
 use crate::departures::seen_departures;
 use crate::record::{Fate, Record};
 
@@ -19,8 +19,6 @@ const FEWEST_BESIDE: usize = 5;
 const OUTAGE: f64 = 8.0;
 /// Maximum deviation of gaps, in transmission times of a full packet, at which they distinguish packets.
 const PRECISE: f64 = 0.15;
-/// Ratio of the standard deviation of a normal distribution to the median of absolute values.
-const NORMAL: f64 = 1.4826;
 
 /// Gap between two departures in which the link was busy.
 struct Between {
@@ -58,7 +56,7 @@ pub(crate) fn served(record: &Record, least_s: f64) -> Vec<Option<bool>> {
         let near = &free[at.saturating_sub(AROUND)..(at + AROUND).min(free.len())];
         let rate = rate_of(near);
         let rest = |other: usize| ((gaps[other].lasts_s * rate - gaps[other].bits) / full).abs();
-        let deviation = NORMAL * median(&mut near.iter().map(|of| rest(of.0)).collect::<Vec<f64>>());
+        let deviation = spread(near.iter().map(|of| rest(of.0)));
         let bits: f64 = gap.lost.iter().map(|lost| 8.0 * record.packets()[*lost].bytes).sum();
         let each = bits / gap.lost.len() as f64;
         if deviation * full > PRECISE * each {
