@@ -160,13 +160,11 @@ impl Reported {
         if information.is_empty() {
             information.resize(self.ratios.len(), f64::NAN);
         }
-        let (mut sum, mut range_db) = (0.0, EMPTY_DB);
-        for &group in groups {
+        let each = groups.iter().map(|&group| {
             let db = known(&mut self.ratios_db[group], || to_db(self.ratios[group]));
-            sum += known(&mut information[group], || modulation.at_db(db));
-            range_db = (range_db.0.min(db), range_db.1.max(db));
-        }
-        *self.mutual_db[place].insert(of_mean(sum / groups.len() as f64, range_db, modulation))
+            (db, known(&mut information[group], || modulation.at_db(db)))
+        });
+        *self.mutual_db[place].insert(of_mean(each, modulation))
     }
 }
 
@@ -203,20 +201,23 @@ fn mutual_db(ratios: &[f64], groups: &[usize], modulation: &MutualInformation) -
     if let [group] = groups {
         return to_db(ratios[*group]);
     }
-    let (mut sum, mut range_db) = (0.0, EMPTY_DB);
-    for group in groups {
+    let each = groups.iter().map(|group| {
         let db = to_db(ratios[*group]);
-        sum += modulation.at_db(db);
-        range_db = (range_db.0.min(db), range_db.1.max(db));
-    }
-    of_mean(sum / groups.len() as f64, range_db, modulation)
+        (db, modulation.at_db(db))
+    });
+    of_mean(each, modulation)
 }
 
-/// A range in dB that no ratio has widened yet.
-const EMPTY_DB: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
-
-/// The ratio in dB at which symbols carry `mean` bits of information, between the least and the greatest ratio in dB.
-fn of_mean(mean: f64, (least_db, greatest_db): (f64, f64), modulation: &MutualInformation) -> f64 {
+/// The ratio in dB at which symbols carry the mean of the groups' information, between the least and the greatest of
+/// their ratios. Groups are given by ratio in dB and information.
+fn of_mean(each: impl ExactSizeIterator<Item = (f64, f64)>, modulation: &MutualInformation) -> f64 {
+    let count = each.len() as f64;
+    let (mut sum, mut least_db, mut greatest_db) = (0.0, f64::INFINITY, f64::NEG_INFINITY);
+    for (db, information) in each {
+        sum += information;
+        (least_db, greatest_db) = (least_db.min(db), greatest_db.max(db));
+    }
+    let mean = sum / count;
     modulation.inverse_db_between(mean, least_db, greatest_db).clamp(least_db, greatest_db).max(-60.0)
 }
 

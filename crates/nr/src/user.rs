@@ -246,12 +246,11 @@ impl User {
             self.order.receive(now, part, reordering);
             self.waits.push((part.1, now));
         }
-        let packets = &mut self.packets;
-        let mut lose = |(start, end): (u64, u64)| {
-            let first = packets.partition_point(|packet| packet.end <= start);
-            packets.range_mut(first..).take_while(|packet| packet.start < end).for_each(|p| p.is_lost = true);
-        };
-        self.order.expire(now, reordering).into_iter().flatten().for_each(&mut lose);
+        for (start, end) in self.order.expire(now, reordering).into_iter().flatten() {
+            let first = self.packets.partition_point(|packet| packet.end <= start);
+            let lost = self.packets.range_mut(first..).take_while(|packet| packet.start < end);
+            lost.for_each(|packet| packet.is_lost = true);
+        }
         let until = self.order.until();
         let arq = &mut self.statistics.arq;
         self.waits.retain(|&(end, since)| {
