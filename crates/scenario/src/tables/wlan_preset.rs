@@ -61,7 +61,7 @@ impl WlanPreset {
             Self::Wifi6 => modes(WlanStandard::Ax, WlanBand::Ghz5, 80, 2, 800),
             Self::Wifi7 => modes(WlanStandard::Be, WlanBand::Ghz6, 160, 2, 800),
             Self::Linux => linux(),
-            Self::OldBox => one_fifo(1000),
+            Self::OldBox => one_fifo(Wlan::default(), 1000),
             Self::Atc2017 => {
                 // Table 1: 144.4 Mbit/s, which are two streams at 20 MHz with the short guard interval. ath9k's xmit.c
                 // ends aggregates at 4 ms. The band is the default.
@@ -77,8 +77,7 @@ impl WlanPreset {
                 let mut fill = modes(WlanStandard::N, WlanBand::Ghz5, 20, 2, 800);
                 fill.mcs = Some(3);
                 fill.ampdu.window = Some(1);
-                let queues = one_fifo(500);
-                Wlan { queue: queues.queue, access_point: queues.access_point, ..fill }
+                one_fifo(fill, 500)
             }
         }
     }
@@ -96,12 +95,11 @@ fn modes(standard: WlanStandard, band: WlanBand, mhz: u32, streams: u32, guard_n
     }
 }
 
-/// One FIFO at the access point and at each station.
+/// These keys with one FIFO at the access point and at each station.
 ///
 /// 1000 packets are Linux's `DEFAULT_TX_QUEUE_LEN` (include/net/pkt_sched.h).
-fn one_fifo(packets: usize) -> Wlan {
+fn one_fifo(mut fill: Wlan, packets: usize) -> Wlan {
     let limit = Some(Limit(Room::Of(QueueLimit::Packets(packets))));
-    let mut fill = Wlan::default();
     (fill.queue.discipline, fill.queue.limit) = (Some(Discipline::DropTail), limit);
     (fill.access_point.queues, fill.access_point.limit) = (Some(WlanQueues::Fifo), limit);
     fill
@@ -141,6 +139,5 @@ fn ns_3() -> Wlan {
     fill.after_missed_ack = Some(WlanAsks::Request);
     fill.reorder_timeout = Some(Span::exactly(SimTime::ZERO));
     // model/wifi-mac-queue.cc, MaxSize; helper/wifi-mac-helper.cc, FcfsWifiQueueScheduler: first come, first served.
-    let queues = one_fifo(500);
-    Wlan { queue: queues.queue, access_point: queues.access_point, ..fill }
+    one_fifo(fill, 500)
 }
