@@ -20,7 +20,7 @@ from crossfade.comparison.choices import Cells, Choices, words
 from crossfade.comparison.gates import Gate, worst_run
 from crossfade.comparison.goals import Candidate, Constraint, Goal
 from crossfade.comparison.paired import COVERAGE, Sample, each_of
-from crossfade.comparison.subjects import doubts, loaded, missing, results_of, unit_of
+from crossfade.comparison.subjects import doubts, is_better_low, loaded, missing, results_of, unit_of
 from crossfade.comparison.switching import Range
 from crossfade.comparison.switching import ranges as switching_ranges
 from crossfade.comparison.within import first_within, read_share, slacks
@@ -469,7 +469,7 @@ def is_lowest(metric: str, lowest: bool | None) -> bool:
         raise ScenarioError(
             f"metric {metric}: neither more nor less of it is better, say --lowest or --highest"
         )
-    return found is not None and found.direction == "lower"
+    return is_better_low(metric)
 
 
 def _decide(
