@@ -130,12 +130,16 @@ fn longest_wait(setup: &Setup, hop: &HopSetup) -> Option<f64> {
         QueueConfig::DropTail(_) | QueueConfig::CoDel(..) | QueueConfig::Red(_) | QueueConfig::Pie(_)
     );
     let Carrier::Packets { rate_bps: Some(rate_bps), .. } = &hop.carrier else { return None };
-    let largest = setup.flows.iter().map(|flow| flow.packet_size).chain([setup.packet_size]).max()?;
-    let bytes = match hop.queue().limit().filter(|_| is_fifo)? {
-        QueueLimit::Packets(packets) => packets as f64 * f64::from(largest),
-        QueueLimit::Bytes(bytes) => bytes as f64 + f64::from(largest),
-    };
-    Some(bytes * 8.0 / rate_bps)
+    let sizes = || setup.flows.iter().flat_map(FlowSetup::packet_sizes).copied().chain([setup.packet_size]);
+    let seconds = |bytes| SimTime::to_transmit(bytes, *rate_bps).as_secs_f64();
+    let largest = seconds(sizes().max()?);
+    // Transmissions last whole nanoseconds.
+    let rounding =
+        sizes().map(|bytes| seconds(bytes) * rate_bps / (f64::from(bytes) * 8.0)).fold(1.0, f64::max);
+    Some(match hop.queue().limit().filter(|_| is_fifo)? {
+        QueueLimit::Packets(packets) => packets as f64 * largest,
+        QueueLimit::Bytes(bytes) => bytes as f64 * 8.0 / rate_bps * rounding + largest,
+    })
 }
 
 /// Shortest time between two packets of `bytes`, in nanoseconds; `None` without a rate.
@@ -220,5 +224,23 @@ mod tests {
             (most(&fair, "queue_mean_packets"), most(&fair, "forward.queueing_delay_mean_s")),
             (Some(1000.0), None)
         );
+    }
+
+    #[test]
+    fn a_transmission_lasts_whole_nanoseconds() {
+        // 120 bytes last 1.37 ns at this rate, which is 2 ns for the link.
+        let fast = |limit: &str| {
+            let flow = "[flows.f]\ntraffic = \"udp\"\nrate = \"900 Gbit/s\"\npacket_size = \"120 B\"";
+            let link = "rate = \"700 Gbit/s\"\npacket_size = \"120 B\"";
+            let text = format!(
+                "schema = 2\nrun.duration = \"1 ms\"\nchannel.model = \"none\"\n[link]\n{link}\nqueue.limit = \"{limit}\"\n{flow}"
+            );
+            let plan = crate::Experiment::load(&text, "test.toml", &crossfade_scenario::Overrides::default())
+                .unwrap();
+            let most = most_of_queues(&plan.points.at(0).setup);
+            most.iter().find(|(of, ..)| *of == "forward.queueing_delay_mean_s").unwrap().1
+        };
+        assert!((fast("1000 packets") - 2e-6).abs() < 1e-15);
+        assert!((fast("12 kB") - 202e-9).abs() < 1e-15);
     }
 }
