@@ -1,15 +1,21 @@
-"""One live user of a cell beside simulated ones: how late packets are, and live over simulated goodput.
+"""Live against simulated goodput of one user of a cell, and how late the live packets leave the emulator.
 
 Usage: python bench/live_cell.py [--nr | --nr-alone | --wifi] [--pairs N] [--seconds S] [--load N]
        [--realtime]
 
-The cell is of preset nr-30k with 106 bins, which carry some 100 Mbit/s in all; its 20 users are at 16 dB and
-3 km/h. With --nr it is a 5G NR cell of 40 MHz with RLC AM and scheduling requests, and has 5 users; with
---nr-alone a second user sends next to nothing, the SNR is constant at 45 dB, and the peak is 303 Mbit/s.
-With --wifi it is a station of 802.11ax, one stream at 80 MHz, near its access point. Each pair is a live run,
-in which iperf3 with the kernel's CUBIC takes the place of a user, and a simulated one of the same seed, and
-so the same channels of all users. --load N: beside N busy programs.
-Needs root and iperf3, and a machine that does nothing else. Some 15 s a pair.
+Each pair has a live run of S seconds (12), in which iperf3 over the kernel's CUBIC is one user, and a
+simulated run with the same seed, and hence the same channels of all users. The scenarios are
+
+- by default a cell of preset nr-30k with 106 frequency bins, some 100 Mbit/s in all, and 20 users at a mean
+  SNR of 16 dB and 3 km/h;
+- --nr: a 5G NR cell of 40 MHz with RLC AM and scheduling requests, and 5 users at 18 dB and 3 km/h;
+- --nr-alone: that cell at a constant 45 dB (peak rate 303 Mbit/s), whose second user sends 10 kbit/s;
+- --wifi: a station of 802.11ax, one stream at 80 MHz, 4 m from its access point.
+
+Prints for each of N pairs (6) goodput in Mbit/s of the user, simulated and live, and of all users, simulated,
+then the median and 99th percentile of the lateness in microseconds; at the end the mean of live over
+simulated goodput with its 95 % interval. --load N runs N busy programs beside the live run; --realtime is
+the option of crossfade live. Needs root, iperf3, and a machine without other work; some 15 s per pair.
 """
 
 from __future__ import annotations
@@ -86,7 +92,7 @@ other = { station = "other", traffic = "udp", rate = "10 kbit/s" }
 
 
 def simulated(cell: str, seed: int, seconds: float) -> tuple[float, float]:
-    """Goodput in bit/s of the user that is live otherwise, and of all."""
+    """Simulated goodput in bit/s: of the user who is live in the other run, and of all users together."""
     point = cf.run(cell, set={"run.duration": f"{seconds:g} s"}, seed=seed).points[0]
     you = next(flow for flow in point.flows if flow["name"] == "you")
     return float(you["goodput_bps"]["value"]), float(point.metrics["goodput_bps"].value or 0.0)
@@ -95,7 +101,7 @@ def simulated(cell: str, seed: int, seconds: float) -> tuple[float, float]:
 def live(
     cell: str, folder: Path, seed: int, seconds: float, options: list[str]
 ) -> tuple[float, dict[str, Any]]:
-    """Goodput in bit/s of that user, and what was found of the way of the data."""
+    """Live goodput in bit/s of the user, and the report of the direction in which its data go."""
     scenario, told, report = (folder / name for name in ("cell.toml", "iperf3.json", "report.json"))
     scenario.write_text(cell.replace("you = { ", 'you = { traffic = "outside", '))
     for file in (told, report):
@@ -109,25 +115,27 @@ def live(
 
 
 def main(arguments: list[str]) -> int:
-    """Make the pairs and print a line each, and what they say together."""
+    """Run the pairs; print a line for each, and the mean of live over simulated goodput with its interval."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--nr", dest="cell", action="store_const", const=NR, default=CELL)
-    which.add_argument("--nr-alone", dest="cell", action="store_const", const=ALONE)
-    which.add_argument("--wifi", dest="cell", action="store_const", const=WIFI)
-    parser.add_argument("--pairs", type=int, default=6)
-    parser.add_argument("--seconds", type=float, default=12.0)
-    parser.add_argument("--load", type=int, default=0)
-    parser.add_argument("--realtime", action="store_true")
+    which.add_argument(
+        "--nr", dest="cell", action="store_const", const=NR, default=CELL, help="5G NR, 5 users"
+    )
+    which.add_argument("--nr-alone", dest="cell", action="store_const", const=ALONE, help="5G NR at 45 dB")
+    which.add_argument("--wifi", dest="cell", action="store_const", const=WIFI, help="802.11ax, 4 m")
+    parser.add_argument("--pairs", type=int, default=6, help="number of pairs (default: 6)")
+    parser.add_argument("--seconds", type=float, default=12.0, help="length of a run (default: 12)")
+    parser.add_argument("--load", type=int, default=0, help="number of busy programs beside")
+    parser.add_argument("--realtime", action="store_true", help="run crossfade live --realtime")
     asked = parser.parse_args(arguments)
     if shutil.which("iperf3") is None:
         print("error: iperf3 is needed", file=sys.stderr)
         return 2
     options = ["--realtime"] if asked.realtime else []
     ratios = []
-    print("Mbit/s: of the user simulated and live, of all users simulated; us late: 50 %, 99 %")
+    print("seed; Mbit/s of the user simulated, live; of all users simulated; us late: median, 99 %")
     with tempfile.TemporaryDirectory() as name:
         for seed in range(1, asked.pairs + 1):
             with busy(asked.load):

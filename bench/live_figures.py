@@ -1,10 +1,12 @@
-"""Rate, delay and precision of `crossfade live` beside the minimal forwarder bench/forward.c.
+"""Throughput, delay and timing precision of `crossfade live`, beside the minimal forwarder bench/forward.c.
 
 Usage: python bench/live_figures.py [--seconds S] [CASE ...]
 
-Each case lasts S seconds (4); all take some two minutes. Root, iperf3, ping, cc and ip are needed, and
-cores without other work. Prints a line for each measured value: the value, its bound, and whether it holds;
-the exit code is 1 if one does not. A CASE is the beginning of a name.
+The cases are pass-through, large-segments, round-trip, delays, lateness and processor; a CASE is the
+beginning of a name, and without one all run. Transfers of iperf3 last S seconds (4) each, all cases some two
+minutes. Prints a line for each measured value, with its unit (Gbit/s, us, or % of a processor), its bound and
+whether it holds. The exit code is 1 if a bound does not hold or the kernel dropped packets before the
+emulator saw them. Needs root, iperf3, ping, cc and ip, and cores without other work.
 """
 
 from __future__ import annotations
@@ -72,7 +74,7 @@ for number in range(int(sys.argv[2])):
 
 @dataclass(frozen=True)
 class Figure:
-    """Something that was measured; it is good at or above ``least``, or at or below ``most``."""
+    """A measured value with its unit; it is good if at least ``least`` and at most ``most``."""
 
     name: str
     value: float
@@ -96,7 +98,7 @@ class Figure:
 
 
 class Bench:
-    """Runs things; keeps how many packets the kernel dropped unseen."""
+    """Runs programs over emulator or forwarder, and counts packets that the kernel dropped first."""
 
     def __init__(self, seconds: float, folder: Path) -> None:
         self.seconds, self.folder, self.ring_drops = seconds, folder, 0
@@ -123,15 +125,15 @@ class Bench:
         return goodput(done.stdout)
 
     def bare_ping(self) -> float:
-        """The median round trip through the forwarder in microseconds."""
+        """The median RTT of pings through the forwarder, in microseconds."""
         return self._bare(self._ping("10.77.0.1"))
 
     def bare_echo(self, pause_s: float) -> float:
-        """The same to the nanosecond, with what Python adds; so long after the one before."""
+        """Like `bare_ping`, but to 0.1 us, from a Python program with ``pause_s`` seconds between echoes."""
         return self._bare(self._echo("10.77.0.1", pause_s))
 
     def bare_echo_held(self, delay_ms: int) -> float:
-        """The same, with each packet held as a link holds it: asleep, and awake for the last 0.1 ms."""
+        """Like `bare_echo`, but the forwarder holds each packet ``delay_ms``, awake for the last 0.1 ms."""
         return self._bare(self._echo("10.77.0.1"), "1500", str(1000 * delay_ms))
 
     def _bare(self, command: list[str], *how: str) -> float:
@@ -142,7 +144,7 @@ class Bench:
         return median_ping(done.stdout)
 
     def wake(self) -> list[float]:
-        """What bench/wake.c says, in us."""
+        """The four wake-up and system call times that bench/wake.c prints, in microseconds."""
         done = subprocess.run([self._wake], capture_output=True, text=True, check=True)
         return [float(word) for word in done.stdout.split()]
 
@@ -154,7 +156,7 @@ class Bench:
         return [sys.executable, str(self.folder / "echo.py"), address, str(count), str(pause_s)]
 
     def live(self, *options: str, command: list[str]) -> tuple[str, dict[str, Any], float]:
-        """What COMMAND prints, the report, and the share of a processor that the emulator took."""
+        """Output of a command over `crossfade live`, its report, and its share of a processor."""
         report = self.folder / "report.json"
         printed = self.folder / "printed"
         with printed.open("w") as out:
@@ -181,32 +183,32 @@ class Bench:
         return printed.read_text(), found, used
 
     def flow(self, *options: str) -> tuple[float, dict[str, Any]]:
-        """Goodput of one TCP flow in Gbit/s, and the report."""
+        """Goodput in Gbit/s of one TCP flow over `crossfade live` with these options, and the report."""
         printed, found, _ = self.live(*options, "--far", f"{SERVER} > /dev/null", command=self.client.split())
         return goodput(printed), found
 
     def ping(self, *options: str) -> float:
-        """The median round trip in microseconds."""
+        """The median RTT of pings over `crossfade live` with these options, in microseconds."""
         return median_ping(self.live(*options, command=self._ping("10.77.0.1"))[0])
 
     def echo(self, *options: str) -> float:
-        """The same to the nanosecond, with what Python adds."""
+        """Like `ping`, but to 0.1 us, from a Python program."""
         return median_ping(self.live(*options, command=self._echo("10.77.0.1"))[0])
 
 
 def median_ping(text: str) -> float:
-    """Of what ping prints, in microseconds."""
+    """Median of the times that ping printed, in microseconds."""
     times = [float(line.split("time=")[1].split()[0]) for line in text.splitlines() if "time=" in line]
     return 1e3 * statistics.median(times)
 
 
 def goodput(text: str) -> float:
-    """What the receiver of iperf3 says, in Gbit/s."""
+    """Goodput at the receiver in the JSON output of iperf3, in Gbit/s."""
     return float(json.loads(text)["end"]["sum_received"]["bits_per_second"]) / 1e9
 
 
 def cpu_seconds(pid: int) -> float:
-    """Processor time of a process; 0 where it is gone."""
+    """Processor time of a process in seconds; 0 if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
@@ -216,7 +218,7 @@ def cpu_seconds(pid: int) -> float:
 
 @contextmanager
 def busy(count: int) -> Iterator[None]:
-    """So many programs that only compute."""
+    """Run ``count`` programs that only compute, for the duration of the context."""
     programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield
@@ -227,51 +229,62 @@ def busy(count: int) -> Iterator[None]:
 
 
 def lateness_us(report: dict[str, Any]) -> float:
-    """How late 99 % of the packets were at most, in the way of the data."""
+    """99th percentile of the lateness of packets in the direction of the data, in microseconds."""
     return 1e6 * float(report["directions"][0]["lateness_p99_s"] or 0.0)
 
 
 def pass_through(bench: Bench) -> Iterator[Figure]:
+    """One TCP flow with packets of 1500 B through the forwarder, and through a link without delay."""
     ours, bare = [], []
     for _ in range(TURNS):
         bare.append(bench.forwarder())
         ours.append(bench.flow("--delay", "0 ms", "--no-large-segments")[0])
     yield Figure("bare C forwarder, one TCP flow, packets of 1500 B", statistics.median(bare), "Gbit/s")
-    yield Figure("crossfade live, the same", statistics.median(ours), "Gbit/s")
-    yield Figure("ratio", statistics.median(ours) / statistics.median(bare), "", least=0.9)
+    yield Figure("crossfade live, one TCP flow, packets of 1500 B", statistics.median(ours), "Gbit/s")
+    yield Figure(
+        "ratio of crossfade live to the forwarder",
+        statistics.median(ours) / statistics.median(bare),
+        "",
+        least=0.9,
+    )
 
 
 def large_segments(bench: Bench) -> Iterator[Figure]:
+    """One TCP flow with packets of up to 65,535 B, or with segments that the emulator cuts."""
     yield Figure("bare C forwarder, packets of 65,535 B", bench.forwarder(65535), "Gbit/s")
     whole = bench.flow("--delay", "0 ms", "--mtu", "65535")[0]
-    yield Figure("a link that only delays (0 ms), the same", whole, "Gbit/s", least=20.0)
+    yield Figure("a link that only delays (0 ms), packets of 65,535 B", whole, "Gbit/s", least=20.0)
     # A longer round trip needs a larger window than the kernel's usual 3 MB.
     whole = bench.flow("--delay", "0.1 ms", "--mtu", "65535")[0]
-    yield Figure("the same with 0.1 ms", whole, "Gbit/s", least=20.0)
+    yield Figure("a link that only delays (0.1 ms), packets of 65,535 B", whole, "Gbit/s", least=20.0)
     bare = bench.forwarder(1500, "large")
     yield Figure("bare C forwarder, large segments of 1500 B packets, not cut", bare, "Gbit/s")
     for delay in ("0 ms", "0.1 ms"):
         cut = bench.flow("--delay", delay)[0]
-        yield Figure(f"a link that only delays ({delay}), the same, cut inside", cut, "Gbit/s")
+        yield Figure(f"a link that only delays ({delay}), large segments, cut inside", cut, "Gbit/s")
     fast = ["--rate", "20 Gbit/s", "--queue", "10000 packets"]
     yield Figure("a link of 20 Gbit/s, packets of 1500 B", bench.flow(*fast)[0], "Gbit/s")
-    yield Figure("the same, cut inside", bench.flow(*fast, "--large-segments")[0], "Gbit/s")
+    yield Figure(
+        "a link of 20 Gbit/s, large segments, cut inside", bench.flow(*fast, "--large-segments")[0], "Gbit/s"
+    )
 
 
 def round_trip(bench: Bench) -> Iterator[Figure]:
+    """RTT of pings through links without delay, beside the wake-up times of the machine."""
     elsewhere, here, _, _ = bench.wake()
     yield Figure("this machine wakes a sleeping thread, after 5 ms", elsewhere, "us")
-    yield Figure("the same on one processor", here, "us")
+    yield Figure("a sleeping thread on the same processor, after 5 ms", here, "us")
     yield Figure("round trip through the bare C forwarder, median", bench.bare_ping(), "us")
     yield Figure("round trip through two links, median", bench.ping("--delay", "0 ms"), "us", most=15.0)
     fast = bench.ping("--delay", "0 ms", "--realtime")
-    yield Figure("the same with --realtime", fast, "us", most=15.0)
+    yield Figure("round trip through two links with --realtime, median", fast, "us", most=15.0)
 
 
 def delays(bench: Bench) -> Iterator[Figure]:
+    """Error of the RTT through links with a delay of 2 and of 40 ms."""
     _, _, at_once, cold = bench.wake()
     yield Figure("two system calls at once, median", at_once, "us")
-    yield Figure("the same two after 40 ms of sleep", cold, "us")
+    yield Figure("two system calls after 40 ms of sleep, median", cold, "us")
     for asked_ms in (2, 40):
         # Asleep for as long as it is while a packet is in the links.
         bare_us = bench.bare_echo(2e-3 * asked_ms)
@@ -280,10 +293,11 @@ def delays(bench: Bench) -> Iterator[Figure]:
         yield Figure(name, found_us, "us", most=50.0)
         yield Figure("  beyond the round trip of the bare forwarder", found_us - bare_us, "us")
         held_us = bench.bare_echo_held(asked_ms) - 2e3 * asked_ms
-        yield Figure("  the same error of a bare forwarder that waits as long", held_us, "us")
+        yield Figure("  error of the bare forwarder, holding packets as long", held_us, "us")
 
 
 def lateness(bench: Bench) -> Iterator[Figure]:
+    """99th percentile of lateness at 100 Mbit/s, over ARQ, and beside busy programs."""
     rate = ["--rate", "100 Mbit/s", "--delay", "5 ms"]
     yield Figure("lateness at 100 Mbit/s of TCP, p99", lateness_us(bench.flow(*rate)[1]), "us", most=30.0)
     arq = lateness_us(bench.flow(str(bench.folder / "arq.toml"))[1])
@@ -296,6 +310,7 @@ def lateness(bench: Bench) -> Iterator[Figure]:
 
 
 def processor(bench: Bench) -> Iterator[Figure]:
+    """Share of a processor that the emulator takes with 1500 packets/s, and without packets."""
     slots = [sys.executable, str(bench.folder / "slots.py"), f"{bench.seconds + 2:g}"]
     used = bench.live("--rate", "20 Mbit/s", command=slots)[2]
     yield Figure("1500 packets/s, share of a processor", 100.0 * used, "%", most=15.0)
@@ -314,12 +329,12 @@ CASES: dict[str, Callable[[Bench], Iterator[Figure]]] = {
 
 
 def main(arguments: list[str]) -> int:
-    """Measure, and print."""
+    """Measure the chosen cases and print a line for each value."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
-    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--seconds", type=float, default=4.0, help="length of a transfer (default: 4)")
     asked = parser.parse_args(arguments)
     chosen = [
         case
@@ -337,7 +352,7 @@ def main(arguments: list[str]) -> int:
             for figure in case(bench):
                 print(figure, flush=True)
                 is_good &= figure.is_good
-        drops = Figure("packets dropped unseen, in all", bench.ring_drops, "", most=0.0)
+        drops = Figure("packets dropped before the emulator saw them, in all", bench.ring_drops, "", most=0.0)
         print(drops)
     return 0 if is_good and drops.is_good else 1
 

@@ -1,18 +1,23 @@
-"""The kernel's TCP beside the simulated one over the same links, in pairs with the same losses.
+"""Goodput of the kernel's TCP against simulated TCP over the same links, in pairs with the same losses.
 
 Usage: python bench/live_pairs.py [--quick] [--pairs N] [--most N] [--seconds S] [--out FILE]
            [--only-kept] [--random N] [CASE ...]
 
-Each pair is a simulated and a live run with one seed: transmission number n of a flow is lost in both or in
-neither. Prints the mean of live over simulated goodput with its 95 % interval, for each case; after --pairs
-(6) pairs a case goes on, up to --most (12), while its interval does not decide whether the mean is
-within 5 %. Rows are kept in --out (live_pairs.csv) as they come: the same command goes on from there. --quick
-is 3 pairs of 4 s of one case. --only-kept makes no live runs, and simulates anew: the table after a change of
-the simulation. A CASE is the beginning of a name. About 20 s a pair.
+Each pair is a simulated and a live run of S seconds (20) with one seed: transmission number n of a flow is
+lost in both or in neither. For each case the program prints the mean of live over simulated goodput with its
+95 % interval, and whether the mean is within 5 % of 1. After --pairs pairs (6) a case gets further ones, up
+to --most (12), while its interval does not decide. A CASE is the beginning of a name (reno-iid-0.01,
+cubic-queue-1, ...); without one all cases run.
 
---random N takes N scenarios that nobody chose, random-0 and on, in place of the table's: rates of 1 to 50
-Mbit/s, round trips of 5 to 160 ms, queues of half to four bandwidth-delay products, losses of up to 5 %, one
-by one and in bursts, windows, timers and senders. Each has one pair, and more while it is not within 5 %.
+Rows go to --out (live_pairs.csv) after each pair, and the same command continues from there. --quick makes 3
+pairs of 4 s of one case. --only-kept makes no live runs, but repeats the simulations and prints the table:
+for use after a change of the simulation.
+
+--random N replaces the cases by N drawn scenarios (random-0, random-1, ...): rates of 1 to 50 Mbit/s, round
+trips of 5 to 160 ms, queues of half to four bandwidth-delay products, independent or bursty losses of up to
+5 %, and drawn windows, timers and senders. Each has one pair, and more while its ratio is not within 5 %.
+
+Needs what crossfade live needs; about 20 s per pair.
 """
 
 from __future__ import annotations
@@ -46,7 +51,7 @@ STUDENT += [2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093]
 
 
 def cases() -> dict[str, dict[str, Any]]:
-    """Keys to set, by the name of a case."""
+    """The scenario keys that each case sets, by its name."""
     found: dict[str, dict[str, Any]] = {}
     for variant, name in (("sack", "reno"), ("cubic", "cubic")):
         for loss in (0.001, 0.01, 0.03):
@@ -72,7 +77,7 @@ def cases() -> dict[str, dict[str, Any]]:
 
 
 def random_case(number: int) -> dict[str, Any]:
-    """Keys to set: the same for the same number."""
+    """The scenario keys of drawn case ``number``; equal numbers give equal keys."""
     draw = random.Random(number)
     rate_mbps, rtt_ms = 10 ** draw.uniform(0.0, 1.7), 10 ** draw.uniform(0.7, 2.2)
     there_ms = rtt_ms * draw.uniform(0.2, 0.8)
@@ -105,14 +110,14 @@ def random_case(number: int) -> dict[str, Any]:
 
 
 def simulated_bps(keys: dict[str, Any], row: dict[str, Any]) -> float:
-    """What a simulation of a kept row gives now."""
+    """Goodput in bit/s of a new simulation with the seed and length of a kept row."""
     keys = {"run.duration": f"{float(row['seconds']):g} s", **keys}
     [point] = cf.run(BASE, set=keys, seed=int(row["seed"]), methods=["simulation"], cache=False).points
     return point.metrics["goodput_bps"].value
 
 
 def pair(name: str, keys: dict[str, Any], seed: int, seconds: float) -> dict[str, Any]:
-    """One simulated and one live run."""
+    """The row of a pair: one simulated and one live run with the same seed."""
     keys = {"run.duration": f"{seconds:g} s", **keys}
     simulated, live = cf.run(BASE, set=keys, seed=seed, methods=["simulation", "live"], cache=False).points
     return {
@@ -126,7 +131,7 @@ def pair(name: str, keys: dict[str, Any], seed: int, seconds: float) -> dict[str
 
 
 def ratio(row: dict[str, Any], simulated: float) -> float:
-    """Live over simulated goodput; 1 where nothing came in either, as where the first segments are lost."""
+    """Live over simulated goodput; 1 if both are 0, for instance because the first segments are lost."""
     live = float(row["live_bps"])
     if simulated == 0.0:
         return 1.0 if live == 0.0 else math.inf
@@ -142,7 +147,7 @@ def interval(ratios: list[float]) -> tuple[float, float]:
 
 
 def verdict(ratios: list[float]) -> str:
-    """Whether live is within 5 % of simulated, as far as that is decided."""
+    """Whether mean live goodput is within 5 % of simulated: "within", "differs", or "open" if undecided."""
     mean, half = interval(ratios)
     if len(ratios) == 1 and abs(mean - 1.0) <= WITHIN:
         return "one pair within 5 %"
@@ -152,18 +157,18 @@ def verdict(ratios: list[float]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Make what is missing, and print the table."""
+    """Run the missing pairs and print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("cases", nargs="*", metavar="CASE")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--pairs", type=int, default=6)
-    parser.add_argument("--most", type=int, default=12)
-    parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--out", type=Path, default=Path("live_pairs.csv"))
-    parser.add_argument("--only-kept", action="store_true")
-    parser.add_argument("--random", type=int, default=0, metavar="N")
+    parser.add_argument("--quick", action="store_true", help="3 pairs of 4 s of one case")
+    parser.add_argument("--pairs", type=int, default=6, help="least pairs per case (default: 6)")
+    parser.add_argument("--most", type=int, default=12, help="most pairs per case (default: 12)")
+    parser.add_argument("--seconds", type=float, default=20.0, help="length of a run (default: 20)")
+    parser.add_argument("--out", type=Path, default=Path("live_pairs.csv"), help="CSV file of the rows")
+    parser.add_argument("--only-kept", action="store_true", help="no live runs")
+    parser.add_argument("--random", type=int, default=0, metavar="N", help="number of drawn cases")
     asked = parser.parse_args(arguments)
     if asked.quick:
         asked.cases, asked.pairs, asked.most, asked.seconds = ["reno-iid-0.01"], 3, 3, 4.0

@@ -1,17 +1,19 @@
-"""The kernel's own bbr beside the simulated one over the same links (reno and cubic: live_pairs.py).
+"""The kernel's BBRv1 against simulated BBRv1 over the same links, by goodput, queueing, cycles and timers.
 
 Usage: python bench/live_table.py [--pairs N] [--most N] [--folder DIR] [--only-kept] [CASE ...]
 
-Each pair is a live and a simulated run with one seed. A line a case and observable: the mean of both, their
-difference (of goodput and other rates as a share of the simulated) with its 95 % interval, and whether that
-is within the bound, which is fixed here. After --pairs (6) pairs a case goes on, up to --most (12), while an
-interval does not decide. A run is made again, up to twice, where more than 1 % of packets were late or nobody
-looked for 0.2 s.
+Each pair is a live and a simulated run with one seed. The program prints a line for each case and observable:
+the means of simulated and live values, their difference with its 95 % interval (of goodput and other rates
+as a share of the simulated value), the bound on it, which is fixed in this file, and the verdict: within,
+differs, or open if the interval does not decide. Times are in ms or s and queues in packets, as the name of
+the observable says. After --pairs pairs (6) a case gets further ones, up to --most (12), while a verdict is
+open. A live run is repeated, up to twice, if more than 1 % of its packets were late or its sockets were not
+read for 0.2 s.
 
-What the kernel did is kept in --folder (live_table/), two files a run: the same command goes on from there.
-What is simulated is made anew each time. --only-kept makes no live runs: the table of what there is, after a
-change of the simulation. A CASE is the beginning of a name. Needs root; on a busy machine put `chrt -f 1`
-before it. About 80 minutes in all.
+Live results go to --folder (live_table/), two files per run, and the same command continues from there.
+Simulations are always repeated. --only-kept makes no live runs: for use after a change of the simulation. A
+CASE is the beginning of a name. Needs root; if other programs run, put `chrt -f 1` before the command. About
+80 minutes in all. For Reno and CUBIC see live_pairs.py.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class Seen:
-    """A run, looked at every 10 ms."""
+    """Values of a run: means over the run, and the state of its first flow every 10 ms."""
 
     goodput_bps: float
     # From WARM_S on, of BBR beside CUBIC.
@@ -76,7 +78,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Observable:
-    """What is read off a run, and how far the two may be apart."""
+    """A value read from a run, and the bound on the difference between live and simulated."""
 
     name: str
     bound: float
@@ -87,7 +89,7 @@ class Observable:
 
 @dataclass(frozen=True)
 class Distance:
-    """The Kolmogorov-Smirnov distance of what is read off runs."""
+    """Samples read from runs, and the bound on the Kolmogorov-Smirnov distance of live and simulated ones."""
 
     name: str
     bound: float
@@ -97,7 +99,7 @@ class Distance:
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario and what is looked at."""
+    """Scenario keys, the length of a run in seconds, and the observables."""
 
     keys: dict[str, Any]
     seconds: float
@@ -109,7 +111,7 @@ def goodput(bound: float) -> Observable:
 
 
 def of_seconds(seen: Seen) -> Floats:
-    """What is acknowledged in each second but the first two, in Mbit/s."""
+    """Acknowledged payload in each second but the first two, in Mbit/s."""
     edges = np.arange(2.0, seen.time_s[-1], 1.0)
     return np.diff(np.interp(edges, seen.time_s, seen.segments)) * 1448 * 8 / 1e6
 
@@ -119,7 +121,7 @@ def startup_peak(seen: Seen) -> float:
 
 
 def startup_length(seen: Seen) -> float:
-    """Until the queue leaves its peak, in ms."""
+    """Time from the first acknowledgement until the queue leaves its peak in Startup, in ms."""
     early = seen.time_s < 2.0
     begun = seen.time_s[np.flatnonzero(seen.segments > 0)[0]]
     high = np.flatnonzero(seen.queue_packets[early] > 0.9 * startup_peak(seen))
@@ -127,7 +129,7 @@ def startup_length(seen: Seen) -> float:
 
 
 def probes_of_rtt(seen: Seen) -> tuple[Floats, Floats]:
-    """When windows of 4 began, and how long they lasted."""
+    """Start and duration, in seconds, of the times with a window of 4 segments (ProbeRTT)."""
     at = np.flatnonzero(np.diff((seen.cwnd <= 4.0).astype(int)))
     edges = seen.time_s[at + 1]
     return edges[0::2][: len(edges) // 2], edges[1::2] - edges[0::2][: len(edges) // 2]
@@ -144,14 +146,14 @@ def probe_rtt_length(seen: Seen) -> float:
 
 
 def cruising(seen: Seen) -> NDArray[np.bool_]:
-    """Neither Startup and Drain nor within a second of a window of 4."""
+    """Whether each sample is outside Startup and Drain, and about a second away from ProbeRTT."""
     begins, _ = probes_of_rtt(seen)
     away = np.all(np.abs(seen.time_s[:, None] - begins[None, :] - 0.6) > 0.7, axis=1)
     return (seen.time_s > 2.0) & away
 
 
 def period(seen: Seen, begin: float, end: float) -> float:
-    """That of the queue in ms: four lags of 300 to 400 ms at which its autocorrelation is highest."""
+    """Period of the queue length in ms, from its autocorrelation at four times a lag of 300 to 400 ms."""
     step = 0.002
     grid = np.arange(begin, end, step)
     queue = np.interp(grid, seen.time_s, seen.queue_packets)
@@ -165,12 +167,12 @@ def period(seen: Seen, begin: float, end: float) -> float:
 
 
 def cycle(seen: Seen) -> float:
-    """Before the first window of 4."""
+    """Period of the queue in ms before the first ProbeRTT."""
     return period(seen, 2.0, probes_of_rtt(seen)[0][0] - 0.1)
 
 
 def later_cycle(seen: Seen) -> float:
-    """Between the first and the second."""
+    """Period of the queue in ms between the first and the second ProbeRTT."""
     begins = probes_of_rtt(seen)[0]
     return period(seen, begins[0] + 1.0, begins[1] - 0.1)
 
@@ -180,14 +182,14 @@ def cwnd(seen: Seen) -> float:
 
 
 def round_trip(seen: Seen) -> float:
-    """The median of the round trip in ms, from what stands in the queue."""
+    """Median RTT in ms, computed from the queue length."""
     return float(1e3 * (2 * DELAY_S + PACKET_S * (1 + np.median(seen.queue_packets[cruising(seen)]))))
 
 
 def policed_after(seen: Seen) -> float:
-    """How long the rate of the policer is looked for, in seconds.
+    """Time in seconds until the sender has found the rate of the policer.
 
-    From the first repetition to half a second with three of 83 packets repeated at most.
+    From the first retransmission to half a second with at most 3 retransmissions (of 83 packets).
     """
     begun = seen.time_s[np.flatnonzero(seen.retransmissions > 0)[0]]
     at = np.arange(begun, seen.time_s[-1] - 0.5, EVERY_S)
@@ -201,7 +203,7 @@ def repeated_share(seen: Seen) -> float:
 
 
 def ware(bdps: float) -> float:
-    """BBR's share of a link that has a queue of so many bandwidth-delay products (Ware et al., IMC'19)."""
+    """BBR's share of a link whose queue is ``bdps`` bandwidth-delay products (Ware et al., IMC'19)."""
     queue = bdps * BDP_PACKETS
     others = max(0.0, 0.5 - 1 / (2 * bdps) - 4 / queue)
     probing = (queue * PACKET_S + 0.2 + 2 * DELAY_S) / 10
@@ -209,7 +211,7 @@ def ware(bdps: float) -> float:
 
 
 def cases() -> dict[str, Case]:
-    """By name."""
+    """All cases by their names."""
     found: dict[str, Case] = {}
     queueing = Observable("queueing ms", 2.0, lambda seen: 1e3 * seen.queueing_s)
     for loss in (0, 1, 5, 10, 15, 20):
@@ -246,7 +248,7 @@ def cases() -> dict[str, Case]:
         15.0,
         [
             goodput(0.05),
-            Observable("repeated", 0.02, repeated_share),
+            Observable("retransmitted", 0.02, repeated_share),
             # An interval of 16 rounds; Linux needs two.
             Observable("policed after s", 0.66, policed_after, digits=2),
         ],
@@ -277,14 +279,14 @@ def cases() -> dict[str, Case]:
 
 
 def toml(value: Any) -> str:
-    """As a scenario has it."""
+    """A value as a scenario file has it."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {toml(of)}" for key, of in value.items()) + " }"
     return json.dumps(value)
 
 
 def kernel(name: str, case: Case, seed: int, folder: Path) -> Seen:
-    """What the kernel did, from the folder or from a run."""
+    """Values of the live run of a case with this seed, from the folder or from a new run."""
     stem = folder / f"{name}-{seed}"
     events, report = stem.with_suffix(".csv.gz"), stem.with_suffix(".json")
     if not report.exists():
@@ -315,7 +317,7 @@ def live(case: Case, seed: int) -> tuple[str, dict[str, Any]]:
 
 
 def is_sound(events: str, report: dict[str, Any]) -> bool:
-    """Whether time was kept."""
+    """Whether the emulator kept time: few late packets, none dropped unseen, no long gap between samples."""
     looks = np.array([float(record["time_s"]) for record in csv.DictReader(io.StringIO(events))])
     late = max(way["late_share"] for way in report["directions"])
     drops = sum(way["ring_drops"] for way in report["directions"])
@@ -324,7 +326,7 @@ def is_sound(events: str, report: dict[str, Any]) -> bool:
 
 
 def of_kernel(events: str, report: dict[str, Any]) -> Seen:
-    """From the looks at its sockets."""
+    """Values of a live run, from the samples of its sockets and the report."""
     records = [record for record in csv.DictReader(io.StringIO(events)) if record["host"] == "far"]
     first = [record for record in records if record["flow"] == records[0]["flow"]]
 
@@ -348,7 +350,7 @@ def of_kernel(events: str, report: dict[str, Any]) -> Seen:
 
 
 def moved(records: list[dict[str, str]], key: str, cumulated: bool = True) -> float:
-    """How far a count has come since WARM_S."""
+    """Increase of a counter from WARM_S on, or the sum of a column that is not cumulative."""
     counts = [float(record[key]) for record in records if float(record["time_s"]) >= WARM_S]
     if not counts:
         return 0.0
@@ -361,7 +363,7 @@ def part(one: float, other: float) -> float:
 
 @cache
 def simulated(name: str, seed: int) -> Seen:
-    """The simulated run of a seed."""
+    """Values of the simulated run of a case with this seed."""
     case = cases()[name]
     keys = {"run.duration": f"{case.seconds:g} s", **case.keys}
     [point] = cf.run(BASE, set=keys, seed=seed, methods=["simulation"], cache=False).points
@@ -401,7 +403,7 @@ Pairs = list[tuple[Seen, Seen]]
 
 
 def judged(observable: Observable | Distance, pairs: Pairs) -> tuple[float, float, float, float, str]:
-    """Both means, the difference and the half-width of its interval, and the verdict."""
+    """Simulated mean, live mean, their difference, the half-width of its interval, and the verdict."""
     if isinstance(observable, Distance):
         return distance(observable, pairs)
     ours = np.array([observable.read(simulated) for _, simulated in pairs])
@@ -421,14 +423,14 @@ def judged(observable: Observable | Distance, pairs: Pairs) -> tuple[float, floa
 
 
 def verdict(mean: float, half: float, bound: float) -> str:
-    """Whether a difference is within its bound, as far as that is decided."""
+    """Whether a difference is within its bound: "within", "differs", or "open" if undecided."""
     if abs(mean) + half <= bound:
         return "within"
     return "differs" if abs(mean) - half > bound else "open"
 
 
 def distance(of: Distance, pairs: Pairs) -> tuple[float, float, float, float, str]:
-    """Of what all runs have together; the half-width is what samples of one distribution keep (Smirnov)."""
+    """Like `judged`, of the samples of all runs; the half-width is Smirnov's critical distance at 5 %."""
     ours = np.sort(np.concatenate([of.read(simulated) for _, simulated in pairs]))
     theirs = np.sort(np.concatenate([of.read(live) for live, _ in pairs]))
     at = np.concatenate([ours, theirs])
@@ -439,7 +441,7 @@ def distance(of: Distance, pairs: Pairs) -> tuple[float, float, float, float, st
 
 
 def line(name: str, observable: Observable | Distance, pairs: Pairs) -> str:
-    """A line of the table."""
+    """The line of the table for a case and an observable."""
     ours, theirs, mean, half, found = judged(observable, pairs)
     n = observable.digits
     is_share = isinstance(observable, Observable) and observable.is_share
@@ -454,15 +456,15 @@ def line(name: str, observable: Observable | Distance, pairs: Pairs) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Make what is missing, and print the table."""
+    """Run the missing pairs and print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("cases", nargs="*", metavar="CASE")
-    parser.add_argument("--pairs", type=int, default=6)
-    parser.add_argument("--most", type=int, default=12)
-    parser.add_argument("--folder", type=Path, default=Path("live_table"))
-    parser.add_argument("--only-kept", action="store_true")
+    parser.add_argument("--pairs", type=int, default=6, help="least pairs per case (default: 6)")
+    parser.add_argument("--most", type=int, default=12, help="most pairs per case (default: 12)")
+    parser.add_argument("--folder", type=Path, default=Path("live_table"), help="folder of live results")
+    parser.add_argument("--only-kept", action="store_true", help="no live runs")
     asked = parser.parse_args(arguments)
     chosen = [
         name for name in cases() if not asked.cases or any(name.startswith(case) for case in asked.cases)

@@ -1,9 +1,13 @@
-"""Robustness of crossfade live: processes killed at random, Ctrl-C at any moment, a flood.
+"""Robustness of `crossfade live`: processes killed at random, Ctrl-C at any moment, a flood of packets.
 
-Usage: python bench/live_trials.py [kill | interrupt | flood] [N]     N trials (100), or seconds of flood (60)
+Usage: python bench/live_trials.py [kill | interrupt | flood] [N]
 
-The trials see no processes but their own (unshare --pid; root). Prints a line a kind of trial; the exit
-code is 1 where something was left: processes, network namespaces, devices or routes.
+N is the number of trials (100), or the seconds of the flood (60); without a kind all three run. A trial
+starts a live run with programs that never end; after up to 2.5 s `kill` kills one of its processes at random,
+`interrupt` sends SIGINT. Prints a line for each kind. The exit code is 1 if a process, network namespace,
+device or route is left, or if under the flood (UDP at ten times the rate of the link) the memory of the
+emulator grows by more than 50 MiB. The trials run in a process namespace of their own (`unshare --pid`, as
+root), so that they count no processes of others.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ PATIENCE_S = 10.0
 
 
 def processes(mark: str) -> list[int]:
-    """Processes that have a mark in their environment."""
+    """Process ids of all processes with this mark in their environment."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -37,7 +41,7 @@ def processes(mark: str) -> list[int]:
 
 
 def state() -> tuple[set[str], set[str], str]:
-    """Network namespaces that are in use, devices, routes."""
+    """Network namespaces in use, names of network devices, and the routing table."""
     namespaces = set()
     for entry in Path("/proc").glob("[0-9]*/ns/net"):
         try:
@@ -52,7 +56,7 @@ def state() -> tuple[set[str], set[str], str]:
 
 
 def start(mark: str) -> subprocess.Popen[bytes]:
-    """A run with a tree of programs that never end."""
+    """Start a live run with a tree of programs that never end."""
     command = [*LIVE, "--rate", "5 Mbit/s", "--far", "sleep 1000 & sleep 1000", "--quiet", "--"]
     command += ["sh", "-c", "ping -q 10.77.0.1 > /dev/null & sleep 1000 | sleep 1000"]
     env = {**os.environ, MARK: mark}
@@ -60,7 +64,7 @@ def start(mark: str) -> subprocess.Popen[bytes]:
 
 
 def trials(kind: str, count: int) -> int:
-    """Kill a process, or press Ctrl-C, and look what is left."""
+    """Run ``count`` trials that kill a process or send SIGINT; return 1 if anything is left, else 0."""
     draws, left = random.Random(1), 0
     before = state()
     for number in range(count):
@@ -106,7 +110,7 @@ while (now := time.monotonic() - begin) < {{seconds}}:
 
 
 def flood(seconds: int) -> int:
-    """UDP at ten times the rate of a link: what the process takes of memory."""
+    """Send UDP at ten times the rate of a link; return 1 if the emulator's memory grows too much."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         client = FLOOD.format(seconds=seconds)
@@ -135,7 +139,7 @@ def flood(seconds: int) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Make the trials asked for, or all."""
+    """Run the trials of one kind, or of all, in a process namespace of their own."""
     if os.getpid() != 1:
         # What others do on this machine meanwhile is not what was left.
         apart = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable]

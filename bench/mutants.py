@@ -1,13 +1,15 @@
-"""Applies the single changes of bench/mutants.toml, one by one, and names the test that fails with each.
+"""Mutation tests: applies the changes of bench/mutants.toml, one by one, and names the test that fails.
 
 Usage: python bench/mutants.py [CRATE ...] [--only WORDS] [--then COMMAND] [--most SECONDS]
 
 For each mutant the unit tests of its crate run first (``cargo test -p crossfade-CRATE --lib``), then the
-crate's integration tests, then each COMMAND, until one fails. The file is restored in the end. A mutant
-with a key ``equivalent`` changes no result, for the reason given there, and is not run. The program prints
-a row of a table for each mutant: its file, what it changes, the test that fails, and the seconds of the
-clock with compilation. A command that takes more than --most seconds (600) counts as a failure. The status
-is 1 if a mutant lives or does not fit.
+crate's integration tests, then each COMMAND, until one fails. After the tests the file is restored. A mutant
+with a key ``equivalent`` changes no result, for the reason given there, and is not run. Without CRATE the
+mutants of all crates run; --only keeps those whose description has WORDS.
+
+Prints a row of a table for each mutant: its file, what it changes, the test that fails, and the elapsed
+seconds with compilation. A command that takes more than --most seconds (600) counts as a failure. The exit
+code is 1 if a mutant survives all tests, or its old text is not in the file exactly once.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ FAILED = re.compile(r"^(?:test (\S+) \.\.\. FAILED|---- (\S+) stdout ----|FAILED
 
 
 def failure(command: str, most: float) -> str | None:
-    """Name of the first test that fails; ``None`` if all pass."""
+    """Name of the first test that fails in ``command`` within ``most`` seconds; ``None`` if all pass."""
     job = subprocess.Popen(
         command,
         shell=True,
@@ -58,7 +60,7 @@ def failure(command: str, most: float) -> str | None:
 
 
 def judge(mutant: dict[str, str], then: list[str], most: float) -> str:
-    """Kind and name of the test that fails with the mutant."""
+    """Kind and name of the test that fails with the mutant applied, or that the mutant lives."""
     crate = ROOT / "crates" / mutant["crate"]
     path = crate / mutant["file"]
     text = path.read_text()
@@ -80,11 +82,12 @@ def judge(mutant: dict[str, str], then: list[str], most: float) -> str:
 
 
 def main() -> int:
+    """Run the chosen mutants and print a row for each; 1 if one survives or does not fit, else 0."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("crates", nargs="*", metavar="CRATE")
-    parser.add_argument("--only", default="", metavar="WORDS")
-    parser.add_argument("--then", action="append", default=[], metavar="COMMAND")
-    parser.add_argument("--most", type=float, default=600.0, metavar="SECONDS")
+    parser.add_argument("crates", nargs="*", metavar="CRATE", help="crates, such as nr (default: all)")
+    parser.add_argument("--only", default="", metavar="WORDS", help="keep mutants described so")
+    parser.add_argument("--then", action="append", default=[], metavar="COMMAND", help="run COMMAND too")
+    parser.add_argument("--most", type=float, default=600.0, metavar="SECONDS", help="time limit")
     given = parser.parse_args()
     # A termination, too, restores the file.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

@@ -1,11 +1,17 @@
-"""Bits a second of LDPC decoders: ours beside PyPI's ``ldpc``. nr_decoder_peers.py [SECONDS [TURNS]]
+"""Decoding speed of LDPC decoders in Mbit/s of information bits: Crossfade's beside PyPI's ``ldpc``.
 
-Codes of NR on both base graphs, QPSK over white Gaussian noise 0.4 dB above where a tenth of the blocks
-fails, sum-product decoding with at most 20 iterations. Both decoders have the same matrix and ratios,
-and stop when the word is right; each on one core, CPU time, in turns, of which the best counts. The shares
-of blocks that are not decoded must be alike for the same schedule: flooding, which ``ldpc`` calls parallel,
-and layered, whose counterpart is its serial schedule, bit by bit. Needs cargo, and ``ldpc`` with SciPy in the
-Python that runs this (``pyldpc`` 0.7.9 takes no irregular matrices; Sionna comes with gigabytes).
+Usage: python bench/nr_decoder_peers.py [SECONDS [TURNS]]
+
+Codes of 5G NR on both base graphs, QPSK over white Gaussian noise 0.4 dB above the SNR at which a tenth of
+the blocks fails, sum-product decoding with at most 20 iterations. Both decoders get the same parity-check
+matrix and log-likelihood ratios, and stop at a code word. Each runs SECONDS (1) of CPU time on one core in
+each of TURNS turns (3), of which the fastest counts. Prints a table with speed, the share of blocks not
+decoded, and the mean number of iterations.
+
+For equal schedules the shares should agree: flooding, which ``ldpc`` calls parallel, and layered, whose
+counterpart is its serial schedule, bit by bit. Needs cargo, and ``ldpc`` with SciPy in the Python that runs
+this program; without them only Crossfade is measured. (``pyldpc`` 0.7.9 takes no irregular matrices, and
+Sionna needs gigabytes of packages.)
 """
 
 from __future__ import annotations
@@ -29,7 +35,7 @@ Decode = Callable[[np.ndarray], np.ndarray]
 
 
 def binary() -> str:
-    """The bench, built."""
+    """Build the Rust benchmark `decoder_peers`; return the path of its program."""
     command = ["cargo", "bench", "-p", "crossfade-nr", "--bench", "decoder_peers", "--no-run"]
     command += ["--message-format=json"]
     output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -38,7 +44,7 @@ def binary() -> str:
 
 
 def ours(program: str, folder: str, seconds: float) -> Iterator[Line]:
-    """What the bench measures; its folder then has codes and blocks."""
+    """Results of the Rust benchmark, which also writes codes and blocks to ``folder``."""
     output = subprocess.run(
         [program, folder, str(seconds)], check=True, capture_output=True, text=True
     ).stdout
@@ -49,7 +55,7 @@ def ours(program: str, folder: str, seconds: float) -> Iterator[Line]:
 
 
 class Code:
-    """A matrix, and blocks with their ratios."""
+    """A parity-check matrix, and blocks of information bits with received log-likelihood ratios."""
 
     def __init__(self, folder: Path, name: str) -> None:
         from scipy.sparse import csr_matrix
@@ -62,7 +68,7 @@ class Code:
         self.blocks = np.fromfile(folder / f"{name}.blocks", np.uint8).reshape(len(self.ratios), -1)
 
     def measure(self, decode: Decode, seconds: float) -> tuple[float, float]:
-        """Mbit/s and the share of blocks whose information bits are wrong."""
+        """Speed in Mbit/s of information bits, and the share of blocks with wrong information bits."""
         bits, failed, decoded, start = self.blocks.shape[1], 0, 0, time.process_time()
         while True:
             for block, ratios in zip(self.blocks, self.ratios, strict=True):
@@ -75,7 +81,7 @@ class Code:
 
 
 def of_ldpc(code: Code, schedule: str) -> Decode:
-    """Belief propagation of ``ldpc``: errors of hard decisions, with the probabilities of the ratios."""
+    """Belief propagation of ``ldpc``, which finds the errors of hard decisions from their probabilities."""
     from ldpc import BpDecoder
 
     decoder = BpDecoder(
@@ -99,7 +105,7 @@ def of_ldpc(code: Code, schedule: str) -> Decode:
 
 
 def peers(folder: Path, names: list[str], seconds: float) -> Iterator[Line]:
-    """The other programs, on the same blocks."""
+    """Results of ``ldpc`` on the blocks in ``folder``."""
     for name in names:
         code = Code(folder, name)
         for schedule in ("flooding", "layered"):
@@ -108,7 +114,7 @@ def peers(folder: Path, names: list[str], seconds: float) -> Iterator[Line]:
 
 
 def main() -> None:
-    """Print a table."""
+    """Measure in turns and print the table of the fastest ones."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
     turns = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     has_peer = importlib.util.find_spec("ldpc") is not None

@@ -1,10 +1,12 @@
-"""Seconds and peak memory of opening a large results file as a dataset, and as results.
+"""Time and peak memory of opening a large results file, as a dataset and as results.
 
-Usage: python bench/open_results.py [POINTS RUNS METRICS]      default: 10000 100 45, a million rows
+Usage: python bench/open_results.py [POINTS RUNS METRICS]
 
-The file is made first, with rows in a random order as many threads leave them. Each way of opening it runs in
-a process of its own, with the file in the page cache; the one in which nothing is opened shows what the
-imports take. On a machine with other work the processor time says more than the seconds.
+The default is 10000 points, 100 runs and 45 metrics, a million rows. The program first makes a SQLite file of
+this size, with rows in random order as many threads leave them. Each way of opening it then runs in a process
+of its own, with the file in the page cache; the line "imports alone" has what the imports take. Prints
+elapsed and CPU seconds, and the peak memory in MiB, for each way. If other programs run, CPU seconds are the
+more reliable value.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ print(f"{name:<14} {{seconds:6.2f}} s ({{cpu}}), {{peak:6.0f}} MiB at the peak")
 
 
 def make(path: Path, points: int, runs: int, metrics: int) -> None:
-    """A results file of two axes: as many points as are asked for, or the next square below."""
+    """Write a results file with two axes, and the largest square of at most ``points`` points."""
     side = int(points**0.5)
     names = ["goodput_bps", *(f"metric_{i:02}" for i in range(metrics - 1))]
     ids = [f"{i:032x}" for i in range(side * side)]
@@ -89,7 +91,7 @@ def make(path: Path, points: int, runs: int, metrics: int) -> None:
 
 
 def main() -> None:
-    """Make the file, then open it in each way."""
+    """Make the file, then open it in each way and print a line for each."""
     points, runs, metrics = map(int, sys.argv[1:] or (10_000, 100, 45))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bench.sqlite"

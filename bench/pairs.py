@@ -1,10 +1,10 @@
-"""User CPU time of two builds of a bench of crates/sim, case by case in turns.
+"""User CPU time of two builds of a benchmark of crates/sim, compared case by case in turns.
 
 Usage: python bench/pairs.py OLD NEW SEGMENTS TURNS CASE ...
 
-OLD and NEW are binaries that `cargo bench --no-run` has made.
-
-Prints the median of NEW / OLD over the turns, and the ratio of the least times of each.
+OLD and NEW are programs that `cargo bench --no-run` has built. Each CASE of the benchmark runs with SEGMENTS
+segments in TURNS turns, OLD first in even turns and NEW first in odd ones. Prints for each case the median
+over the turns of the ratio NEW / OLD, and the ratio of the shortest times.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 
 
 def seconds(binary: str, case: str, segments: str) -> float:
-    """CPU seconds per million segments, as the bench prints them."""
+    """CPU seconds that a program prints for a case."""
     command = [binary, case, segments]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = re.search(r" ([\d.]+) s CPU", printed)
@@ -26,7 +26,7 @@ def seconds(binary: str, case: str, segments: str) -> float:
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Run both programs in turns and print a line for each case."""
     if len(sys.argv) < 6:
         raise SystemExit(__doc__)
     old, new, segments, turns, *cases = sys.argv[1:]

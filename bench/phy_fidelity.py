@@ -1,15 +1,17 @@
-"""Agreement of fidelities symbol and table of the physical layer, by p-values. phy_fidelity.py [--short]
+"""Agreement of the fidelities symbol and table of the physical layer, by p-values of chi-square tests.
+
+Usage: python bench/phy_fidelity.py [--short]
 
 At each of 20 points (scheme, detector, SNR, retransmissions, stage of combining, and some antennas,
-correlations and constellations) method phy makes a table from streams of its own; then the same scenario, TCP
-over ARQ, runs with both fidelities. Of each frame the link events tell in which attempt it was accepted, if
-ever. These counts are compared by chi-square, attempts with few frames put together, and goodputs by whether
-their intervals overlap. If both fidelities draw from one distribution, p-values are uniform: their
-Kolmogorov-Smirnov test is printed last.
+correlations and constellations) method phy first computes an error table from random streams of its own. Then
+the scenario mimo-arq, TCP over ARQ, runs with both fidelities. The link events tell for each frame in which
+attempt it was accepted, if ever. A chi-square test compares these counts, with attempts of few frames
+combined; the goodputs agree if their intervals overlap. If both fidelities draw from one distribution, the
+p-values are uniform: the last line has their Kolmogorov-Smirnov test.
 
-The table has a sampling error of its own, which makes p-values a little too small: its frames are ten times
-those of the runs, or more, so that chi-square comes out 5 % too large at most. --short takes five of the
-points and a fifth of the frames, as the tests do.
+The sampling error of the table makes p-values a little too small: since the table has at least ten times the
+frames of the runs, chi-square is at most 5 % too large. --short takes five of the points and a fifth of the
+frames, as the tests do.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ SCENARIO = (Path(cf.__file__).parent / "scenarios" / "mimo-arq.toml").read_text(
 
 @dataclass(frozen=True)
 class Place:
-    """A point at which both fidelities are compared: in some, few of the frames are never accepted."""
+    """A point of the comparison: scheme, detector, SNR in dB, retransmissions, combining and further keys."""
 
     scheme: str
     detector: str
@@ -49,7 +51,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Found:
-    """Frames of both fidelities by the attempt that was accepted (the last: never); how likely; goodputs."""
+    """Result at a point: frames of both fidelities by accepted attempt (last: never), p-value, goodputs."""
 
     counts: np.ndarray
     p_value: float
@@ -57,13 +59,13 @@ class Found:
 
     @property
     def goodputs_overlap(self) -> bool:
-        """Whether the intervals of the goodputs do."""
+        """Whether the intervals of both goodputs overlap."""
         one, other = map(ends, self.goodputs)
         return one[0] <= other[1] and other[0] <= one[1]
 
 
 def ends(found: cf.store.Estimate) -> tuple[float, float]:
-    """The interval of a goodput; of runs that are all the same it is their value."""
+    """The ends of the interval of a goodput; both are its value if all runs are equal."""
     value = found.value or 0.0
     return (
         value if found.low is None else found.low,
@@ -144,7 +146,7 @@ def compared(place: Place, number: int, *, frames: int, seconds: int, runs: int)
 
 
 def attempts(events: str, place: Place) -> list[int]:
-    """How many frames were accepted in each attempt, and how many never."""
+    """Number of frames accepted in attempt 1, 2, ..., and number of frames never accepted."""
     accepted: dict[str, int] = {}
     last: dict[str, int] = {}
     for event in csv.DictReader(io.StringIO(events)):
@@ -162,7 +164,7 @@ def attempts(events: str, place: Place) -> list[int]:
 
 
 def p_value(counts: np.ndarray) -> float:
-    """Of the chi-square test that both rows are of one distribution; what has few frames is put together."""
+    """The p-value of the chi-square test for equal distributions; columns with few frames are combined."""
     kept: list[np.ndarray] = []
     for column in counts.T[::-1]:
         if kept and kept[-1].sum() < 20:
@@ -176,7 +178,7 @@ def p_value(counts: np.ndarray) -> float:
 
 
 def main() -> None:
-    """Print a line for each fidelity of each point, and how uniform the p-values are."""
+    """Print the counts of both fidelities at each point, and the test that p-values are uniform."""
     places = SHORT if "--short" in sys.argv[1:] else PLACES
     share = 5 if "--short" in sys.argv[1:] else 1
     p_values, apart = [], 0

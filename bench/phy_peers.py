@@ -1,9 +1,13 @@
-"""Vectors a second of 4 x 4 QPSK detectors, ours beside IT++ and scikit-commpy. phy_peers.py [SECONDS]
+"""Speed of 4 x 4 QPSK detectors in million vectors per second: Crossfade's beside IT++ and scikit-commpy.
 
-MMSE with ordered successive cancellation and maximum likelihood at 12 dB on one core, CPU time, the channel
-new every 30 vectors: detection with its set-up, and end to end (channel, noise, mapping, counting). The bit
-error rates beside the speeds must be the same. Needs cargo; what is compared with is skipped where it is not
-installed (Debian's libitpp-dev with g++, PyPI's scikit-commpy in the Python that runs this).
+Usage: python bench/phy_peers.py [SECONDS]
+
+MMSE with ordered successive interference cancellation and maximum likelihood, at 12 dB, SECONDS (1) of CPU
+time each on one core, with a new channel every 30 vectors. Prints a table with the speed of detection,
+including the set-up per channel, the speed end to end (channel, noise, mapping, counting), and the bit error
+rate, which must agree between programs within chance. Crossfade is measured with each instruction set of the
+processor. Needs cargo; a peer is skipped if it is not installed (Debian's libitpp-dev with g++, PyPI's
+scikit-commpy in the Python that runs this program).
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ Line = tuple[str, str, float, float, float]
 
 
 def ours(seconds: float) -> Iterator[Line]:
-    """What the bench `detection` measures, on each kind of instructions that this processor has."""
+    """Results of the Rust benchmark `detection` with each instruction set of this processor."""
     command = ["cargo", "bench", "-p", "crossfade-phy", "--bench", "detection", "--no-run"]
     command += ["--message-format=json"]
     output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -48,7 +52,7 @@ def ours(seconds: float) -> Iterator[Line]:
 
 
 def itpp(seconds: float) -> Iterator[Line]:
-    """What bench/itpp_mimo.cpp measures."""
+    """Results of bench/itpp_mimo.cpp, if IT++ is installed."""
     compiler = shutil.which("g++")
     if compiler is None or not Path("/usr/include/itpp/itcomm.h").exists():
         print("skipped: IT++ is not installed (Debian's libitpp-dev, with g++)")
@@ -65,7 +69,7 @@ def itpp(seconds: float) -> Iterator[Line]:
 
 
 def commpy(seconds: float) -> Iterator[Line]:
-    """Maximum likelihood of scikit-commpy, a vector at a time."""
+    """Results of maximum likelihood in scikit-commpy, which decides vector by vector."""
     if importlib.util.find_spec("commpy") is None:
         print("skipped: scikit-commpy is not installed")
         return
@@ -95,7 +99,7 @@ def commpy(seconds: float) -> Iterator[Line]:
 
 
 def main() -> None:
-    """Print a table."""
+    """Measure all programs and print the table."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
     lines = [line for measured in (ours, itpp, commpy) for line in measured(seconds)]
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")

@@ -1,14 +1,20 @@
-"""Public recordings split in time: a link is fitted to the first half, the second half is the truth.
+"""Public recordings split in time: a link is fitted to the first half and compared with the second half.
 
-    python bench/public_split.py [--half 60] [--record cubic] [--controls cubic,bbr-v1] FILE [FILE ...]
+Usage: python bench/public_split.py [--half 60] [--record cubic] [--controls cubic,bbr-v1] FILE [FILE ...]
 
-A FILE is a trace of mahimahi (integer ms, 1500 bytes each; ravinet/mahimahi, LeoReplayer's capacity) or the
-CSV of Starlink-on-the-Autobahn (column ``download``, Mbit/s each second). A flow of one control is recorded
-over the first half of it, and a link is fitted to its capture. Flows of each control then run over the second
-half itself, the fitted link, M0 (a constant rate: the mean that was fitted), and the shuffled replay of the
-record (what arrived may leave, in stretches of 100 ms in any order). Printed are the 1-Wasserstein distances
-to the second half, of goodput in windows of 1 s and of the round trips of packets, each over the mean of the
-second half's. No data are shipped.
+A FILE is a trace of mahimahi (integer ms, one opportunity of 1500 bytes each; ravinet/mahimahi, or the
+capacity of LeoReplayer) or the CSV of Starlink-on-the-Autobahn (column ``download``, Mbit/s in each second).
+The program simulates a flow of the control --record over the first half, and fits a link to its capture.
+Flows of each of --controls then run over
+
+- the second half itself, which is the truth;
+- the fitted link;
+- M0, a link with the constant rate that was fitted;
+- the shuffled replay of the capture: its stretches of 100 ms in random order.
+
+Prints a table of 1-Wasserstein distances to the truth, of goodput in windows of 1 s and of the round trips of
+packets, each divided by the mean of the truth (no unit); then in how many rows the fitted link is nearest,
+and means. The recordings do not come with Crossfade.
 """
 
 from __future__ import annotations
@@ -53,7 +59,7 @@ runs = 1
 
 
 def halves(file: Path, half: float, folder: Path) -> list[str]:
-    """The capacity of the first and of the second half, as a key of a link."""
+    """The capacity of each half as a key of table `link`, with its file in ``folder``."""
     if file.suffix == ".csv":
         rows = list(csv.DictReader(file.open()))
         rates = [float(row["download"] or 0) * 1e6 for row in rows]
@@ -78,7 +84,7 @@ def halves(file: Path, half: float, folder: Path) -> list[str]:
 
 
 def shuffled(trace: Path, half: float, seed: int) -> None:
-    """Puts stretches of a trace of opportunities in any order."""
+    """Put the stretches of a trace of opportunities into a random order, in place."""
     times = np.loadtxt(trace, dtype=np.int64)
     stretches: list[list[int]] = [[] for _ in range(int(half * 1e3 / STRETCH_MS) + 1)]
     for time in times:
@@ -89,7 +95,7 @@ def shuffled(trace: Path, half: float, seed: int) -> None:
 
 
 def flow(scenario: str | Path, control: str, half: float, folder: Path) -> tuple[Array, Array]:
-    """Goodput in windows in bit/s, and round trips in s, of a flow."""
+    """Goodput in bit/s in each window, and round trips of packets in s, of one simulated flow."""
     file = folder / "flow.pcap"
     cf.runs.write_pcap(file, scenario, set={"tcp.congestion": control}, snaplen=100)
     packets, _ = read_record([file])
@@ -102,13 +108,13 @@ def flow(scenario: str | Path, control: str, half: float, folder: Path) -> tuple
 
 
 def distance(ours: Array, theirs: Array) -> float:
-    """The 1-Wasserstein distance of two samples over the mean of the second."""
+    """The 1-Wasserstein distance of two samples, divided by the mean of the second."""
     shares = (np.arange(2000) + 0.5) / 2000
     return float(np.abs(np.quantile(ours, shares) - np.quantile(theirs, shares)).mean() / theirs.mean())
 
 
 def of_file(file: Path, half: float, recorder: str, controls: list[str]) -> list[dict[str, Any]]:
-    """The distances of each control."""
+    """A row for each control, with the distances of each link to the second half of a recording."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         first, second = (
@@ -140,14 +146,16 @@ def of_file(file: Path, half: float, recorder: str, controls: list[str]) -> list
 
 
 def main() -> int:
-    """Prints the table, and in how many rows the fitted link is nearest."""
+    """Print the table, in how many rows the fitted link is nearest, and mean distances."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    parser.add_argument("--half", type=float, default=60.0, help="seconds of each half")
-    parser.add_argument("--record", default="cubic", help="the control that is recorded")
-    parser.add_argument("--controls", default="cubic,bbr-v1")
+    parser.add_argument("--half", type=float, default=60.0, help="seconds of each half (default: 60)")
+    parser.add_argument("--record", default="cubic", help="congestion control of the recorded flow")
+    parser.add_argument(
+        "--controls", default="cubic,bbr-v1", help="congestion controls of the flows compared"
+    )
     chosen = parser.parse_args()
     print("| recording | model | flow | rate: fitted | M0 | shuffled | delay: fitted | M0 | shuffled |")
     print("|---|---|---|---|---|---|---|---|---|")

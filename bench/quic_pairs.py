@@ -1,13 +1,17 @@
-"""A user-space QUIC (aioquic) over a live link beside flavour quic over the same link in simulation.
+"""A user-space QUIC (aioquic) over a live link, beside simulated flavour quic over the same link.
 
 Usage: python bench/quic_pairs.py [--runs N] [--seconds S] [--out FILE] [CASE ...]
 
-5 Mbit/s, 40 ms, packets of 1228 bytes, aioquic's NewReno. Cases loss-P lose a share P of the packets
-and compare goodput over --seconds (20), the first two left out; cases held-T and lost-T have an outage of
-T seconds in the middle, in which packets wait or are lost, and compare the longest silence and the goodput
-of the second after it. Rows go to --out (quic_pairs.csv) as they come, and are not made twice. Needs what
-crossfade live needs, and aioquic. Run i of a case is seed i of both, but not with the same losses:
-handshakes and other frames step the channel too.
+The link has 5 Mbit/s, a base RTT of 40 ms and packets of 1228 bytes; both senders are NewReno. Each case has
+N runs (3) of S seconds (20) of aioquic, of flavour quic, and of flavour quic with the acknowledgements,
+probes and pacing of aioquic ("like it"). Cases loss-P lose a share P of the packets, and compare goodput
+without the first two seconds. Cases held-T and lost-T have an outage of T seconds in the middle, in which
+packets wait or are lost, and compare the longest time without data and the goodput of the second after it.
+
+Prints means over the runs, in Mbit/s and s. Rows go to --out (quic_pairs.csv) after each run, and runs
+already there are not repeated. A CASE is the beginning of a name. Run i of a case has seed i on both sides,
+but not the same losses, since handshakes and other frames also advance the channel. Needs what crossfade live
+needs, and aioquic.
 """
 
 from __future__ import annotations
@@ -63,7 +67,7 @@ Arrivals = list[tuple[float, int]]
 
 
 def cases(seconds: float, folder: Path) -> dict[str, Path]:
-    """A scenario for each case, by its name."""
+    """Write a scenario file for each case into ``folder``; return the files by case."""
     texts = {f"loss-{loss:g}": BASE.replace("p_e = 0", f"p_e = {loss}") for loss in LOSSES}
     for outage in OUTAGES:
         for kind, rate, loss in (("held", 0, 0), ("lost", 5e6, 1)):
@@ -81,7 +85,7 @@ def cases(seconds: float, folder: Path) -> dict[str, Path]:
 
 
 def measured(arrivals: Arrivals, seconds: float) -> dict[str, float]:
-    """Goodput, the longest silence, and the goodput of the second behind it."""
+    """Goodput in bit/s, longest time without data in s, and goodput in bit/s of the second after it."""
     start = arrivals[0][0]
     kept = sum(size for at, size in arrivals if WARMUP_S <= at - start < seconds)
     gaps = [(after[0] - before[0], after[0]) for before, after in itertools.pairwise(arrivals)]
@@ -95,7 +99,7 @@ def measured(arrivals: Arrivals, seconds: float) -> dict[str, float]:
 
 
 def simulated(scenario: Path, keys: dict[str, Any], run: int, seconds: float) -> dict[str, float]:
-    """Flavour quic."""
+    """What `measured` gives for a simulated run of flavour quic with these keys."""
     keys = {"run.duration": f"{seconds:g} s", **keys}
     text = cf.events(scenario, set=keys, seed=run).to_csv(index=False)
     arrivals = [
@@ -107,7 +111,7 @@ def simulated(scenario: Path, keys: dict[str, Any], run: int, seconds: float) ->
 
 
 def live(scenario: Path, run: int, seconds: float, folder: Path) -> dict[str, float]:
-    """aioquic, by this program on either host."""
+    """What `measured` gives for a live run, in which this program is the aioquic host at either end."""
     program = f"{sys.executable} {Path(__file__).resolve()}"
     log = folder / "arrivals.json"
     command = [sys.executable, "-m", "crossfade", "live", str(scenario), f"--seed={run}", "--quiet"]
@@ -117,7 +121,7 @@ def live(scenario: Path, run: int, seconds: float, folder: Path) -> dict[str, fl
 
 
 def make_certificate(folder: Path) -> None:
-    """A certificate that its own key has signed."""
+    """Write a self-signed certificate and its key into ``folder``."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -135,7 +139,7 @@ def make_certificate(folder: Path) -> None:
 
 
 async def serve(folder: str) -> None:
-    """Sends without end whatever is asked."""
+    """Serve each stream with endless data, until the program is killed."""
     from aioquic.asyncio.server import serve as listen
     from aioquic.quic.configuration import QuicConfiguration
 
@@ -157,7 +161,7 @@ async def serve(folder: str) -> None:
 
 
 async def fetch(seconds: float, log: str) -> None:
-    """Notes when how much arrived."""
+    """Read a stream for ``seconds``, and write times and bytes of arrivals to ``log`` as JSON."""
     from aioquic.asyncio.client import connect
     from aioquic.quic.configuration import QuicConfiguration
 
@@ -178,7 +182,7 @@ async def fetch(seconds: float, log: str) -> None:
 
 
 def summarise(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
-    """The table: means over the runs."""
+    """Print the table of means over the runs."""
     print(
         f"{'case':<12}{'':<12}{'runs':>5}{'goodput':>10}{'silence':>10}{'after it':>10}   Mbit/s, s, Mbit/s"
     )
@@ -196,7 +200,7 @@ def summarise(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Make what is missing, and print the table."""
+    """Run what is missing, and print the table."""
     if arguments[:1] == ["serve"]:
         asyncio.run(serve(arguments[1]))
     if arguments[:1] == ["fetch"]:
@@ -206,9 +210,9 @@ def main(arguments: list[str]) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("cases", nargs="*", metavar="CASE")
-    parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--out", type=Path, default=Path("quic_pairs.csv"))
+    parser.add_argument("--runs", type=int, default=3, help="runs of each case (default: 3)")
+    parser.add_argument("--seconds", type=float, default=20.0, help="length of a run (default: 20)")
+    parser.add_argument("--out", type=Path, default=Path("quic_pairs.csv"), help="CSV file of the rows")
     asked = parser.parse_args(arguments)
     rows: list[dict[str, Any]] = list(csv.DictReader(asked.out.open())) if asked.out.exists() else []
     with tempfile.TemporaryDirectory() as folder, asked.out.open("a", newline="") as file:

@@ -1,11 +1,12 @@
-"""Recordings of other tools: read, written in their own format, read again; and with a wrong line in them.
+"""Recordings of other tools: read, written in their own format, and read once more; and with a wrong line.
 
 Usage: python bench/round_trips.py FILE ...
 
-Prints a row for each file: its format, its bytes, how many facts it states, whether what is written is the
-same to the byte or states the same facts, the time of reading, and the answer to a copy with a line "x y z"
-in its middle. A format that is read and not written is taken through a table of rates (or delays) of each of
-its ways, which holds all that a link follows.
+Prints a row for each FILE: its format, its bytes, the number of facts it states (rows of its table), whether
+writing it in its own format gives the same bytes or the same facts, the seconds of reading, and the error for
+a copy with a line "x y z" in its middle. If Crossfade reads a format but does not write it, each direction is
+converted to a table of rates (or delays), which has all that a link needs, and that table makes the round
+trip.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ WRITTEN = {row["name"] for row in traces.formats() if row["written"]}
 
 
 def facts(path: Path) -> pd.DataFrame:
-    """What a file states, without its name."""
+    """The table of a file, without its name."""
     return cf.fit.trace(path).frame().drop(columns="file")
 
 
 def own_format(path: Path, folder: Path) -> str:
-    """How a file comes back in its own format."""
+    """What a file is after a round trip: the same bytes, the same facts, a table, or different."""
     found = cf.fit.trace(path)
     format = found.files[0].format
     if format in WRITTEN:
@@ -48,7 +49,7 @@ def own_format(path: Path, folder: Path) -> str:
 
 
 def refusal(path: Path, folder: Path) -> str:
-    """What is said of a copy with a wrong line in its middle."""
+    """The error for a copy of a file with a wrong line in its middle."""
     lines = path.read_text().splitlines()
     middle = (len(lines) + 1) // 2
     wrong = folder / "wrong"
@@ -62,7 +63,7 @@ def refusal(path: Path, folder: Path) -> str:
 
 
 def main() -> None:
-    """A row a file."""
+    """Print a row for each file."""
     print("| file | format | bytes | facts | comes back as | s | a wrong line in the middle |")
     print("|---|---|---|---|---|---|---|")
     for path in map(Path, sys.argv[1:]):

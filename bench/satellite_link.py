@@ -1,10 +1,11 @@
-"""CPU time of a satellite link over that of a plain link, for ten simulated minutes, in turns.
+"""CPU time of simulating ten minutes of a satellite link, against a plain link, in turns.
 
 Usage: python bench/satellite_link.py [--rounds N]
 
-The same datagrams go through a link of profile starlink-leocc-2025, both ways, and through one of its mean
-rate and delay. Prints, for each rate of the datagrams, the median of the CPU time of both, of their
-difference and of their ratio over N rounds (9), and the least and the largest difference.
+UDP datagrams of 100 kbit/s, 10 and 40 Mbit/s go through a link of profile starlink-leocc-2025, and through a
+link with its mean rate and delay in both directions. Prints for each rate of the datagrams the medians over N
+rounds (9), in CPU seconds, of both links and of their difference, its least and largest value, and the median
+ratio.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ REVERSE = 'channel.model = "none"\nreverse = { rate = "15.8 Mbit/s", delay = "11
 
 
 def cpu_s(link: str, reverse: str, rate: str) -> float:
-    """CPU time of a run of that link."""
+    """CPU time in seconds of a run over a link with these keys and this rate of datagrams."""
     scenario = SCENARIO.format(link=link, reverse=reverse, rate=rate)
     before = time.process_time()
     cf.run(scenario, cache=False, jobs=1)
@@ -37,9 +38,9 @@ def cpu_s(link: str, reverse: str, rate: str) -> float:
 
 
 def main() -> None:
-    """Each rate in its turn, both links in each round."""
+    """Measure both links in each round and print a row for each rate."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=9, help="rounds of each rate (default: 9)")
     rounds = parser.parse_args().rounds
     print("| datagrams | plain, s | satellite, s | difference, s | least to largest | ratio |")
     print("|---|---|---|---|---|---|")

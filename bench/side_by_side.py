@@ -1,9 +1,10 @@
-"""Goodput of links by analysis, by simulation and live: the table of docs/side-by-side.md.
+"""Goodput of six links by formula, by simulation and live: the table of docs/side-by-side.md.
 
 Usage: python bench/side_by_side.py [--runs N] [--seconds S] [LINK ...]
 
-Prints goodput with its 95 % interval over N runs (5) of S seconds (10) of each link and method. Needs Linux,
-and cores without other work (or chrt -f 1 python ...). A LINK is the beginning of a name.
+Prints for each link and method goodput in Mbit/s with its 95 % interval over N runs (5) of S seconds (10),
+the ratio of live to simulation, and the share of live packets that were late. A LINK is the beginning of a
+name ("RLP"); without one all run. Needs Linux, and cores without other work (or chrt -f 1 python ...).
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ MARKOV = {"model": "markov", "p_e": 0.01, "mean_burst": 3, "clock": "transmissio
 
 
 def iid(p_e: float) -> dict[str, Any]:
-    """Independent losses."""
+    """Table `channel` with independent losses of probability ``p_e``."""
     return {"model": "iid", "p_e": p_e}
 
 
 def trace(folder: Path) -> str:
-    """Opportunities of a link whose rate swings between 4 and 12 Mbit/s in 2 s, a minute of them."""
+    """Write a minute of opportunities of a link whose rate swings between 4 and 12 Mbit/s in 2 s."""
     lines, due = [], 0.0
     for ms in range(60_000):
         due += (8e6 + 4e6 * math.sin(math.pi * ms / 1000)) / 12e6
@@ -47,7 +48,7 @@ def trace(folder: Path) -> str:
 
 
 def links(folder: Path) -> dict[str, tuple[list[str], dict[str, Any]]]:
-    """Methods beside simulation and live, and keys, by the name of a link."""
+    """By the name of a link, the methods beside simulation and live, and the scenario keys."""
     rlp = {
         "rate": "1 Mbit/s",
         "frame_size": "125 B",
@@ -80,13 +81,13 @@ def links(folder: Path) -> dict[str, tuple[list[str], dict[str, Any]]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run all, and print the table."""
+    """Run the chosen links and print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("links", nargs="*", metavar="LINK")
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--runs", type=int, default=5, help="runs of each method (default: 5)")
+    parser.add_argument("--seconds", type=float, default=10.0, help="length of a run (default: 10)")
     asked = parser.parse_args(arguments)
     print("| link | formula | simulation | live: Linux | live / simulation | late |")
     print("|---|---|---|---|---|---|")
@@ -112,7 +113,7 @@ def main(arguments: list[str]) -> int:
 
 
 def mbit(value: float | None, half: float | None) -> str:
-    """A goodput in Mbit/s."""
+    """A goodput in bit/s and the half-width of its interval, printed in Mbit/s."""
     if value is None:
         return "-"
     return f"{value / 1e6:.2f}" + (f" ± {half / 1e6:.2f}" if half else "")

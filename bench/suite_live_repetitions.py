@@ -1,11 +1,17 @@
-"""Whether a suite of real programs catches what is worse, and nothing else: trials with seeds of their own.
+"""Detections and false alarms of `crossfade suite` with a real program: quinn over live links.
 
-``python suite_live_repetitions.py run FOLDER FIRST LAST`` carries out trials: in each, quinn with NewReno
-makes the baseline, and three builds are compared with it by ``crossfade suite --stack quinn --baseline``: it
-unchanged, its client with a sleep before each packet that it sends (nearly all are acknowledgements), and its
-server with nine tenths off at a loss. It needs ``quinn-peer`` (examples/stacks) on PATH and rights for
-``chrt -f 1``. ``python suite_live_repetitions.py count FOLDER`` counts the alarms, with Clopper-Pearson
-intervals, and the pairs of verdicts that two runs of one build had.
+Usage: python bench/suite_live_repetitions.py run FOLDER FIRST LAST
+       python bench/suite_live_repetitions.py count FOLDER
+
+``run`` carries out trials FIRST to LAST - 1, each with a seed of its own. In each trial, quinn with NewReno
+makes the baseline, and ``crossfade suite --stack quinn --baseline`` compares three builds with it: the
+unchanged one, one whose client sleeps before each packet that it sends (nearly all are acknowledgements), and
+one whose server reduces its window by nine tenths on a loss. Results go to FOLDER, and what is there is not
+run again. It needs ``quinn-peer`` (examples/stacks) on PATH and rights for ``chrt -f 1``.
+
+``count`` prints for each build in how many trials a case was worse, with a 95 % Clopper-Pearson interval, and
+in how many a target was missed; how often which verdicts of the baseline and the unchanged build met; the
+detections with fewer runs; and the load averages.
 """
 
 from __future__ import annotations
@@ -37,7 +43,7 @@ RENO = {"PEER_LOSS_REDUCTION": "0.5"}
 
 
 def run(folder: Path, first: int, last: int) -> None:
-    """Carry out trials, and leave rows, messages and exit codes; what is there already is not repeated."""
+    """Carry out trials, and write rows, messages and exit codes; skip what is in the folder."""
     for trial in range(first, last):
         here = folder / f"{trial:02d}"
         here.mkdir(parents=True, exist_ok=True)
@@ -50,6 +56,7 @@ def run(folder: Path, first: int, last: int) -> None:
 
 
 def _one(here: Path, suite: str, cases: list[str], build: str, seed: int) -> None:
+    """Run a suite with one build, and write its rows, messages, exit code, load and seconds."""
     name = f"{suite}-{build.split()[0]}"
     if (here / f"{name}.state").exists():
         return
@@ -72,7 +79,7 @@ def _one(here: Path, suite: str, cases: list[str], build: str, seed: int) -> Non
 
 
 def count(folder: Path) -> None:
-    """Print how many trials found a build worse than the baseline, and how many a target missed."""
+    """Print in how many trials a build was worse than the baseline, and in how many it missed a target."""
     from scipy.stats import beta  # type: ignore[import-untyped]
 
     trials = sorted(path for path in folder.iterdir() if path.is_dir())
@@ -100,7 +107,7 @@ def count(folder: Path) -> None:
 
 
 def _print_pairs_of_verdicts(trials: list[Path]) -> None:
-    """Print, for each case, how often which verdicts met: of the baseline, and of the unchanged build."""
+    """Print, for each case, the numbers of pairs of verdicts: of the baseline and of the unchanged build."""
     pairs: dict[str, Counter[tuple[str, str]]] = {}
     for here in trials:
         for suite in CASES:
@@ -114,7 +121,7 @@ def _print_pairs_of_verdicts(trials: list[Path]) -> None:
 
 
 def _print_with_fewer_runs(trials: list[Path], runs: int) -> None:
-    """Print in how many trials the first runs alone, by the same rule, find a build worse."""
+    """Print in how many trials a build is worse by its first ``runs`` runs alone."""
     found = dict.fromkeys(list(BUILDS)[1:], 0)
     for here, build in itertools.product(trials, found):
         alarms = 0
@@ -132,6 +139,7 @@ def _print_with_fewer_runs(trials: list[Path], runs: int) -> None:
 
 
 def _file(here: Path, suite: str, build: str) -> Path:
+    """The file with the state of a suite and build, which is there once it has run."""
     return here / f"{suite}-{build.split()[0]}.state"
 
 

@@ -1,13 +1,14 @@
-"""Speed of a sweep: CPU time of a run beyond its simulation, and speedup by a second core.
+"""Speed of a sweep: CPU time of a run beyond its simulation, and speedup by a second core or a cluster.
 
-    .venv/bin/python bench/sweep.py [overhead | scaling | cluster]
+Usage: python bench/sweep.py [overhead | scaling | cluster]
 
-Overhead: sweeps of short runs on one thread, from the scenario to the results. What the process takes of
-the CPU minus what the same runs take when they are only made, one after the other, and dropped; in turns,
-so that other work on the cores blurs the difference but does not shift it. Scaling: the same sweep on one
-and on two threads, in turns; runs per second. This needs cores without other work: the first line prints
-their load. Cluster: `--cluster local` with two workers; what a run and a chunk of runs take of the CPU
-beyond the simulation, in all processes, and the same sweeps on two threads and on the cluster, in turns.
+overhead: sweeps of short runs on one thread, from the scenario to the results file. Prints CPU time in us per
+run, less the CPU time of the simulations alone, in turns, so that other work on the cores widens the range
+of the difference but does not shift it. scaling: the same sweep on one and on two threads, in turns; prints
+runs per second. It needs cores without other work: the first line has their load. cluster: `--cluster local`
+with two workers (needs Dask); prints the CPU time per run and per chunk of runs beyond the simulation, in all
+processes, and the time of the same sweeps over that of two threads. Without an argument, overhead and scaling
+run.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ POINTS = 50
 
 
 def sweep(folder: Path, slots: int, runs: int, jobs: int) -> tuple[int, float, float]:
-    """A new sweep: its number of runs, and the seconds of the clock and of the CPU that it takes."""
+    """Run a new sweep; its number of runs, elapsed seconds and CPU seconds."""
     path = folder / "results.sqlite"
     path.unlink(missing_ok=True)
     began, cpu_began = time.perf_counter(), time.process_time()
@@ -45,7 +46,7 @@ def sweep(folder: Path, slots: int, runs: int, jobs: int) -> tuple[int, float, f
 
 
 def make(slots: int, runs: int) -> float:
-    """The seconds of the CPU that the runs alone take."""
+    """CPU seconds of the simulations alone, one after the other, without results file."""
     plan = plans.load(SCENARIO.format(slots=slots, runs=runs))
     tasks = [(point, "simulation", run) for point in range(POINTS) for run in range(runs)]
     began = time.process_time()
@@ -54,6 +55,7 @@ def make(slots: int, runs: int) -> float:
 
 
 def overhead(folder: Path) -> None:
+    """Print the CPU time per run beyond its simulation, for three sizes of a sweep."""
     for slots, runs in ((300, 400), (300, 2000), (3000, 400)):
         alone, extra, ratio = [], [], []
         for _ in range(7):
@@ -62,13 +64,14 @@ def overhead(folder: Path) -> None:
             extra.append(1e6 * cpu / count - alone[-1])
             ratio.append(elapsed / cpu)
         print(
-            f"{count:,} runs of {slots:,} slots, {statistics.median(alone):.0f} us each: "
+            f"{count:,} runs of {slots:,} slots, {statistics.median(alone):.0f} us of CPU each: "
             f"{statistics.median(extra):.1f} us beyond that ({min(extra):.1f} to {max(extra):.1f}); "
             f"clock over CPU {statistics.median(ratio):.2f}"
         )
 
 
 def scaling(folder: Path) -> None:
+    """Print runs per second on one and two threads, and their ratio."""
     speeds: dict[int, list[float]] = {1: [], 2: []}
     cpus: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(9):
@@ -87,6 +90,7 @@ def scaling(folder: Path) -> None:
 
 
 def cluster(folder: Path) -> None:
+    """Print the cost per run and per chunk on a local cluster, and its time over that of two threads."""
     import psutil  # comes with Dask
 
     path = folder / "results.sqlite"
@@ -97,7 +101,7 @@ def cluster(folder: Path) -> None:
         return sum(time.user + time.system for time in times)
 
     def measure(engine: engines.Engine, slots: int, runs: int) -> tuple[float, float]:
-        """Seconds of the clock, and of the CPU a run beyond its simulation."""
+        """Elapsed seconds of a sweep, and its CPU seconds per run beyond the simulation."""
         path.unlink(missing_ok=True)
         alone = make(slots, runs)
         began, cpu_began = time.perf_counter(), cpu()
@@ -126,6 +130,7 @@ def cluster(folder: Path) -> None:
 
 
 def main(parts: list[str]) -> None:
+    """Run the parts asked for, or overhead and scaling."""
     print(f"load average {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory() as folder:
         for part in parts or ["overhead", "scaling"]:

@@ -1,9 +1,12 @@
-"""Deviation of simulation from exact analysis in standard errors (z). python bench/z_grid.py FILE.csv
+"""Deviation of simulation from exact analysis in standard errors (z), over all points of a paper's figures.
 
-Every distinct point of figures 1 to 6 of the paper on channels with memory, by both methods. z is the
-difference over its standard error: with ten runs it is distributed as Student's t with nine degrees of
-freedom, if there is no error in either. Single points tell nothing of that; the distribution over a grid
-does. Writes a row a point, and prints the table of docs/verification.md.
+Usage: python bench/z_grid.py FILE.csv
+
+Takes every distinct point of figures 1 to 6 of the paper on TCP over channels with memory (papers/tcp-markov)
+by both methods. z is simulated less exact throughput in packets per slot, over the standard error of the
+simulation. With ten runs and no error in either method, z has Student's t distribution with nine degrees of
+freedom; single points cannot show that, but the distribution over all points can. Writes a row for each point
+to FILE.csv, and prints the table of docs/verification.md, with a line for each TCP variant.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ COLUMNS = ["figure", "variant", "channel", "w_max", "k", "p_e", "exact", "simula
 
 
 def points() -> Iterator[dict[str, float | int | str | None]]:
-    """Every point once, with its z; each has a seed of its own: those of one seed are not independent."""
+    """Each distinct point with its z; a seed of its own makes it independent of the others."""
     seen = set()
     for number in range(1, 7):
         figure = SCENARIOS / "papers" / "tcp-markov" / f"fig{number}.toml"
@@ -46,6 +49,7 @@ def points() -> Iterator[dict[str, float | int | str | None]]:
 
 
 def main() -> None:
+    """Write the rows and print the distribution of z by TCP variant."""
     table = Table.of(COLUMNS, points())
     Path(sys.argv[1]).write_text(table.to_csv(), encoding="utf-8")
     z = table.column("z")

@@ -11,7 +11,7 @@ WORDS = {
     "equal": "its own, of equal priority (5QI 9)",
     "first": "its own, before the download (5QI 1)",
     "behind": "its own, behind the download (`priority` 4 and 9)",
-    "assured": "so, with `prioritised_rate` 8 and 16 kB/s",
+    "assured": "behind the download, with `prioritised_rate` 8 and 16 kB/s",
 }
 CONTROLS = {"cubic": "CUBIC", "bbr-v1": "BBRv1"}
 

@@ -169,9 +169,15 @@ def make_three_methods() -> None:
 
 def make_across_radios() -> None:
     """CUBIC and BBR over three radios, simulated and live: a table that ``crossfade run`` wrote, drawn."""
-    axes = ["--x", "alternative", "--by", "tcp.congestion", "--y", "goodput_bps,rtt_mean_s"]
-    out = ["--out", str(GALLERY / "across-radios.png")]
-    printed("plot", str(ACROSS_RADIOS), *axes, "--title", "", *out)
+    cf.plot(
+        str(ACROSS_RADIOS),
+        GALLERY / "across-radios.png",
+        x="alternative",
+        by="tcp.congestion",
+        y=["goodput_bps", "rtt_mean_s"],
+        labels={"wifi": "Wi-Fi", "nr": "5G NR"},
+        title="",
+    )
 
 
 def make_nr_delays() -> None:

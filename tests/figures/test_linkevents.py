@@ -91,7 +91,7 @@ def test_a_run_writes_them_and_the_file_is_drawn(cli: Cli, tmp_path: Path) -> No
     assert (outcome.code, outcome.err) == (0, f"wrote {tmp_path / 'one.svg'}\n")
     cf.pictures.plot_events(events, tmp_path / "two.svg", y="attempt", where={"link": "forward"})
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
-    assert {"Sent before", "good", "lost"} <= set(svg_words(tmp_path / "one.svg"))
+    assert {"Earlier attempts", "good", "lost"} <= set(svg_words(tmp_path / "one.svg"))
 
 
 def test_a_sweep_has_its_axes_in_front() -> None:
@@ -103,7 +103,7 @@ def test_a_sweep_has_its_axes_in_front() -> None:
 
 def test_each_kind_has_a_panel_for_each_link(tmp_path: Path) -> None:
     events = [frame(0.0, 0, "lost"), frame(0.1, 1, "combined"), queue(0.0, "enqueued", 1)]
-    assert {"Sent before", "Waiting (packets)", "lost", "good with earlier copies"} <= set(
+    assert {"Earlier attempts", "Waiting (packets)", "lost", "good with earlier copies"} <= set(
         words(table(*events), tmp_path)
     )
     assert panels(tmp_path) == 2

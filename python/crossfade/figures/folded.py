@@ -27,7 +27,7 @@ NAMES: dict[str, tuple[str, float]] = {
     "retransmissions": ("Retransmissions", 1.0),
     "cwnd": ("Window (segments)", 1.0),
     "losses_per_s": ("Losses (1/s)", 1.0),
-    "spurious_per_s": ("Sent again in vain (1/s)", 1.0),
+    "spurious_per_s": ("Spurious (1/s)", 1.0),
 }
 USUAL = ["goodput_bps", "rtt_mean_s"]
 MOST_PANELS = 6

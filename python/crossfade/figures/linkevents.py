@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # What may be drawn, by its column: the kind of event that has it, and what stands on the axis.
 DRAWN = {
-    "attempt": ("frame", "Sent before"),
+    "attempt": ("frame", "Earlier attempts"),
     "snr_db": ("frame", "SNR (dB)"),
     "packets": ("queue", "Waiting (packets)"),
     "bytes": ("queue", "Waiting (B)"),
