@@ -20,7 +20,9 @@ from crossfade.papers import PAPERS
 
 def main() -> None:
     """Compute the named tables, or the stale ones of a paper or of all papers."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("key", nargs="?", metavar="KEY", choices=list(PAPERS), help="paper")
     parser.add_argument(
         "figure", nargs="*", metavar="FIGURE", help="figure of the paper (default: stale ones)"

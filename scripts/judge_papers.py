@@ -23,7 +23,9 @@ from crossfade.papers import PAPERS
 
 def main() -> None:
     """Judge the named papers, or all, by full runs with each seed."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("key", nargs="*", metavar="KEY", choices=[*PAPERS, []], help="paper")
     parser.add_argument("--seeds", default=",".join(map(str, SEEDS)), help="seeds (default: %(default)s)")
     parser.add_argument(
