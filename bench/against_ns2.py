@@ -1,10 +1,11 @@
-"""User CPU time of one Reno flow and of twenty flows on a bottleneck, ours beside ns-2's, in turns.
+"""Compare the user CPU time of Crossfade and ns-2: one Reno flow, and twenty flows on a bottleneck.
 
 Usage: python bench/against_ns2.py [SEGMENTS] [TURNS]      needs `ns` (Debian's package ns2) and cargo
 
-Both simulate what bench/one_flow.tcl and bench/dumbbell.tcl describe. Start-up is taken out by timing two
-lengths of each and using the difference, so what is printed is the cost of simulating, per million delivered
-segments.
+Both programs simulate the networks of bench/one_flow.tcl and bench/dumbbell.tcl until SEGMENTS (3,000,000)
+are delivered, TURNS (5) times, alternately. The time of a tenth of the segments is subtracted, which removes
+start-up. A line per network: median user CPU seconds per million delivered segments of each, and the median
+of ns-2's time over Crossfade's.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-# The bench of ours and the script of ns-2's, then the cases of either: ours, ns-2's.
+# Name of Crossfade's bench and of ns-2's script, then the case in Crossfade and in ns-2.
 CASES = [
     ("one_flow", "ns2-iid", "iid"),
     ("one_flow", "ns2-markov", "markov"),
@@ -31,7 +32,7 @@ CASES = [
 
 
 def bench_binary(bench: str) -> str:
-    """Builds a bench and returns the path of its binary."""
+    """Build a bench of crossfade-sim, and return the path of its binary."""
     command = [
         "cargo",
         "bench",
@@ -50,20 +51,21 @@ def bench_binary(bench: str) -> str:
 
 
 def user_seconds(command: list[str]) -> float:
-    """User CPU time of one run of `command`."""
+    """User CPU time in s of one run of a command."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
 def per_million(command: list[str], segments: int) -> float:
-    """User CPU seconds per million segments, without start-up."""
+    """User CPU seconds per million segments of a command that takes their number, without start-up."""
     short = segments // 10
     difference = user_seconds([*command, str(segments)]) - user_seconds([*command, str(short)])
     return difference / (segments - short) * 1e6
 
 
 def main() -> None:
+    """Time both programs in turns, and print a line per network."""
     segments = int(sys.argv[1]) if len(sys.argv) > 1 else 3_000_000
     turns = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     ns = shutil.which("ns")

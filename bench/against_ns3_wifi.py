@@ -1,12 +1,12 @@
-"""Goodput and user CPU time of Wi-Fi networks, ours beside ns-3's, in turns.
+"""Compare goodput and user CPU time of Wi-Fi networks in Crossfade and ns-3.
 
 Usage: python bench/against_ns3_wifi.py [TURNS [FILE]]     needs g++ and ns-3 (Debian's package libns3-dev)
 
-Eight points of 802.11n, ac and ax with one saturated station, UDP of 1472 bytes towards it, and 20 stations
-that send: what bench/ns3_wifi.cc describes. Prints a table of goodput (Mbit/s of UDP payload) and of
-processor seconds a simulated second, medians of TURNS (default: 3), and writes it to FILE as CSV. Processor
-time is the user time of the simulation itself, in ns-3 of Simulator::Run, in Crossfade of crossfade.run()
-with the reading of the scenario.
+Nine networks of 802.11n, ac and ax carry UDP packets of 1472 bytes: eight with one saturated station that
+receives, one with 20 stations that send; bench/ns3_wifi.cc is their ns-3 program. The script prints goodput
+(Mbit/s of UDP payload) and CPU seconds per simulated second, medians of TURNS (default: 3) seeds, and writes
+the table to FILE as CSV. CPU time is user time: in ns-3 of Simulator::Run, in Crossfade of crossfade.run(),
+which includes reading the scenario.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LIBRARIES = ("core", "network", "internet", "mobility", "applications", "wifi")
 
 @dataclass(frozen=True)
 class Case:
-    """A network: what ns-3 is offered in Mbit/s each, and how long both simulate."""
+    """A network: PHY, block ack window, offered load in Mbit/s per station, and simulated seconds of ns-3."""
 
     standard: str
     mcs: int
@@ -41,12 +41,12 @@ class Case:
 
     @property
     def direction(self) -> str:
-        """One station receives, several send: then they contend."""
+        """Direction of the traffic: one station receives, several send and contend."""
         return "down" if self.stations == 1 else "up"
 
     @property
     def name(self) -> str:
-        """In words."""
+        """The network in words, for the table."""
         many = "" if self.stations == 1 else f", {self.stations} stations"
         return (
             f"{self.standard} MCS {self.mcs}, {self.streams} x {self.width_mhz} MHz, {self.guard_ns} ns, "
@@ -66,12 +66,12 @@ CASES = [
     Case("ax", 11, 1, 80, 800, 64, 20, 40, 4),
 ]
 
-# Prints the goodput of payload in Mbit/s and user seconds.
+# Crossfade in a process of its own: prints the goodput of the payload in Mbit/s and the user CPU seconds.
 OURS = """
 import json, resource, sys
 import crossfade as cf
 scenario, stations, metric = json.loads(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-# Once for what is loaded at first use, which is no simulation.
+# A first short run, because loading modules is no simulation.
 cf.run({**scenario, "run": {**scenario["run"], "duration": "10 ms", "warmup": "0 s"}}, cache=False)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
 results = cf.run(scenario, cache=False)
@@ -81,7 +81,7 @@ print(results.points[0].value(metric) * stations * 1472 / 1500 / 1e6, spent)
 
 
 def ours(case: Case, seed: int, seconds: int) -> tuple[float, float]:
-    """Goodput, and processor seconds a simulated second."""
+    """Goodput in Mbit/s and CPU seconds per simulated second of a network in Crossfade."""
     scenario = {
         "schema": 2,
         "run": {"duration": f"{seconds} s", "warmup": "1 s", "runs": 1, "seed": seed},
@@ -97,7 +97,7 @@ def ours(case: Case, seed: int, seconds: int) -> tuple[float, float]:
         "flows": {
             "udp": {
                 "traffic": "udp",
-                # Of whole packets; ns-3 is told of payload.
+                # The rate of whole packets; the offered load of ns-3 counts payload only.
                 "rate": f"{case.offered_mbps * 1500 / 1472} Mbit/s",
                 "count": case.stations,
                 "direction": case.direction,
@@ -113,7 +113,7 @@ def ours(case: Case, seed: int, seconds: int) -> tuple[float, float]:
 
 
 def theirs(program: str, case: Case, seed: int) -> tuple[float, float]:
-    """The same of ns-3."""
+    """Goodput in Mbit/s and CPU seconds per simulated second of a network in ns-3."""
     words = [case.standard, case.mcs, case.streams, case.width_mhz, case.guard_ns, case.window, case.stations]
     words += [case.direction, case.offered_mbps, case.seconds, seed]
     command = [program, *map(str, words)]
@@ -124,6 +124,7 @@ def theirs(program: str, case: Case, seed: int) -> tuple[float, float]:
 
 
 def main() -> None:
+    """Build the ns-3 program, run both in turns, and print the table."""
     turns = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     compiler = shutil.which("g++")
     if compiler is None or not Path("/usr/include/ns3/wifi-module.h").exists():
@@ -137,7 +138,7 @@ def main() -> None:
         print("| network | Crossfade Mbit/s | ns-3 Mbit/s | difference | Crossfade s/s | ns-3 s/s | ratio |")
         print("|---|---|---|---|---|---|---|")
         for case in CASES:
-            # Five times as long, so that reading the scenario counts less.
+            # Crossfade simulates five times as long as ns-3, so that reading the scenario counts less.
             pairs = [
                 (ours(case, seed, 5 * case.seconds), theirs(program, case, seed))
                 for seed in range(1, turns + 1)

@@ -1,14 +1,15 @@
-"""Public recordings split by transport: a link is fitted to UDP of a drive, TCP's throughput is the truth.
+"""Predict TCP throughput from public UDP recordings of the same networks, and compare with recorded TCP.
 
     python bench/algorithm_split.py FOLDER [--drives 8] [--draws 6] [--seconds 60] [--rtt "60 ms"] [--loss]
 
-FOLDER is ``3-Thrpt-Comp`` of Starlink-Project/Satellite-vs-Cellular (CoNEXT 2023; no licence file: used,
-not shipped): throughput each second of UDP and of TCP downloads while driving, in different drives. A stretch
-from the middle of each of several UDP drives becomes a log of iperf3 whose sender offered more than the link
-carries, and a link is fitted to it. Its losses are not in the data: half of the draws lose nothing, the
-others up to 2 %; with ``--loss`` the draws have the shares that the authors counted in TCP's captures (their
-Figure 5). CUBIC downloads run over each link, a draw of it each. Printed are medians of throughput in windows
-of 1 s, the prediction's over all drives with the ends of its draws, and those of the recorded TCP and UDP.
+FOLDER is ``3-Thrpt-Comp`` of Starlink-Project/Satellite-vs-Cellular (CoNEXT 2023; no licence file: used, not
+shipped): throughput per second of UDP and of TCP downloads, in different drives. The middle of each of
+several UDP drives becomes an iperf3 log of a sender that offers more than the link carries, and a link is
+fitted to it. The data has no losses: half of the draws lose nothing, the others up to 2 %; with ``--loss``
+the draws have the loss shares that the authors counted in TCP's captures (their Figure 5). A CUBIC download
+runs over each draw of each link. A row per network: medians of throughput in Mbit/s over windows of 1 s, of
+the recorded UDP and TCP and of the prediction, the range of its draws, the factor between prediction and TCP,
+and whether the range holds TCP's median.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ import crossfade as cf
 from crossfade.fitting.records import read_record
 
 BLOCK = 1472
-# More was offered than arrived: by so much, which the fit does not use otherwise.
+# Offered over received rate in the log. The fit only uses that more was offered than arrived.
 OFFERED = 1.2
-# Shares of TCP's segments that were lost in downloads (Fig5.py of the repository).
+# Lost segments over all, of each TCP download of a network (Fig5.py of the repository).
 COUNTED = {
     "att": (547 / 79144, 37 / 81596, 3 / 176617, 807 / 469957, 310 / 594958, 0.0),
     "tm": (4 / 129681, 0.0, 5 / 161002, 29 / 954485, 15 / 882580, 1766 / 987599),
@@ -42,7 +43,7 @@ COUNTED = {
 
 
 def drives(file: Path) -> list[list[float]]:
-    """Throughput in Mbit/s of each second, of stretches of time without a gap."""
+    """Throughput in Mbit/s per second of a recording, as one list for each stretch of time without a gap."""
     rows = list(csv.DictReader(file.open()))
     found: list[list[float]] = []
     last = None
@@ -56,7 +57,7 @@ def drives(file: Path) -> list[list[float]]:
 
 
 def log(rates: list[float], file: Path) -> None:
-    """UDP of iperf3 that received these rates."""
+    """Write an iperf3 log of a UDP receiver with these rates in Mbit/s, one per second."""
     intervals = []
     for second, rate in enumerate(rates):
         packets = max(OFFERED * rate, 1.0) * 125e3 / BLOCK
@@ -68,7 +69,7 @@ def log(rates: list[float], file: Path) -> None:
 
 
 def carried(link: Path, draw: int, seconds: int, folder: Path) -> list[float]:
-    """What a CUBIC flow carries over a link in each second, in Mbit/s."""
+    """Throughput in Mbit/s per second of a simulated CUBIC flow over one draw of a link."""
     file = folder / "flow.pcap"
     cf.runs.write_pcap(file, link, run=draw, snaplen=100)
     packets, _ = read_record([file])
@@ -80,7 +81,7 @@ def carried(link: Path, draw: int, seconds: int, folder: Path) -> list[float]:
 
 
 def of_provider(name: str, chosen: argparse.Namespace) -> str:
-    """A row of the table."""
+    """Row of a network: recorded UDP and TCP, prediction, range of its draws, factor, whether it holds."""
     folder: Path = chosen.folder
     udp = next((folder / "UDP" / "Downlink").glob(f"{name}_*.csv"))
     tcp = next((folder / "TCP" / "Downlink").glob(f"{name}_*.csv"))
@@ -123,17 +124,17 @@ def of_provider(name: str, chosen: argparse.Namespace) -> str:
 
 
 def main() -> int:
-    """Prints the table."""
+    """Print the table, a row per network."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--providers", default=",".join(COUNTED))
-    parser.add_argument("--drives", type=int, default=8)
-    parser.add_argument("--draws", type=int, default=6)
-    parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--rtt", default="60 ms", help="round trip of the empty path")
-    parser.add_argument("--loss", action="store_true", help="take the losses that were counted in captures")
+    parser.add_argument("folder", type=Path, help="3-Thrpt-Comp of the recordings")
+    parser.add_argument("--providers", default=",".join(COUNTED), help="networks, separated by commas")
+    parser.add_argument("--drives", type=int, default=8, help="number of UDP drives per network")
+    parser.add_argument("--draws", type=int, default=6, help="number of draws of each fitted link")
+    parser.add_argument("--seconds", type=int, default=60, help="seconds taken from each drive")
+    parser.add_argument("--rtt", default="60 ms", help="RTT of the empty path")
+    parser.add_argument("--loss", action="store_true", help="take the losses counted in captures of TCP")
     chosen = parser.parse_args()
     print("| network | UDP | TCP | predicted | its draws | factor | holds |")
     print("|---|---|---|---|---|---|---|")

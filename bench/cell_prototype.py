@@ -1,11 +1,12 @@
-"""The adaptive OFDM link of Alfredsson, Brunstrom and Sternad (2007) in NumPy, without Crossfade.
+"""Simulate the adaptive OFDM link of Alfredsson, Brunstrom and Sternad (2007) in NumPy, without Crossfade.
 
     python bench/cell_prototype.py [--channels 60] [--choice NAME ...]
 
-Own fading (FFT of independent lines whose powers are those of Jakes' spectrum), shadowing, predictions,
-integration of the switch levels, and ARQ; a user who always has something to send, NMSE 0.1. Prints, for each
-choice of what the paper leaves open, the means over channels of 40 s with 95 % intervals, and the standard
-deviation of the mean of three such channels: what a prototype that was run three times can say.
+The script has its own fading (inverse FFT of independent spectral lines with Jakes' powers), shadowing,
+channel prediction (NMSE 0.1), integration of the switch levels, and ARQ, for a saturated user. For each
+choice of what the paper leaves open, it prints goodput in kbit/s, failures per new frame and the share of
+frames in % by bits per symbol: means over channels of 40 s with 95 % intervals, and the standard deviation of
+the mean of three such channels, as of a prototype that was run three times.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SPEED = 75.0 / 3.6
 FD_T = SPEED * 2e9 / 299_792_458.0 * SLOT
 BINS = 25
 SYMBOLS = 108
-# Delays in units of 0.2 us and powers in dB of the ten paths with power.
+# The ten paths of the channel: delays in units of 0.2 us, powers in dB.
 TAPS = (
     *((0, -5.7), (1, -7.6), (3, -4.4428), (4, -13.4), (6, -13.5793)),
     *((7, -14.2371), (8, -14.4794), (9, -16.9543), (10, -20.0164), (11, -24.3)),
@@ -36,17 +37,17 @@ NMSE = 0.1
 
 @dataclass(frozen=True)
 class Choice:
-    """What the paper leaves open."""
+    """One choice of what the paper leaves open; the defaults are those of docs/papers/wipemu.md."""
 
     mean_db: float = 16.0
-    sigma_db: float = 4.0  # of the shadowing
-    driving: bool = False  # sigma is that of the noise which drives it
+    sigma_db: float = 4.0  # standard deviation of the shadowing
+    driving: bool = False  # sigma is that of the noise which drives the shadowing filter
     hold: bool = False  # samples of shadowing hold for 2 m
-    linear_mean: bool = False  # 16 dB is the mean with shadowing in it
-    fixed_levels: bool = False  # those of 16 dB, whatever the local mean
-    rectangular: bool = False  # 8-QAM of 4 x 2
-    raw: bool = False  # the prediction without its error's power
-    split: bool = True
+    linear_mean: bool = False  # mean_db is the mean of the linear SNR, shadowing included
+    fixed_levels: bool = False  # switch levels of 16 dB, whatever the local mean
+    rectangular: bool = False  # 8-QAM is a grid of 4 x 2
+    raw: bool = False  # predicted power without that of the prediction error
+    split: bool = True  # a retransmission at fewer bits per symbol takes two frames
 
 
 CHOICES = {
@@ -69,11 +70,12 @@ CHOICES = {
 
 
 def q(x: Array) -> Array:
+    """Tail probability of the standard normal distribution above x."""
     return 0.5 * np.vectorize(math.erfc)(x / math.sqrt(2.0))
 
 
 def symbol_error(bits: int, ratio: Array, rectangular: bool) -> Array:
-    """Of Gray-coded symbols of so many bits at a ratio of symbol energy to noise."""
+    """Symbol error probability of Gray-coded QAM of so many bits, at a ratio Es/N0."""
     points = 2.0**bits
     if bits == 1:
         return q(np.sqrt(2.0 * ratio))
@@ -96,17 +98,19 @@ ROOTS = np.arange(0.0, 90.0, 0.005)
 
 @cache
 def success(rectangular: bool) -> Array:
-    """Of frames of 1 to 8 bits a symbol, over the root of the ratio."""
+    """Success probability of a frame with 1 to 8 bits per symbol (rows), over sqrt(Es/N0) = ``ROOTS``."""
     rows = [(1.0 - symbol_error(bits, ROOTS**2, rectangular)) ** SYMBOLS for bits in range(1, 9)]
     return np.array(rows)
 
 
 def succeeds(bits: Array, ratio: Array, rectangular: bool) -> Array:
+    """Success probability of frames with so many bits per symbol, at ratios Es/N0."""
     place = np.minimum((np.sqrt(ratio) / 0.005).round().astype(int), ROOTS.size - 1)
     return success(rectangular)[np.asarray(bits, dtype=int) - 1, place]
 
 
 def scaled_i0(x: Array) -> Array:
+    """exp(-x) I0(x), also where I0 overflows."""
     small = np.minimum(x, 600.0)
     series = 1.0 + 1.0 / (8.0 * np.maximum(x, 1.0)) + 9.0 / (128.0 * np.maximum(x, 1.0) ** 2)
     return np.where(
@@ -116,7 +120,7 @@ def scaled_i0(x: Array) -> Array:
 
 @cache
 def levels(mean_quarters: int, target_nmse: float, rectangular: bool, raw: bool) -> Array:
-    """From which ratio on 1 to 8 bits are best, at a local mean in quarters of a decibel."""
+    """Lowest predicted Es/N0 for which 1 to 8 bits per symbol are best; local mean in quarters of a dB."""
     mean = 10.0 ** (mean_quarters / 40.0)
     error = mean * target_nmse
     x_db = np.arange(-2.0, 36.0, 0.02)
@@ -143,7 +147,7 @@ def levels(mean_quarters: int, target_nmse: float, rectangular: bool, raw: bool)
 
 
 def fading(random: np.random.Generator) -> Array:
-    """A Rayleigh process of each tap, unit power."""
+    """A Rayleigh fading process of unit power for each path (rows), a sample per slot."""
     lines = np.fft.fftfreq(SLOTS)
     cell = 0.5 / SLOTS
     upper, lower = (np.arcsin(np.clip((lines + side) / FD_T, -1.0, 1.0)) for side in (cell, -cell))
@@ -153,6 +157,7 @@ def fading(random: np.random.Generator) -> Array:
 
 
 def response(taps: Array, bins: list[int]) -> Array:
+    """Frequency response in the middle of each bin (rows), a sample per slot."""
     powers = np.array([10.0 ** (db / 10.0) for _, db in TAPS])
     powers /= powers.sum()
     delays = np.array([place * 0.2e-6 for place, _ in TAPS])
@@ -162,6 +167,7 @@ def response(taps: Array, bins: list[int]) -> Array:
 
 
 def shadowing(random: np.random.Generator, choice: Choice) -> Array:
+    """Shadowing in dB, a sample per slot: a first-order filter with a sample every 2 m."""
     way = np.arange(SLOTS) * SLOT * SPEED / 2.0
     samples = int(way[-1]) + 3
     pole = 0.74
@@ -177,13 +183,18 @@ def shadowing(random: np.random.Generator, choice: Choice) -> Array:
 
 @dataclass(frozen=True)
 class Outcome:
+    """Goodput in kbit/s, failures per new frame, and the share of frames with 1 to 8 bits per symbol."""
+
     kbps: float
     failures: float
     shares: Array
 
 
 def link(bits: Array, ratio: Array, random: np.random.Generator, choice: Choice) -> Outcome:
-    """An ARQ that never gives up: 3 slots later, before all else; in two where modulations go down."""
+    """Run an ARQ without a limit: a failed frame is retransmitted 3 slots later, before new ones.
+
+    A retransmission at a lower modulation is split into two frames.
+    """
     table = np.array([succeeds(np.full(ratio.size, k), ratio, choice.rectangular) for k in range(1, 9)])
     draws = random.random(ratio.size)
     due: list[tuple[int, int]] = []  # slot, bits
@@ -216,6 +227,7 @@ KINDS = ["static", "best of 25", "best of 2"]
 
 
 def run(seed: int, choice: Choice, targets: list[float]) -> dict[tuple[str, float], Outcome]:
+    """Outcomes over one channel of 40 s, by allocation and by the NMSE that the switch levels assume."""
     random = np.random.default_rng(seed)
     taps, errors = fading(random), fading(random)
     gains, noise = (response(of, list(range(BINS))) for of in (taps, errors))
@@ -250,17 +262,21 @@ def run(seed: int, choice: Choice, targets: list[float]) -> dict[tuple[str, floa
 
 @dataclass(frozen=True)
 class Mean:
+    """A mean over channels, with its precision."""
+
     value: float
     half: float  # of the 95 % interval
     of_three: float  # the standard deviation of the mean of three channels
 
     @classmethod
     def of(cls, values: list[float]) -> Mean:
+        """The mean of one value per channel."""
         spread = float(np.std(values, ddof=1))
         return cls(float(np.mean(values)), 1.96 * spread / math.sqrt(len(values)), spread / math.sqrt(3.0))
 
 
 def table(choice: Choice, channels: int, targets: list[float]) -> None:
+    """Print a line for each allocation and NMSE of the switch levels."""
     outcomes = [run(seed, choice, targets) for seed in range(channels)]
     for key in outcomes[0]:
         of = [outcome[key] for outcome in outcomes]
@@ -278,9 +294,12 @@ def table(choice: Choice, channels: int, targets: list[float]) -> None:
 
 
 def main() -> None:
+    """Simulate the choices that are named, or all, and print their tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--channels", type=int, default=60, help="of 40 s each")
-    parser.add_argument("--choice", nargs="*", default=list(CHOICES), choices=list(CHOICES))
+    parser.add_argument("--channels", type=int, default=60, help="number of channels, of 40 s each")
+    parser.add_argument(
+        "--choice", nargs="*", default=list(CHOICES), choices=list(CHOICES), help="choices (default: all)"
+    )
     asked = parser.parse_args()
     for name in asked.choice:
         print(f"{name}:", flush=True)

@@ -1,13 +1,17 @@
-"""Frame error rates of combined receptions, computed a second time in NumPy. combining.py [FRAMES] [COPIES]
+"""Check frame error rates of combined receptions against a second implementation in NumPy.
 
-BLAST, rates 2 (two Alamouti codes side by side) and 1 (the quasi-orthogonal code), 4 x 4 antennas, QPSK,
-frames of 240 bits, gains independent in every reception and known, equal power. Nothing is shared with the
-Rust code: here all antennas in all slots receive their noise, detectors work on the received vectors and
-invert matrices anew at each stage, where Rust works on matched filter outputs with Gram matrices. Beside them
-the rates of method phy, and how many standard errors lie between: normal with mean 0 and variance 1 if both
-compute the same.
+Usage: python bench/combining.py [FRAMES] [RECEPTIONS]      FRAMES per code, default 20,000; RECEPTIONS,
+default 2
 
-``fails`` is the combination of 1, 2, ... receptions (2, unless said) alone, ``lost`` if all before fail, too.
+Codes: BLAST, rate 2 (two Alamouti codes side by side) and rate 1 (the quasi-orthogonal code), with 4 x 4
+antennas, QPSK, frames of 240 bits, channel gains independent in every reception and known, equal power. NumPy
+shares no code with Rust: it adds noise at each antenna in each symbol period, and detects on the received
+vectors with a new matrix inverse at each stage, where Rust works on matched filter outputs with Gram
+matrices. A CSV line per code, combining and number of receptions has the rates of NumPy and of method phy,
+and their difference in standard errors: normal with mean 0 and variance 1 if both compute the same.
+
+A frame ``fails`` if the combination of the first n receptions is wrong; it is ``lost`` if those of fewer
+receptions are wrong, too.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ import numpy as np
 
 import crossfade as cf
 
-# The SNR in dB of two receptions and of more.
+# SNR in dB for two receptions, and for more.
 CODES = {"blast": (10.0, 8.0), "stbc-2": (6.0, 3.0), "stbc-1": (2.0, -1.0)}
 BLOCKS, BATCH = 30, 200
 LABELS = np.array([[(i >> 2 * k) & 3 for k in range(4)] for i in range(256)])
@@ -28,7 +32,7 @@ CANDIDATES = POINTS[LABELS]
 
 
 def code_matrix(code: str, s: list[complex]) -> np.ndarray:
-    """What each antenna (columns) sends in each slot (rows)."""
+    """Symbol that each antenna (column) transmits in each symbol period (row)."""
     first = [s[0], s[1], s[2], s[3]]
     if code == "blast":
         return np.array([first])
@@ -40,29 +44,29 @@ def code_matrix(code: str, s: list[complex]) -> np.ndarray:
 
 
 def linear_maps(code: str) -> tuple[np.ndarray, np.ndarray]:
-    """What the code sends for the real and for the imaginary part of each symbol."""
+    """Code matrices for a real 1 and for an imaginary 1 in place of each symbol."""
     units = np.eye(4)
     return tuple(np.array([code_matrix(code, list(unit * e)) for e in units]) for unit in (1, 1j))
 
 
 def noise(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Complex Gaussians of variance 1."""
+    """Complex Gaussian samples with mean 0 and variance 1."""
     return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)) * math.sqrt(0.5)
 
 
 def sliced(x: np.ndarray) -> np.ndarray:
-    """The labels of the nearest points."""
+    """Labels of the nearest QPSK points."""
     return (x.real < 0) + 2 * (x.imag < 0)
 
 
 def inverses(channel: np.ndarray, left: np.ndarray) -> np.ndarray:
-    """(H^H H + I)^-1 of the symbols that are left."""
+    """(H^H H + I)^-1 per frame, of the symbols that are not yet detected."""
     h = channel * left[:, None, :]
     return np.linalg.inv(np.einsum("fmk,fml->fkl", h.conj(), h) + np.eye(4))
 
 
 def maximum_likelihood(channel: np.ndarray, received: np.ndarray) -> np.ndarray:
-    """Labels by comparison of all candidates (equation 2)."""
+    """Labels by maximum likelihood, comparing all candidates (equation 2)."""
     matched = np.einsum("fmk,fum->fuk", channel.conj(), received)
     gram = np.einsum("fmk,fml->fkl", channel.conj(), channel)
     energy = np.einsum("ik,fkl,il->fi", CANDIDATES.conj(), gram, CANDIDATES, optimize=True).real
@@ -73,7 +77,8 @@ def maximum_likelihood(channel: np.ndarray, received: np.ndarray) -> np.ndarray:
 def cancellation(channels: list[np.ndarray], received: list[np.ndarray]) -> tuple[np.ndarray, ...]:
     """Labels by MMSE-OSIC that decides on the maximal-ratio combination and cancels in each reception.
 
-    With one reception also its outputs of line 7 and their 1 / Omega_kk, by symbol.
+    Also returns, by symbol, the outputs of line 7 of the algorithm and 1 / Omega_kk; they are those of the
+    last reception, so that they have a meaning for a single one.
     """
     received = [y.copy() for y in received]
     frames = np.arange(len(channels[0]))
@@ -101,17 +106,17 @@ def cancellation(channels: list[np.ndarray], received: list[np.ndarray]) -> tupl
 
 
 How = tuple[str, str, int]
-"""Weights, stage, and how many receptions."""
+"""A way of combining: weights, stage, and number of receptions."""
 
 
 def batch(code: str, rho: float, receptions: int, rng: np.random.Generator) -> dict[How, np.ndarray]:
-    """Which frames fail, and which are lost."""
+    """Whether each frame of a batch fails and is lost, by way of combining; ``rho`` is the linear SNR."""
     real, imaginary = linear_maps(code)
     sent = rng.integers(0, 4, (BATCH, BLOCKS, 4))
     symbols = POINTS[sent]
     transmitted = np.einsum("fuk,ktn->futn", symbols.real, real)
     transmitted = transmitted + np.einsum("fuk,ktn->futn", symbols.imag, imaginary)
-    # In these slots the symbols are sent conjugated, and so is what is received taken.
+    # Symbol periods that transmit conjugates: the received samples are conjugated there too.
     conjugated = np.abs(imaginary - 1j * real).sum((0, 2)) > 1e-9
     channels, received = [], []
     for _ in range(receptions):
@@ -149,7 +154,7 @@ def batch(code: str, rho: float, receptions: int, rng: np.random.Generator) -> d
 
 
 def ours(code: str, snr_db: float, receptions: int, frames: int) -> dict[How, tuple[float, float]]:
-    """The same by method phy."""
+    """Shares of frames that fail and are lost in Crossfade's method phy, by way of combining."""
     stages: list[tuple[str, dict[str, str]]] = [
         ("mmse-osic", {"stage": "posthoc", "weights": "equal-gain"}),
         ("mmse-osic", {"stage": "posthoc", "weights": "maximal-ratio"}),
@@ -170,7 +175,7 @@ def ours(code: str, snr_db: float, receptions: int, frames: int) -> dict[How, tu
 
 
 def main() -> None:
-    """Print a line for each code, way of combining and number of receptions."""
+    """Print a CSV line for each code, way of combining and number of receptions."""
     frames = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     receptions = int(sys.argv[2]) if len(sys.argv) > 2 else 2
     rng = np.random.default_rng(1)

@@ -1,12 +1,15 @@
-"""Share of experiments whose 95 % interval contains the exact value. coverage.py [REPETITIONS] [--classes]
+"""Measure the coverage of 95 % intervals: the share of experiments whose interval contains the exact value.
 
-``--classes`` is about intervals that Student's distribution is not made for, from runs that are drawn here:
-it prints the table of docs/intervals.md (2,000 experiments a line take seconds). Without it scenarios are
-simulated.
+Usage: python bench/coverage.py [EXPERIMENTS] [--classes]      EXPERIMENTS per kind of interval, default 1000
 
-An experiment is a scenario under a seed of its own; the truth comes from the exact analysis of the same
-scenario. Reno with K = 1 against NewReno with K = 3 on independent losses: their curves cross near 3 %. A run
-is 4000 slots after a warm-up of 1000, which makes the cold start immaterial; the first line checks that.
+Without ``--classes`` an experiment simulates a scenario with a seed of its own, and the exact analysis of the
+scenario gives the true value: Reno with duplicate ACK threshold K = 1 against NewReno with K = 3 on
+independent losses, whose curves cross near a loss rate of 3 %. A run has 4000 slots after a warm-up of 1000,
+so that the cold start does not matter; the first line checks this. The output is the table of
+docs/comparing.md.
+
+With ``--classes`` runs are drawn from distributions for which Student's interval is not made (rare counts,
+shares near 1, skewed runs). The output is the table of docs/intervals.md, in seconds.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ PRECISIONS = ["3 %", "2.5 %", "2 %"]
 
 @dataclass(frozen=True)
 class Coverage:
-    """In how many experiments the intervals of one kind contain the truth."""
+    """Number of experiments in which the interval of one kind contains the true value."""
 
     what: str
     runs: float
@@ -48,12 +51,12 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """The share of experiments in which the truth is covered."""
+        """Share of experiments whose interval contains the true value."""
         return self.covered / self.experiments
 
 
 def coverages(experiments: int) -> Iterator[Coverage]:
-    """All kinds of intervals, each in so many experiments."""
+    """Coverage of each kind of interval, from so many experiments."""
     yield from of_means("10 runs", experiments, runs=10)
     for precision in PRECISIONS:
         yield from of_means(f"precision {precision}", experiments, precision=precision)
@@ -63,7 +66,7 @@ def coverages(experiments: int) -> Iterator[Coverage]:
 def of_means(
     name: str, experiments: int, runs: int | None = None, precision: str | None = None
 ) -> Iterator[Coverage]:
-    """The intervals of two means and of their paired difference."""
+    """Coverage of the intervals of two means and of their paired difference."""
     truths = [Sample.of(point, METRIC) for point in cf.run(LINK, methods=["analysis"], cache=False).points]
     found = []
     for seed in range(experiments):
@@ -82,7 +85,7 @@ def of_means(
 
 
 def of_crossings(experiments: int) -> Coverage:
-    """The interval of the crossing, against that of the exact curves on the same values of p_e."""
+    """Coverage of the interval of the crossing; the exact curves have the same values of p_e."""
     (truth,) = (at.crossing.x for at in _compared(methods=["analysis"]).crossings)
     assert truth is not None
     covered = 0
@@ -97,7 +100,7 @@ def _compared(**options: object) -> cf.curves.Comparison:
 
 
 def cold_start(runs: int) -> str:
-    """By how much the mean of runs as short as these differs from the exact value."""
+    """Relative difference between the mean of short runs and the exact value, in words."""
     results = cf.run(LINK, runs=runs, methods=["analysis", "simulation"], cache=False)
     lines = []
     for exact, simulated in zip(results.points[::2], results.points[1::2], strict=True):
@@ -113,19 +116,19 @@ Draw = Callable[[np.random.Generator, tuple[int, int]], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Class:
-    """Runs of a metric, as they may come out: how they are drawn, and the truth."""
+    """A distribution of a metric over runs: how to draw runs, and the true mean."""
 
     kind: str
     what: str
     metric: str
     draw: Draw
     truth: float
-    # How many transmissions a run has, where the metric is a rate.
+    # Number of transmissions per run, if the metric is a rate.
     chances: float = 0.0
 
 
 def events(total: float, size: float = 1.0) -> Draw:
-    """Counts of runs that have so many events in all ten, in clusters of so many each in the mean."""
+    """Counts per run, with a mean of ``total`` events in all ten runs, in clusters of mean ``size``."""
 
     def draw(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
         clusters = rng.poisson(total / size / RUNS, shape)
@@ -138,42 +141,42 @@ def events(total: float, size: float = 1.0) -> Draw:
 
 
 def rate(total: float, chances: float) -> Draw:
-    """Rates of so many events in all ten runs, each with so many chances."""
+    """Rates per run: ``total`` events in all ten runs, over ``chances`` transmissions per run."""
     return lambda rng, shape: events(total)(rng, shape) / chances
 
 
 def exponential(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Mean 1."""
+    """Exponential values with mean 1."""
     return rng.exponential(1.0, shape)
 
 
 def log_normal(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Median 1, and 0.5 the deviation of the logarithm."""
+    """Log-normal values with median 1; the logarithm has a standard deviation of 0.5."""
     return rng.lognormal(0.0, 0.5, shape)
 
 
 def chi_square(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Of one degree of freedom."""
+    """Chi-square values with one degree of freedom."""
     return rng.chisquare(1.0, shape)
 
 
 def normal(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Mean 10."""
+    """Normal values with mean 10 and variance 1."""
     return rng.normal(10.0, 1.0, shape)
 
 
 def share(events_a_run: float, loss: float) -> Draw:
-    """Shares near 1: each of a Poisson number of events in a run takes some of it away."""
+    """Shares near 1: each of a Poisson number of events per run takes ``loss`` away."""
     return lambda rng, shape: np.maximum(1.0 - loss * rng.poisson(events_a_run, shape), 0.0)
 
 
 def quantile(of: Draw, packets: int, p: float) -> Draw:
-    """The p quantile of so many packets' delays in each run."""
+    """The p quantile of the delays of ``packets`` packets in each run."""
     return lambda rng, shape: np.quantile(of(rng, (shape[0] * shape[1], packets)), p, axis=1).reshape(shape)
 
 
 def jain(flows: int) -> Draw:
-    """Jain's index of flows whose goodputs vary by a tenth."""
+    """Jain's index of flows whose goodputs have a standard deviation of a tenth of their mean."""
 
     def draw(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
         x = np.maximum(rng.normal(1.0, 0.1, (*shape, flows)), 0.01)
@@ -183,7 +186,7 @@ def jain(flows: int) -> Draw:
 
 
 def classes(rng: np.random.Generator) -> Iterator[Class]:
-    """All classes; the truth of those without a closed form is the mean of a million runs."""
+    """All classes; if the true mean has no closed form, it comes from up to a million runs."""
 
     def of(kind: str, what: str, metric: str, draw: Draw, runs: int = 1_000_000) -> Class:
         return Class(kind, what, metric, draw, float(draw(rng, (runs // RUNS, RUNS)).mean()))
@@ -220,7 +223,7 @@ def classes(rng: np.random.Generator) -> Iterator[Class]:
 
 
 def of_classes(experiments: int) -> Iterator[str]:
-    """The table: the share of experiments whose interval contains the truth, before and after."""
+    """Lines of the table: coverage of Student's interval and of the one used, and their ratio of widths."""
     rng = np.random.default_rng(1)
     yield "class,runs of,Student,used here,width"
     for one in classes(rng):
@@ -241,6 +244,7 @@ def of_classes(experiments: int) -> Iterator[str]:
 
 
 def main() -> None:
+    """Print a line per kind of interval, or the table of classes."""
     numbers = [word for word in sys.argv[1:] if word != "--classes"]
     experiments = int(numbers[0]) if numbers else 1000
     if "--classes" in sys.argv:

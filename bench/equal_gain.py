@@ -1,15 +1,19 @@
-"""Joint combining with equal gain, from biased and from unbiased outputs, in NumPy. equal_gain.py [FRAMES]
+"""Compare four readings of joint equal gain combining in NumPy: biased or unbiased outputs, and two orders.
+
+Usage: python bench/equal_gain.py [FRAMES]      FRAMES of NumPy per reading, default 20,000
 
 Section 4 of Lopez Toledo and Wang (``crossfade paper mimo-arq``) sets all weights of equal gain combining to
-1, and combines "z, line 7 of the algorithm": an output of MMSE with cancellation, whose gain is 1 - Omega_kk.
-Divided by that gain it is an unbiased estimate, and adding estimates is another receiver: a reception that
-hears a symbol badly adds its noise in full. Where the decision on the sum is cancelled in every reception
-(``joint``) it matters as well which symbol is detected next: the one with the greatest ratio of the sum
-itself, or of the sum of the ratios of its parts, as maximal-ratio combining has it. The text says neither.
+1, and combines "z, line 7 of the algorithm": an MMSE output after cancellation, whose gain is 1 - Omega_kk.
+Divided by this gain, it is an unbiased estimate. A sum of unbiased estimates is another receiver, since a
+reception with a weak symbol adds its noise in full. With ``joint`` combining, which cancels the decision in
+every reception, the order of detection matters as well: the next symbol may be the one with the largest SINR
+of the sum, or the one with the largest sum of the receptions' SINRs, as in maximal-ratio combining. The text
+says neither.
 
-BLAST, 4 x 4 antennas, QPSK, frames of 240 bits at 10 dB, two receptions with independent gains. A combination
-``fails`` by itself; a frame is ``lost`` if its first reception failed, too. Nothing is shared with the Rust
-code, whose ``equal-gain`` adds outputs of line 7 in the order of the ratio of the sum, and stands below.
+BLAST, 4 x 4 antennas, QPSK, frames of 240 bits at 10 dB, two receptions with independent gains. A frame
+``fails`` if the combination of both is wrong, and is ``lost`` if its first reception alone is wrong, too.
+NumPy shares no code with Rust, whose ``equal-gain`` sums outputs of line 7 in the order of the sum's SINR;
+its rates are the last line.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ SNR_DB = 10.0
 
 
 def joint(channels: list[np.ndarray], received: list[np.ndarray], unbiased: bool, order: str) -> np.ndarray:
-    """Labels by cancellation that decides on the sum of the outputs of all receptions, each with weight 1."""
+    """Labels by MMSE-OSIC that decides on the sum of all receptions' outputs, each with weight 1."""
     received = [y.copy() for y in received]
     frames = np.arange(len(channels[0]))
     left = np.ones((len(frames), 4), bool)
@@ -55,7 +59,7 @@ def joint(channels: list[np.ndarray], received: list[np.ndarray], unbiased: bool
 
 
 def main() -> None:
-    """Print a line for each receiver: what fails of two receptions, what is lost, and ours."""
+    """Print the shares of frames that fail and are lost, for each reading and for Crossfade."""
     frames = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     rho = 10 ** (SNR_DB / 10)
     rng = np.random.default_rng(1)
@@ -81,7 +85,7 @@ def main() -> None:
 
 
 def rust(frames: int) -> tuple[float, float]:
-    """Rates of the combination of two receptions by method phy, which adds outputs of line 7."""
+    """Shares of frames that fail and are lost in Crossfade's method phy, with two receptions."""
     import crossfade as cf
 
     keys: dict[str, object] = {

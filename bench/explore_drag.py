@@ -1,11 +1,12 @@
-"""Milliseconds from a drag of a slider in `crossfade explore` to the painted result, in headless chromium.
+"""Measure the time from a drag of a slider in ``crossfade explore`` to the painted result, in ms.
 
-Usage: python bench/explore_drag.py [DRAGS]      default: 100
+Usage: python bench/explore_drag.py [DRAGS]      default: 100; needs chromium or google-chrome
 
-A drag sets a slider (Doppler frequency, window and timeout in turns) to another place, as the mouse does, and
-ends with the frame in which the new lines are painted; the connection beside them is another question to the
-server, and is timed as well. Each drag waits for the one before. The bound is
-200 ms. The load average is printed too: other work on the cores lengthens the times.
+In headless chromium each drag sets a slider (Doppler frequency, window and timeout in turns) to another
+place, as the mouse does. The time ends with the frame that shows the new curves (``curves``); the plot of the
+connection comes with another request to the server and has its own time (``curves and connection``). Drags
+follow one another. The output has the median, 95th percentile and maximum, the share within the limit of 200
+ms, and the load average, because other work on the cores lengthens the times.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ for (let drag = 0; drag < DRAGS; drag++) {
   const slider = document.querySelector(`[name=${names[drag % 3]}]`);
   const low = Number(slider.min || 0), high = Number(slider.max || 100);
   const [before, marked] = [line(), marks()];
-  // A place that it was not at, within the middle three quarters.
+  // Another place than before, within the middle three quarters.
   slider.value = low + (high - low) * (0.125 + 0.75 * ((drag * 0.381966 + 0.1) % 1));
   const began = performance.now();
   slider.dispatchEvent(new Event("input"));
   await until(() => line() !== before);
-  await frame();  // what was drawn before is on the screen now
+  await frame();  // the frame with the new curves is on the screen now
   seen.curves.push(performance.now() - began);
   const patience = performance.now() + 1000;  // another place may have the same connection
   await until(() => marks() !== marked || performance.now() > patience);
@@ -59,6 +60,7 @@ await fetch(`seen?${encodeURIComponent(JSON.stringify(seen))}`);
 
 
 def said(name: str, times: list[float]) -> str:
+    """A line of the table, from times in ms."""
     ordered = sorted(times)
     median, p95 = ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
     within = sum(time <= WANTED_MS for time in times) / len(times)
@@ -66,6 +68,7 @@ def said(name: str, times: list[float]) -> str:
 
 
 def main() -> None:
+    """Serve the explorer with a script that drags its sliders, open it in chromium, and print the times."""
     drags = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
@@ -85,7 +88,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, serving(text=page().replace("</body>", script)) as server:
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--window-size=1600,1000"]
         profile = f"--user-data-dir={Path(folder) / 'profile'}"
-        # A port for debuggers keeps it open; nobody comes.
+        # With a port for debuggers headless chromium stays open; no debugger connects.
         command = [program, *options, profile, "--remote-debugging-port=0", server.url]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as browser:
             try:

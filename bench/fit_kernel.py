@@ -1,10 +1,12 @@
-"""Error of predicted goodput of Linux's congestion controls, from a link fitted to a capture of one of them.
+"""Measure errors of predictions for Linux's congestion controls, from a link fitted to one capture.
 
     python bench/fit_kernel.py [--seconds 30] [--runs 2] [--out table.csv]        needs root and tshark
 
-Each link carries the kernel's CUBIC or BBR by ``crossfade live``, whose capture at the sender is fitted; the
-fitted link says what each would do (``crossfade fit --predict``), beside the mean of what the kernel does in
-further live runs.
+Each emulated link carries a flow of the kernel's CUBIC or BBR (``crossfade live``), and a link is fitted to
+its capture at the sender. The fitted link predicts goodput (bit/s) and the 95th percentile of the RTT (s) of
+both (``crossfade fit --predict``); the true value is the mean over further live runs of the kernel. The
+script prints both values and the relative error, and writes a CSV row per link, recorded flow, congestion
+control and metric.
 """
 
 from __future__ import annotations
@@ -28,11 +30,11 @@ LINKS = {
     "60 Mbit/s, 30 ms, 1 %": {"rate": "60 Mbit/s", "delay": "15 ms", "limit": "0.5 bdp", "loss": 0.01},
     "40 Mbit/s, 80 ms, 0.2 %": {"rate": "40 Mbit/s", "delay": "40 ms", "limit": "0.7 bdp", "loss": 0.002},
 }
-"""Rate each way, one-way delay, limit of the queue, share of lost packets."""
+"""Links by name: forward rate, one-way delay, limit of the queue, packet loss probability."""
 
 
 def scenario(link: dict[str, object], control: str, seconds: float) -> str:
-    """A bulk flow of the kernel over the link, whose channel loses data alone."""
+    """Scenario of a bulk flow over the link; the channel drops only segments with data."""
     return f"""schema = 2
 title = "a flow of Linux over a link that is known"
 run = {{ duration = "{seconds} s", seed = 7 }}
@@ -58,7 +60,7 @@ main = {{ tcp = {{ congestion = "{control}" }} }}
 
 
 def live(link: dict[str, object], control: str, seconds: float, run: int, folder: Path) -> tuple[Path, float]:
-    """A live run: its capture at the sender, and what was delivered in bit/s."""
+    """Make a live run; returns its capture at the sender and the goodput in bit/s."""
     names = [f"{control}{run}{end}" for end in (".toml", "-near.pcap", "-far.pcap", ".json")]
     file, near, far, told = (folder / name for name in names)
     file.write_text(scenario(link, control, seconds))
@@ -76,7 +78,7 @@ def live(link: dict[str, object], control: str, seconds: float, run: int, folder
 
 
 def rtt_p95_s(capture: Path) -> float:
-    """The 95 % point of the sender's round trips: since data left with the timestamp that is echoed."""
+    """95th percentile of the RTT in s at the sender, by the timestamps that acknowledgements echo."""
     stamps = ("tcp.options.timestamp.tsval", "tcp.options.timestamp.tsecr")
     fields = ("frame.time_relative", "tcp.len", "tcp.ack", *stamps)
     command = ["tshark", "-r", str(capture), "-T", "fields", "-E", "separator=,"]
@@ -96,7 +98,7 @@ def rtt_p95_s(capture: Path) -> float:
 def truth(
     link: dict[str, object], control: str, seconds: float, runs: int, folder: Path
 ) -> dict[str, list[float]]:
-    """What the kernel does in runs after the one that is recorded."""
+    """Goodput in bit/s and 95th percentile of the RTT in s of the kernel, in further live runs."""
     found: dict[str, list[float]] = {"goodput_bps": [], "rtt_p95_s": []}
     for run in range(1, runs + 1):
         capture, goodput = live(link, control, seconds, run, folder)
@@ -106,11 +108,11 @@ def truth(
 
 
 def main() -> None:
-    """A line a link, recorder, control and metric."""
+    """Print a line per link, recorded flow, congestion control and metric."""
     parser = argparse.ArgumentParser(description="Predictions from captures of Linux, and what Linux does.")
-    parser.add_argument("--seconds", type=float, default=30.0)
-    parser.add_argument("--runs", type=int, default=2)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--seconds", type=float, default=30.0, help="length of a live run")
+    parser.add_argument("--runs", type=int, default=2, help="number of live runs for a true value")
+    parser.add_argument("--out", type=Path, metavar="CSV", help="file for the table")
     asked = parser.parse_args()
     rows = []
     for name, link in LINKS.items():

@@ -1,13 +1,14 @@
-"""Links drawn at random, recorded by one congestion control, and what the fit predicts for the others.
+"""Measure errors of predictions on fitted links: random simulated links, each recorded by one flow.
 
     python bench/fit_links.py [--links 30] [--first 0] [--base 1000] [--recorders others] [--out table.csv]
 
-Each link has a model (M0 to M3), a rate, a round trip, a queue and losses drawn over wide ranges. A flow is
-recorded on it: a capture at the sender of TCP or of QUIC, or the events of UDP (``--recorders others``: the
-records of `fit_recorders.py` that the tables do not have, in turn). A link is fitted to it,
-and every other control is run on the fitted link and on a replay of the record. Printed are the errors of the
-median prediction against the truth (the mean of several runs on the true link), and whether the 90 % interval
-of the prediction holds the truth.
+Each link has a random model (M0 constant rate, M1 bursts of losses, M2 rate levels with outages, M3 slots of
+15 s), rate, RTT, queue and loss rate. One flow is recorded on it: a capture of TCP or QUIC at the sender, or
+the events of UDP (``--recorders others``: the further records of `fit_recorders.py`, in turn). A link is
+fitted to the record, and every other congestion control runs on the fitted link and on a replay of the
+record. The script prints goodput and 95th percentile of the RTT: the relative error of the mean prediction
+against the mean of several runs on the true link, and whether the 90 % interval of the prediction holds that
+mean.
 """
 
 from __future__ import annotations
@@ -32,14 +33,17 @@ from crossfade.errors import CrossfadeError
 CONTROLS = ("cubic", "reno", "bbr-v1", "quic")
 MODELS = ("M0", "M0", "M1", "M2", "M3")
 PACKET = 1500
-# The truth has seeds of its own.
+# Added to the seed for the true values, so that their losses are not those of the record.
 LATER = 1_000_000
-# A record has at most so many packets: of the fastest links it is shorter.
+# Largest number of packets in a record: on the fastest links a record is shorter than 60 s.
 MOST_PACKETS = 600_000
 
 
 def drawn(number: int, base: int = 1_000) -> dict[str, Any]:
-    """Link ``number``: rate 1 to 500 Mbit/s, round trip 10 to 300 ms, queue 0.2 to 5 BDP, loss 0 to 2 %."""
+    """Draw link ``number``: rate 1 to 500 Mbit/s, RTT 10 to 300 ms, queue 0.2 to 5 BDP, loss 0 to 2 %.
+
+    ``rate`` is in bit/s, ``rtt`` and ``seconds`` (of the record) in s, ``queue`` and ``burst`` in packets.
+    """
     of = random.Random(base + number)
     model = of.choice(MODELS)
     rate = math.exp(of.uniform(math.log(1e6), math.log(500e6)))
@@ -64,7 +68,7 @@ def drawn(number: int, base: int = 1_000) -> dict[str, Any]:
 
 
 def rates(link: dict[str, Any]) -> list[tuple[float, float]]:
-    """The rate over time of M2 (levels, of which some are outages) and of M3 (slots of 15 s)."""
+    """Rate in bit/s from a time in s on: of M2 levels with outages between, of M3 slots of 15 s."""
     of = random.Random(77_000 + link["seed"])
     rows, at = [], 0.0
     if link["model"] == "M2":
@@ -90,7 +94,7 @@ def rates(link: dict[str, Any]) -> list[tuple[float, float]]:
 
 
 def scenario(link: dict[str, Any], folder: Path, runs: int) -> str:
-    """The link of a record, whose run has a seed of its own."""
+    """The text of a scenario with the link; its rates over time are a file in ``folder``."""
     half = f"{link['rtt'] * 500:.4f} ms"
     rate = f'rate = "{link["rate"]:.0f} bit/s"'
     channel = f'[channel]\nmodel = "iid"\np_e = {link["loss"]:.6g}'
@@ -124,23 +128,27 @@ seed = {link["seed"]}
 
 
 def truth(text: str, control: str, link: dict[str, Any], recorder: str) -> dict[str, float]:
+    """Means of the metrics of a congestion control on the true link."""
     of = keys(control, link) | (keys(recorder, link) if recorder == "short" else {})
-    # What happens later has other losses than the record.
+    # A later connection meets other losses than the record.
     point = cf.run(text, set=of, seed=link["seed"] + LATER, cache=False).points[0]
     return {metric: point.value(metric) for metric in METRICS}
 
 
 def main() -> int:
+    """Draw, record, fit and predict link after link; print the errors, and write the table."""
     parser = argparse.ArgumentParser(description="Errors of predictions on fitted links, beside replays.")
-    parser.add_argument("--links", type=int, default=30)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--base", type=int, default=1_000)
-    parser.add_argument("--recorder", choices=(*RECORDERS, *OTHERS))
-    parser.add_argument("--recorders", choices=("usual", "others"), default="usual")
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--truths", type=int, default=5)
-    parser.add_argument("--controls", default=",".join(CONTROLS))
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--links", type=int, default=30, help="number of links")
+    parser.add_argument("--first", type=int, default=0, help="number of the first link")
+    parser.add_argument("--base", type=int, default=1_000, help="seed of link 0")
+    parser.add_argument("--recorder", choices=(*RECORDERS, *OTHERS), help="record of every link")
+    parser.add_argument(
+        "--recorders", choices=("usual", "others"), default="usual", help="records that links have in turn"
+    )
+    parser.add_argument("--runs", type=int, default=20, help="runs for a prediction")
+    parser.add_argument("--truths", type=int, default=5, help="runs for a true value")
+    parser.add_argument("--controls", default=",".join(CONTROLS), help="controls that are predicted")
+    parser.add_argument("--out", type=Path, metavar="CSV", help="file for the table")
     chosen = parser.parse_args()
     rows: list[dict[str, Any]] = []
     for number in range(chosen.first, chosen.first + chosen.links):

@@ -1,6 +1,8 @@
-"""Ways to record a link: flows of TCP, QUIC and UDP, and what a capture of them may lack or join.
+"""Make records of a simulated link for `fit_links.py`: captures of TCP and QUIC flows, and events of UDP.
 
-``RECORDERS`` are those of the tables of `fit_links.py`; ``OTHERS`` are records as users have them.
+``RECORDERS`` are the records of the tables in the documentation. ``OTHERS`` are records that users also have:
+other flows, and captures that start late, lack acknowledgements, or join segments. This module has no
+command.
 """
 
 from __future__ import annotations
@@ -27,15 +29,16 @@ OTHERS = {
     "offload": "CUBIC, trains of segments as TSO hands them over",
     "reno-window": "Reno with a receive window of 1.1 to 3 BDP",
 }
+# Bytes of IP and TCP headers with timestamps, and of the largest segment of TSO.
 HEADERS = 52
 LARGEST = 65_000
-# Segments that leave within this time are one train of the interface, in ns.
+# Segments that follow one another within this time, in ns, are joined as one TSO segment.
 TRAIN_NS = 200_000
 Frame = tuple[int, int, bytes]
 
 
 def keys(control: str, link: dict[str, Any]) -> dict[str, Any]:
-    """What to set for a recorder, or a control that is predicted."""
+    """Keys of the scenario for a record, or for a congestion control that is predicted."""
     draw = random.Random(f"{control} {link['number']}")
     bdp = max(4.0, link["rate"] * link["rtt"] / 12e3)
     rate = link["rate"]
@@ -65,7 +68,7 @@ def keys(control: str, link: dict[str, Any]) -> dict[str, Any]:
 
 
 def record(text: str, link: dict[str, Any], recorder: str, folder: Path) -> Path:
-    """Records one run of a scenario; gives the file."""
+    """Record one run of a scenario in ``folder``; returns the capture (.pcap) or the events of UDP (.csv)."""
     of = keys(recorder, link)
     if "tcp" in of:
         file = folder / "record.csv"
@@ -83,7 +86,7 @@ def record(text: str, link: dict[str, Any], recorder: str, folder: Path) -> Path
 
 
 def frames(data: bytes) -> list[Frame]:
-    """The frames of a capture with nanoseconds: time, length on the wire, and what was kept."""
+    """Frames of a pcap file with nanoseconds: time in ns, length on the wire in bytes, captured bytes."""
     found, at = [], 24
     while at < len(data):
         seconds, fraction, kept, length = struct.unpack_from("<IIII", data, at)
@@ -93,13 +96,13 @@ def frames(data: bytes) -> list[Frame]:
 
 
 def joined(data: bytes, of: list[Frame]) -> bytes:
-    """A capture with the header of another one, and these frames."""
+    """A pcap file with the file header of ``data``, and these frames."""
     heads = (struct.pack("<IIII", *divmod(time, 10**9), len(body), length) for time, length, body in of)
     return data[:24] + b"".join(head + body for head, (_, _, body) in zip(heads, of, strict=True))
 
 
 def trains(data: bytes) -> bytes:
-    """The capture of an interface that is handed segments together."""
+    """A capture as of an interface with TSO: consecutive segments with data are joined."""
     found: list[Frame] = []
     train: list[Frame] = []
 
@@ -111,7 +114,7 @@ def trains(data: bytes) -> bytes:
             train.clear()
 
     all_frames = frames(data)
-    # Nearly all that is sent has data.
+    # The largest frame has data, so it shows the port of the sender.
     large = max(all_frames, key=lambda frame: frame[1])
     sender = large[2][20:22]
     for frame in all_frames:
@@ -131,5 +134,5 @@ def trains(data: bytes) -> bytes:
 
 
 def number(frame: Frame) -> int:
-    """The sequence number of a segment."""
+    """TCP sequence number of a frame."""
     return int.from_bytes(frame[2][24:28], "big")

@@ -1,15 +1,15 @@
-"""Fuzzes readers and senders by coverage, each until no new edge of the compiled code was reached.
+"""Fuzz parsers and senders by coverage, each until no new edge of the compiled code is reached.
 
 Usage: python bench/fuzz.py [TARGET ...] [--quiet SECONDS] [--most SECONDS] [--jobs N]
 
-A TARGET is one of those of fuzz/, or ``control:NAME`` for senders under one congestion control alone.
-Builds the targets of fuzz/ with overflow checks, debug assertions and, for the crates of this repository,
-coverage; seeds them with what the repository holds (fuzz/corpus, kept between runs, with what was said on
-the way) and runs each until --quiet seconds of a processor (600) brought no new edge in a function of this
-repository, or --most (3600) are spent: CPU time, so that a busy machine takes longer and shows no less.
-Prints a line a target, which also says when the last edge was found of anything that is counted: generic
-functions of other libraries, compiled for this one, among it. Status 1 if anything was found
-(fuzz/artifacts holds the input).
+A TARGET is a program of fuzz/, or ``control:NAME`` for senders under a single congestion control. The script
+builds the targets with overflow checks, debug assertions and, for the crates of this repository, coverage. It
+seeds them with examples from the repository (bench/fuzz_seeds.py; fuzz/corpus keeps inputs and logs between
+runs). A target ends after --quiet CPU seconds (600) without a new edge in a function of this repository, or
+after --most (3600); CPU time, so that other work on the cores does not shorten the search. A line per target
+has the runs, the CPU time, the edges, and the time since the last new edge, also counting the generic
+functions of libraries compiled here. The exit code is 1 if a target failed (fuzz/artifacts holds the input),
+and 2 if the build did.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from fuzz_seeds import LONGEST, ROOT, SEEDS, texts_between_quotes
 
 FUZZ = ROOT / "fuzz"
 
-# What has edges counted, which cargo has to know of where it changes, and the checks of a debug build.
+# The compiler wrapper that adds coverage. Its checksum is among the flags: cargo rebuilds if it changes.
 COUNTED = FUZZ / "counted.sh"
 FLAGS = (
     "--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Ccodegen-units=4 "
@@ -40,7 +40,7 @@ FLAGS = (
 )
 
 
-# Where the words of a target's dictionary stand between quotes.
+# Folders whose quoted strings are the dictionary of a target.
 WORDS = {
     "scenario": ("crates/scenario/src",),
     "golden": ("crates/verify/src",),
@@ -51,12 +51,12 @@ WORDS = {
 
 
 def artifacts(target: str) -> Path:
-    """Where an input that was found is put."""
+    """The folder for inputs that made a target fail."""
     return FUZZ / "artifacts" / target.replace(":", "-")
 
 
 def seed(whole: str) -> list[str]:
-    """Writes the corpus and the dictionary of a target; the arguments that name them."""
+    """Write the corpus and the dictionary of a target; returns the arguments that name them."""
     target, corpus = whole.partition(":")[0], FUZZ / "corpus" / whole.replace(":", "-")
     corpus.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(SEEDS[target]()):
@@ -75,7 +75,7 @@ def seed(whole: str) -> list[str]:
 
 
 def shrink(command: list[str], environment: dict[str, str]) -> None:
-    """Leaves the inputs of a corpus, the last argument, that reach something which no smaller ones do."""
+    """Keep only the inputs of a corpus (the last argument) that reach an edge which no smaller ones reach."""
     corpus = Path(command[-1])
     kept = corpus.with_name(f"{corpus.name}.kept")
     kept.mkdir(exist_ok=True)
@@ -87,10 +87,10 @@ def shrink(command: list[str], environment: dict[str, str]) -> None:
 
 
 class Functions:
-    """Which addresses of a program are of functions of this repository, not generic ones of others.
+    """Addresses of a program that belong to functions of this repository, not to generic ones of libraries.
 
-    Hash tables that are inlined there do not count: their keys are random, and what a search in them
-    meets is chance, whatever the input.
+    Inlined hash tables do not count: their keys are random, so the path of a search in them depends on chance
+    and not on the input.
     """
 
     def __init__(self, program: Path) -> None:
@@ -105,36 +105,38 @@ class Functions:
         ]
 
     def is_own(self, address: int) -> bool:
-        """Whether the code at `address`, as the file has it, is of such a function."""
+        """Whether the code at an address of the program file belongs to a function of this repository."""
         place = bisect.bisect_right(self.starts, address) - 1
         return place >= 0 and self.own[place] and "hashbrown" not in self._source_of(address)
 
     def _source_of(self, address: int) -> str:
-        """File and line, as the debugging information has them."""
+        """Source file and line of an address, from the debugging information."""
         command = ["addr2line", "-e", str(self.program), hex(address)]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def loaded_at(pid: int) -> int:
-    """Where the program of process `pid` begins in its memory."""
+    """Address at which the program of process `pid` is loaded."""
     return int(Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").partition("-")[0], 16)
 
 
 @dataclass
 class Progress:
-    """Inputs, edges and CPU seconds: in all, and at the last new edge of this repository and of any."""
+    """Inputs, edges and CPU seconds of a target: in total, and at the last new edges."""
 
     runs: int = 0
     edges: int = 0
     cpu: float = 0.0
+    # At the last new edge in a function of this repository.
     cpu_at_edge: float = 0.0
     runs_at_edge: int = 0
+    # At the last new edge of any function.
     cpu_at_any: float = 0.0
     found: bool = False
 
 
 def cpu_seconds(pid: int) -> float | None:
-    """User and system time of process `pid`, or `None` when it has ended."""
+    """User and system time of process `pid` in s, or `None` if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:
@@ -143,9 +145,9 @@ def cpu_seconds(pid: int) -> float | None:
 
 
 def fuzz(built: Path, target: str, quiet: float, most: float) -> Progress:
-    """Runs a target until `quiet` CPU seconds brought no new edge, `most` are spent, or one is found."""
+    """Run a target until `quiet` CPU seconds bring no new edge, `most` are spent, or an input fails."""
     program, _, control = target.partition(":")
-    # Slow inputs are no finding: a busy machine has them, and the clock goes on where the process waits.
+    # A slow input is no finding: the timeout is in wall-clock time, which passes while the process waits.
     options = [
         "-timeout=1200",
         "-report_slow_units=3600",
@@ -155,7 +157,7 @@ def fuzz(built: Path, target: str, quiet: float, most: float) -> Progress:
         f"-max_len={LONGEST[program]}",
     ]
     command = [str(built / program), *options, *seed(target)]
-    # Which control, for those who look.
+    # The target `control` reads the name of the congestion control from the environment.
     environment = {**os.environ, **({"CONTROL": control} if control else {})}
     shrink(command, environment)
     progress, functions = Progress(), Functions(built / program)
@@ -202,7 +204,7 @@ def fuzz(built: Path, target: str, quiet: float, most: float) -> Progress:
 
 
 def build() -> Path:
-    """Builds all targets with coverage: their folder. Ends the command if the compiler does not."""
+    """Build all targets with coverage, and return their folder; exit with 2 if the build fails."""
     settings = {
         "RUSTFLAGS": FLAGS,
         "RUSTC_WRAPPER": str(COUNTED),
@@ -211,7 +213,7 @@ def build() -> Path:
     }
     host = subprocess.run(["rustc", "--print", "host-tuple"], capture_output=True, text=True, check=True)
     target = host.stdout.strip()
-    # With a target of its own, build scripts and macros are left without the counters.
+    # With --target, build scripts and macros are compiled without coverage.
     command = ["cargo", "build", "--quiet", "--release", "--bins", "--target", target]
     if subprocess.run(command, cwd=FUZZ, env={**os.environ, **settings}, check=False).returncode:
         raise SystemExit(2)
@@ -219,18 +221,23 @@ def build() -> Path:
 
 
 def main() -> int:
-    """Builds, fuzzes, prints a line a target."""
+    """Build and fuzz the targets, and print a table line per target."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(SEEDS)} (all)")
     parser.add_argument(
-        "--quiet", type=float, default=600.0, help="CPU seconds without a new edge that end a target"
+        "targets",
+        nargs="*",
+        metavar="TARGET",
+        help=f"one of {', '.join(SEEDS)}, or control:NAME (default: all)",
     )
     parser.add_argument(
-        "--most", type=float, default=3600.0, help="CPU seconds that end a target in any case"
+        "--quiet", type=float, default=600.0, help="CPU seconds without a new edge after which a target ends"
     )
-    parser.add_argument("--jobs", type=int, default=1, help="targets at a time")
+    parser.add_argument(
+        "--most", type=float, default=3600.0, help="CPU seconds after which a target ends in any case"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="number of targets at a time")
     arguments = parser.parse_args()
     unknown = [target for target in arguments.targets if target.partition(":")[0] not in SEEDS]
     if unknown:

@@ -1,4 +1,7 @@
-"""What fuzzing begins with: inputs of each target, of what the repository holds and the schema says."""
+"""Seeds for bench/fuzz.py: first inputs of each target, from the files of the repository and the schema.
+
+This module has no command. ``SEEDS`` has a generator of inputs (bytes) per target, ``LONGEST`` their limit.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from typing import Any, cast
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# The longest input of each target, bytes: what its reader meets in practice and a little more.
+# Longest input of each target in bytes: a little more than its parser meets in practice.
 LONGEST = {
     "scenario": 6000,
     "golden": 4000,
@@ -34,7 +37,7 @@ LONGEST = {
     "control": 600,
 }
 
-# The schema of scenarios, as a test keeps it.
+# The schema of scenarios, from the snapshot of a test.
 SCHEMA: dict[str, Any] = json.loads(
     (ROOT / "crates/scenario/tests/snapshots/all__snapshots__the_schema.snap")
     .read_text(encoding="utf-8")
@@ -50,15 +53,15 @@ def texts_between_quotes(pattern: str, *folders: str) -> list[str]:
     ]
 
 
-# How many scenarios get each value of each key, and each word together with each value of a neighbour.
+# Number of scenarios that get each value of each key, and each pair of a word and a value of another key.
 FEW, FEW_PAIRS = 4, 1
 
-# In place of a value: the key is taken out.
+# In place of a value: remove the key.
 GONE = "gone"
 
 
 def scenarios() -> Iterator[bytes]:
-    """Scenarios that are written somewhere, and variants of them: other values of each key."""
+    """Scenarios found in the repository, and variants of them with other values of each key."""
     had: Counter[str] = Counter()
     for text in written_scenarios():
         yield text.encode()
@@ -73,7 +76,7 @@ def scenarios() -> Iterator[bytes]:
 
 
 def written_scenarios() -> Iterator[str]:
-    """Shipped scenarios, those written in tests and pages, and each channel that none of them has."""
+    """Shipped scenarios, those in tests and pages, and finite-state channels that none of them has."""
     for path in sorted((ROOT / "scenarios").rglob("*.toml")):
         yield path.read_text(encoding="utf-8")
     pages = [
@@ -98,10 +101,11 @@ def written_scenarios() -> Iterator[str]:
 
 
 def variants(scenario: dict[str, Any], had: Counter[str]) -> Iterator[dict[str, Any]]:
-    """A scenario with keys of its tables changed, where few earlier ones had the same change.
+    """Copies of a scenario with one or two keys changed, unless enough earlier ones had this change.
 
-    The values are those that the schema tells of a key, numbers at its bounds and beside them, some that it
-    does not take, and none; each word of a few also together with each value of each other key of its table.
+    A key gets each value that the schema names, numbers at and beside its bounds, some values that it does
+    not take, and is removed. A key with a list of words also gets each word together with each value of each
+    other key of its table. ``had`` counts the changes so far.
     """
     neighbours: dict[tuple[str, ...], list[tuple[str, dict[str, Any]]]] = {}
     for path, schema in keys(SCHEMA, ()):
@@ -128,7 +132,7 @@ def variants(scenario: dict[str, Any], had: Counter[str]) -> Iterator[dict[str, 
 
 
 def table_at(scenario: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any] | None:
-    """The table that a scenario has there; ``*`` stands for its first."""
+    """The table of a scenario at a path of names, None if there is none; ``*`` is the first name."""
     table: Any = scenario
     for part in path:
         table = table.get(next(iter(table), "") if part == "*" else part)
@@ -138,7 +142,7 @@ def table_at(scenario: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any] 
 
 
 def changed(scenario: dict[str, Any], path: tuple[str, ...], change: dict[str, Any]) -> dict[str, Any]:
-    """A copy of a scenario with keys of a table set or taken out."""
+    """A copy of a scenario with keys of one table set or removed."""
     new = copy.deepcopy(scenario)
     table = table_at(new, path)
     assert table is not None
@@ -154,7 +158,7 @@ Key = tuple[tuple[str, ...], dict[str, Any]]
 
 
 def keys(schema: dict[str, Any], path: tuple[str, ...]) -> Iterator[Key]:
-    """Each key below a schema: the names on the way to it (``*`` stands for any), and what is said of it."""
+    """Each key below a schema: the path of names to it (``*`` is any name), and its own schema."""
     for alternative in schema.get("anyOf", []):
         yield from keys(alternative, path)
     for name, part in schema.get("properties", {}).items():
@@ -166,14 +170,14 @@ def keys(schema: dict[str, Any], path: tuple[str, ...]) -> Iterator[Key]:
 
 
 def words(schema: dict[str, Any]) -> Iterator[str]:
-    """The few words of which a key takes one."""
+    """The words that a key takes, if the schema lists them."""
     yield from (word["const"] for word in schema.get("oneOf", []) if "const" in word)
     for alternative in schema.get("anyOf", []):
         yield from words(alternative)
 
 
 def values(schema: dict[str, Any]) -> Iterator[Any]:
-    """What a key takes by its schema, and numbers beside its bounds."""
+    """Values that a key takes by its schema, and numbers beside its bounds."""
     yield from re.findall(r'"([^"]*)"', schema.get("x-expects", ""))
     yield from words(schema)
     for bound in ("minimum", "maximum", "exclusiveMinimum"):
@@ -182,12 +186,12 @@ def values(schema: dict[str, Any]) -> Iterator[Any]:
     for alternative in schema.get("anyOf", []):
         yield from (value for value in values(alternative) if value not in words(alternative))
     if schema.get("x-file"):
-        # The target chooses by the last letter what the file holds.
+        # The target chooses the content of the file by the last letter of its name.
         yield from (f"file{kind}" for kind in range(10))
 
 
 def as_toml(scenario: dict[str, Any]) -> str:
-    """A scenario with each table on a line."""
+    """The TOML text of a scenario, with each top-level table on one line."""
 
     def written(value: Any) -> str:
         if isinstance(value, dict):
@@ -201,7 +205,7 @@ def as_toml(scenario: dict[str, Any]) -> str:
 
 
 def golden() -> Iterator[bytes]:
-    """The first lines of golden files behind their patterns, shortened."""
+    """Golden traces of ns-2: shortened loss patterns on the first line, then the first lines of the trace."""
     for folder in sorted((ROOT / "tests/data/golden").glob("ns2*")):
         if not (folder / "patterns.json").is_file():
             continue
@@ -214,7 +218,7 @@ def golden() -> Iterator[bytes]:
 
 
 def traces() -> Iterator[bytes]:
-    """Delivery opportunities, rates and attenuation over time: shipped files, those of tests."""
+    """Link traces (delivery opportunities, rates or attenuation over time), shipped and from tests."""
     for path in [*sorted((ROOT / "scenarios").rglob("*.csv")), *sorted((ROOT / "tests/data").glob("*.csv"))]:
         yield "\n".join([*path.read_text(encoding="utf-8").splitlines()[:60], ""]).encode()
     yield b"0\n0\n1\n5\n12\n"
@@ -225,7 +229,7 @@ def traces() -> Iterator[bytes]:
 
 
 def losses() -> Iterator[bytes]:
-    """Recorded losses in the forms that the reader knows, and some that it does not."""
+    """Recorded losses in each form that the parser takes, and in some that it refuses."""
     yield from (
         b"0101101\n",
         b"0 1 0 1\n",
@@ -241,14 +245,14 @@ def losses() -> Iterator[bytes]:
 
 
 def tables() -> Iterator[bytes]:
-    """Tables that scenarios name, and golden ones of chains and weights, before each reader."""
+    """Each table, once for each parser: the first byte chooses the parser."""
     for text in plain_tables():
         for reader in b"012345":
             yield bytes([reader]) + text
 
 
 def plain_tables() -> Iterator[bytes]:
-    """Each table alone."""
+    """Tables that scenarios name, and golden tables of chains and of antenna weights."""
     weights = json.loads((ROOT / "tests/data/golden/weights/vectors.json").read_text(encoding="utf-8"))
     for entry in weights:
         if len(text := json.dumps([entry], separators=(",", ":"))) < LONGEST["table"]:
@@ -268,7 +272,7 @@ def plain_tables() -> Iterator[bytes]:
 
 
 def rows() -> Iterator[bytes]:
-    """Names of metrics and values, many of them such as no run has."""
+    """Names of metrics with values, many of them impossible in a run."""
     rng = random.Random(1)
     names = ["goodput_bps", "rtt_mean_s", "link_utilisation", "flow:a.goodput_bps", "loss_rate", "timeouts"]
     values = [0.0, 1.0, 1e6, -1.0, 1e300, float("nan")]
@@ -281,7 +285,7 @@ def rows() -> Iterator[bytes]:
 
 
 def frames() -> Iterator[bytes]:
-    """Frames that mostly follow one another, as an ARQ receiver meets them."""
+    """Link frames with mostly consecutive numbers, as an ARQ receiver gets them."""
     rng = random.Random(2)
     kinds = [0x80, 0x82, 0x42, 0x02, 0xC3, 0x81]
     for _ in range(40):
@@ -301,7 +305,7 @@ def frames() -> Iterator[bytes]:
 def packets() -> Iterator[bytes]:
     """IPv4 and IPv6 packets: TCP with options, UDP, ICMP, fragments, extension headers, tunnels.
 
-    Before each what a device says of it (``struct virtio_net_hdr``): nothing, or how it is to be cut.
+    Each follows a ``struct virtio_net_hdr``, empty or with the size of the segments into which to cut it.
     """
     for data in plain_packets():
         for size in (1, 7, 20):
@@ -347,7 +351,7 @@ def plain_packets() -> Iterator[bytes]:
 
 
 def windows() -> Iterator[bytes]:
-    """A largest window, and packets of a host: handshakes, and what follows them."""
+    """The largest window in bytes, and the packets of a host: handshakes and other packets."""
     rng = random.Random(5)
     packets = list(plain_packets())
     handshakes = [data for data in packets if data[33:34] == b"\x02" or data[53:54] == b"\x02"]
@@ -360,7 +364,7 @@ def windows() -> Iterator[bytes]:
 
 
 def entries() -> Iterator[bytes]:
-    """Entries of a journal: 24 bytes each."""
+    """Entries of journals of live runs, 24 bytes each."""
     rng = random.Random(3)
     for _ in range(20):
         count = rng.randrange(1, 30)
@@ -368,7 +372,7 @@ def entries() -> Iterator[bytes]:
 
 
 def captures() -> Iterator[bytes]:
-    """A connection, and QUIC in either form, as pcap and as pcapng: enough packets for a fit."""
+    """Captures with enough packets for a fit, as pcap and pcapng: TCP, encrypted QUIC, QUIC in clear."""
 
     def packet(is_up: bool, protocol: int, rest: bytes, payload: int) -> bytes:
         ends = (0x0A000001, 0x0A000002) if is_up else (0x0A000002, 0x0A000001)
@@ -433,7 +437,7 @@ def captures() -> Iterator[bytes]:
 
 
 def logs() -> Iterator[bytes]:
-    """A log of each tool, with enough packets or intervals for a fit."""
+    """A log of each tool (qlog, iperf3, irtt, ping, ss, ...) with enough packets or intervals for a fit."""
 
     def event(name: str, at: int, **data: object) -> str:
         header = {"packet_type": "1RTT", "packet_number": data.pop("number", 0)}
@@ -478,7 +482,7 @@ def logs() -> Iterator[bytes]:
 
 
 def formats() -> Iterator[bytes]:
-    """Recordings of links: public examples of each format, those of tests, and logs of tunnels."""
+    """Recordings of links: examples of each format in the tests, traces, and logs of emulators."""
     for path in sorted((ROOT / "tests/data/recordings").iterdir()):
         yield path.read_bytes()
     yield from traces()
@@ -487,7 +491,7 @@ def formats() -> Iterator[bytes]:
 
 
 def connections() -> Iterator[bytes]:
-    """What a sender is, and a network that mostly delivers what it sends; each control over TCP and QUIC."""
+    """A sender and the events of its network, mostly deliveries; each congestion control, TCP and QUIC."""
     rng = random.Random(4)
     for control in range(14):
         for _ in range(6):

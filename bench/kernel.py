@@ -1,9 +1,11 @@
-"""Measurements of Linux's TCP over emulated links beside the simulation, for docs/kernel.md.
+"""Simulate the measurements of Linux's TCP over emulated links, for the comparison in docs/kernel.md.
 
 Usage: python bench/kernel.py [patterns | loss | share | codel] [PROFILE] [W_MAX]      needs cargo
 
-PROFILE is linux (the default), recommended or rack (the RFCs with RACK-TLP, 40 ms and 200 ms). `patterns`
-takes the receiver's window in segments (1000). Prints CSV, and a summary on standard error.
+PROFILE is ``linux`` (default), ``recommended`` (RFCs), or ``rack``: the RFCs with RACK-TLP, acknowledgements
+delayed by 40 ms and an RTO of at least 200 ms. ``patterns`` compares transfers with the recorded ones in
+tests/data/golden/kernel/patterns.csv; W_MAX is the receiver's window in segments (default 1000). The script
+runs the example ``kernel`` of crossfade-sim, which prints CSV, and a summary on standard error.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ PATTERNS = ROOT / "tests" / "data" / "golden" / "kernel" / "patterns.csv"
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the example that does the work."""
+    """Run the example; returns its exit code, or 2 for an unknown measurement."""
     what, *rest = arguments or ["patterns"]
     if what not in ("patterns", "loss", "share", "codel"):
         print(__doc__, file=sys.stderr)

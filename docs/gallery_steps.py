@@ -312,7 +312,7 @@ def make_comparisons() -> None:
     chosen = printed("best", "classics/bufferbloat", "--choose", "link.queue.discipline", *limited)
     (GALLERY / "best-bufferbloat.txt").write_text(chosen)
     records: dict[float, dict[str, float | str]] = {}
-    for other in ("newreno", "reno"):
+    for other, name in (("newreno", "NewReno"), ("reno", "Reno")):
         points = cf.run("quickstart", over={"tcp.variant": ["tahoe", other]}).points
         for one, two in zip(points[: len(points) // 2], points[len(points) // 2 :], strict=True):
             tahoe, second = (Sample.of(point, "goodput_bps") for point in (one, two))
@@ -320,8 +320,8 @@ def make_comparisons() -> None:
             spread = math.sqrt(tahoe.variance_of_mean + second.variance_of_mean)
             unpaired = student_quantile(2 * len(tahoe.values) - 2) * spread
             record = records.setdefault(one.axes["channel.p_e"], {"P_E": f"{one.axes['channel.p_e']:.3g}"})
-            record[f"Tahoe, {other}: paired (bit/s)"] = f"± {paired:,.0f}"
-            record["unpaired" if other == "newreno" else "unpaired "] = f"± {unpaired:,.0f}"
+            record[f"Tahoe less {name}, paired (bit/s)"] = f"± {paired:,.0f}"
+            record[f"Tahoe less {name}, unpaired (bit/s)"] = f"± {unpaired:,.0f}"
     table = cf.store.Table.of(list(next(iter(records.values()))), records.values())
     (GALLERY / "paired-widths.csv").write_text(table.to_csv())
 

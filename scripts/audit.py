@@ -1,11 +1,12 @@
-"""Audit what Crossfade is built of: licences, duplicates and sources of crates, known vulnerabilities of all.
+"""Audit the dependencies in ``locks/``: licences, duplicates and sources of crates, known vulnerabilities.
 
-``python scripts/audit.py [OSV]`` asks ``cargo deny`` (``deny.toml``) and ``pip-audit`` about ``locks/``. What
-a closed network keeps from them is told as SKIPPED, not taken for clean. ``cargo deny`` reads its advisories
-from its own folder where a clone of them lies there. ``OSV`` is a folder of vulnerabilities of Python
-packages in the OSV format (one JSON file each), which is read instead of asking ``pip-audit``.
+Usage: ``python scripts/audit.py [OSV]``. ``cargo deny`` (rules: ``deny.toml``) checks the crates,
+``pip-audit`` the Python packages. A check that needs a network and has none prints SKIPPED, which is no clean
+result. Without a network ``cargo deny`` uses the clone of the advisories in its own folder, if there is one.
+``OSV`` is a folder of vulnerabilities of Python packages in the OSV format (one JSON file each), read in
+place of ``pip-audit``.
 
-The exit code is 1 where something was found, else 0; 2 where a program is missing.
+The exit code is 0 if nothing was found, 1 if something was, and 2 if a program is missing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from locks import PYTHON, ROOT, LockError, entries, normal, pinned
 
 DENY = "cargo install --locked cargo-deny"
 AUDIT = "pip install pip-audit"
-# How cargo deny says that it has no database and cannot get one.
+# Messages of cargo deny if it has no database of advisories and cannot fetch one.
 NO_DATABASE = (
     "failed to fetch",
     "FETCH_HEAD",
@@ -34,7 +35,7 @@ NO_DATABASE = (
 
 
 def ask(command: list[str], install: str) -> tuple[int, str, str]:
-    """Output of a program; :class:`LockError` if it is missing."""
+    """Exit code, output and errors of a program; :class:`LockError` if it is missing."""
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     except FileNotFoundError:
@@ -45,18 +46,18 @@ def ask(command: list[str], install: str) -> tuple[int, str, str]:
 
 
 def has_no_database(code: int, err: str) -> bool:
-    """Whether ``cargo deny`` failed for want of advisories."""
+    """Whether ``cargo deny`` failed because it has no database of advisories."""
     return bool(code) and "advisory-db" in err and any(words in err for words in NO_DATABASE)
 
 
 def crates() -> bool:
-    """Whether the crates are as deny.toml wants them, and no advisory is known."""
+    """Whether the crates follow deny.toml and have no known advisory; prints the findings."""
     code, out, err = ask(["cargo", "deny", "check", "licenses", "bans", "sources"], DENY)
     print(err if code else f"crates: {(out or err).splitlines()[-1]}")
     is_clean = code == 0
     code, out, err = ask(["cargo", "deny", "check", "advisories"], DENY)
     if has_no_database(code, err):
-        # A clone that lies there is read as it is.
+        # Offline, cargo deny reads the clone that it has, however old.
         code, out, err = ask(["cargo", "deny", "--offline", "check", "advisories"], DENY)
         if not has_no_database(code, err):
             print("crates: the database of advisories could not be renewed")
@@ -68,7 +69,7 @@ def crates() -> bool:
 
 
 def packages() -> bool:
-    """Whether ``pip-audit`` knows of no vulnerability of the listed Python packages."""
+    """Whether ``pip-audit`` knows no vulnerability of the locked Python packages; prints the known ones."""
     command = ["pip-audit", "--disable-pip", "--require-hashes", "--format", "json", "-r", str(PYTHON)]
     code, out, err = ask(command, AUDIT)
     try:
@@ -91,7 +92,7 @@ def packages() -> bool:
 
 
 def recorded(folder: Path, versions: dict[str, set[str]]) -> Iterable[tuple[str, str, str]]:
-    """Vulnerabilities of these versions in a folder of OSV: package, version, name of the vulnerability."""
+    """Package, version and name of each vulnerability that a folder of OSV files has of these versions."""
     for file in sorted(folder.rglob("*.json")):
         told = json.loads(file.read_text("utf-8"))
         if "withdrawn" in told:
@@ -105,7 +106,7 @@ def recorded(folder: Path, versions: dict[str, set[str]]) -> Iterable[tuple[str,
 
 
 def packages_by(folder: Path) -> bool:
-    """Whether a folder of OSV has no vulnerability of the listed Python packages."""
+    """Whether a folder of OSV files has no vulnerability of the locked Python packages; prints the others."""
     if not any(folder.rglob("*.json")):
         raise LockError(f"{folder}: no vulnerabilities in the OSV format (one JSON file each)")
     found = list(recorded(folder, pinned(PYTHON.read_text())))
@@ -116,7 +117,7 @@ def packages_by(folder: Path) -> bool:
 
 
 def main(words: list[str]) -> int:
-    """Audit both; gives the exit code."""
+    """Audit crates and Python packages; returns the exit code."""
     if len(words) > 1 or words[:1] == ["--help"]:
         sys.exit(__doc__)
     are_clean = [crates(), packages_by(Path(words[0])) if words else packages()]

@@ -1,7 +1,8 @@
-"""Build backend of pip (PEP 517): maturin, with the locked crates and the commit.
+"""Build backend (PEP 517) that pip calls: maturin, with the locked crates and the commit.
 
-A wheel is built with ``--locked`` of the Cargo.lock that ``locks/rust.txt`` gives, and has the commit in
-``crossfade/files/commit.txt``. A source archive has every file that git has, those two, and PKG-INFO.
+``pyproject.toml`` names this module; ``pip install .`` and ``pip wheel .`` run it. A wheel is built with
+``--locked`` from the Cargo.lock that ``locks/rust.txt`` describes, and holds the commit in
+``crossfade/files/commit.txt``. A source archive holds every file in git, Cargo.lock, commit.txt and PKG-INFO.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Settings = Mapping[str, Any] | None
 
 
 def commits() -> ModuleType:
-    """The package's own module that finds the commit, without the package, which is not built yet."""
+    """The module ``crossfade.files.commit``, loaded from its file, because the package is not built yet."""
     spec = importlib.util.spec_from_file_location("commit", PACKAGE / "files" / "commit.py")
     if spec is None or spec.loader is None:
         raise LockError("python/crossfade/files/commit.py: is not there")
@@ -54,20 +55,20 @@ def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
 
 
 def build_wheel(directory: str, config_settings: Settings = None, metadata: str | None = None) -> str:
-    """Build a wheel of the locked crates; gives its name."""
+    """Build a wheel from the locked crates; returns its file name."""
     write_cargo_lock(ROOT)
     with written_commit():
         return str(maturin.build_wheel(directory, locked(config_settings), metadata))
 
 
 def build_editable(directory: str, config_settings: Settings = None, metadata: str | None = None) -> str:
-    """Build a wheel that leads here; a clone knows its commit itself."""
+    """Build an editable wheel, which links to this clone; git knows its commit. Returns the file name."""
     write_cargo_lock(ROOT)
     return str(maturin.build_editable(directory, locked(config_settings), metadata))
 
 
 def build_sdist(directory: str, config_settings: Settings = None) -> str:
-    """Write a source archive: what git has, the lock file, the commit and PKG-INFO; gives its name."""
+    """Write a source archive: files in git, Cargo.lock, the commit, PKG-INFO; returns its file name."""
     write_cargo_lock(ROOT)
     with tempfile.TemporaryDirectory() as folder:
         about = Path(folder) / maturin.prepare_metadata_for_build_wheel(folder) / "METADATA"
@@ -78,7 +79,7 @@ def build_sdist(directory: str, config_settings: Settings = None) -> str:
     name = f"crossfade-{version[1]}"
     when = int(git("log", "-1", "--format=%ct"))
     path = Path(directory) / f"{name}.tar.gz"
-    # One commit gives one archive, byte by byte: no times but the commit's, no users.
+    # The archive of a commit is identical byte by byte everywhere: all times are the commit's, no users.
     with (
         path.open("wb") as raw,
         gzip.GzipFile("", "wb", 9, raw, when) as packed,
@@ -99,7 +100,7 @@ def build_sdist(directory: str, config_settings: Settings = None) -> str:
 
 
 def plain(entry: tarfile.TarInfo, when: int) -> tarfile.TarInfo:
-    """An entry without what depends on this machine."""
+    """An entry without owners, and with the time ``when`` (s since 1970): the same on every machine."""
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""
     entry.mtime = when
@@ -108,7 +109,7 @@ def plain(entry: tarfile.TarInfo, when: int) -> tarfile.TarInfo:
 
 
 def git(*words: str) -> str:
-    """Output of git; an archive is made in a clone."""
+    """Output of git; :class:`LockError` outside a clone."""
     try:
         done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
     except FileNotFoundError:
@@ -119,7 +120,7 @@ def git(*words: str) -> str:
 
 
 def locked(settings: Settings) -> dict[str, Any]:
-    """The settings, and that cargo keeps to the lock file."""
+    """The settings of pip, with ``--locked`` among the arguments of cargo."""
     given = dict(settings or {})
     arguments = given.pop("maturin.build-args", given.pop("build-args", ""))
     return {
@@ -130,7 +131,7 @@ def locked(settings: Settings) -> dict[str, Any]:
 
 @contextmanager
 def written_commit() -> Iterator[None]:
-    """While a package is made of a clone, ``commit.txt`` has its commit; an archive has one already."""
+    """Keep ``commit.txt`` with the clone's commit during a build; a source archive has the file already."""
     commit = commits().head_of(ROOT)
     if commit is None:
         yield

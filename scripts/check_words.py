@@ -1,7 +1,7 @@
-"""Checks the words of comments and pages, as ``make lint`` does: each reads alone, in the terms of the field.
+"""Check the words of comments and pages: each sentence reads alone, in the terms of the field.
 
-Each finding is named with its file and line, and the status is then 1. Summaries of scenario keys are
-checked where the schema is at hand (tests/test_words.py).
+Usage: ``python scripts/check_words.py``; ``make lint`` runs it. It prints file and line of each finding, and
+its exit code is then 1. ``tests/test_words.py`` checks the summaries of scenario keys, which need the schema.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# What begins so needs the comment before it.
+# Openings that refer to the comment or sentence before.
 NEEDS_MORE = re.compile(
     r"(The same|Nor|Whose|Ditto|So (?:is|are|does|do)|Likewise)\b|(Its|Their)( [\w,'-]+){1,7}\.$"
 )
-# Terms that the field does not use, and the one that it does.
+# Terms that the field does not use, each with the usual one.
 TERMS = {
     r"way back": "reverse path",
     r"sent again": "retransmitted",
@@ -33,7 +33,7 @@ TERMS_OF_PAGES = TERMS | {
     r"(?:^|[.:] )The same(?= as\b| of\b|,|\.)": "the thing itself",
     r"(?:^|[.:] )Nor (?:is|are|do|does)": "a sentence of its own",
 }
-# Measured counts of repeats, no retransmissions; and quoted words of papers.
+# Files that count repeated measurements, no retransmissions, and that quote papers.
 EXEMPT = ("crates/analysis/benches/growth.rs", "docs/project/results-versions.md")
 
 
@@ -48,14 +48,14 @@ def comments(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def comment_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Every line of a Rust file that is a comment, without code in it."""
+    """Every comment line of a Rust file, without the code quoted in it."""
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if found := re.match(r"\s*//[/!]?(.*)", line):
             yield number, re.sub(r"`[^`]*`", "", found[1])
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:
-    """Every line of a page that is no code, no quotation and no table that the program writes."""
+    """Every line of a page, without code, quotations and tables that the program writes."""
     fence, is_made = "", False
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         stripped = line.strip()
@@ -69,7 +69,7 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def foreign(text: str, terms: dict[str, str]) -> Iterator[str]:
-    """The terms of a text that the field does not use, each with the one that it does."""
+    """The terms of a text that the field does not use, each with the usual one."""
     for term, better in terms.items():
         if found := re.search(rf"\b(?:{term})\b" if term[0] != "(" else term, text):
             yield f"{found[0].strip()!r}: say {better}"
@@ -100,7 +100,7 @@ def pages() -> list[Path]:
 
 
 def findings() -> Iterator[str]:
-    """Every place whose words are not those of the rules."""
+    """Every line that breaks a rule, as ``FILE:LINE: REASON``."""
     rust, python = sorted(ROOT.glob("crates/*/**/*.rs")), sorted(ROOT.glob("python/crossfade/**/*.py"))
     for path in (
         path for path in (*rust, *python) if "tests" not in path.parts and "benches" not in path.parts
@@ -126,7 +126,7 @@ def findings() -> Iterator[str]:
 
 
 def main() -> int:
-    """Name all that does not follow the rules."""
+    """Print every finding; returns 1 if there is one."""
     wrong = [*findings()]
     print("\n".join(wrong) or "comments and pages follow the rules of words")
     return 1 if wrong else 0

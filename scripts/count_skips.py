@@ -1,7 +1,8 @@
-"""Run a command, pass on what it prints, and keep the lines that begin with SKIPPED; or count those at last.
+"""Collect the reasons for which Rust tests were skipped, and count them.
 
-``count_skips.py FILE COMMAND...`` runs the command and ends with its status; the lines go to FILE as well.
-``count_skips.py FILE`` prints how often each of them came.
+``python scripts/count_skips.py FILE COMMAND...`` runs the command (such as ``cargo test``), passes on its
+output and exit code, and writes the lines with SKIPPED to FILE. ``python scripts/count_skips.py FILE`` prints
+how often each of these lines came.
 """
 
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 
 def main(file: Path, command: list[str]) -> int:
+    """Run the command and keep its skipped tests in ``file``, or count those in ``file``; the exit code."""
     if not command:
         lines = file.read_text().splitlines()
         print(f"{len(lines)} of the Rust tests skipped (those of the Python tests are above)")
@@ -27,7 +29,7 @@ def main(file: Path, command: list[str]) -> int:
         assert process.stdout is not None
         for line in process.stdout:
             print(line, end="", flush=True)
-            # A test of libtest that prints aloud does so behind "test NAME ... ".
+            # The Rust test runner prints the output of a test behind "test NAME ... " on one line.
             if "SKIPPED: " in line:
                 print("SKIPPED: " + line.partition("SKIPPED: ")[2].strip(), file=skipped)
     return process.returncode

@@ -1,6 +1,6 @@
-"""Take the pictures of `crossfade explore`, docs/pictures/explorer*.png, in chromium.
+"""Take screenshots of ``crossfade explore``: docs/pictures/explorer.png and explorer-link.png, 1280 x 960.
 
-Usage: python scripts/draw_explorer.py
+Usage: python scripts/draw_explorer.py (needs chromium or google-chrome on the PATH)
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
+# The settings of the explorer in each picture, as the fragment of its address.
 AT = {
     "explorer": "variant=tahoe&p_e=0.05&fd_t=0.1",
     "explorer-link": "model=link&variant=cubic&channel=iid&p_e=0.01&queue=400",
@@ -20,7 +21,7 @@ AT = {
 
 
 def main() -> int:
-    """Serve the page, and look at it once in each state."""
+    """Serve the explorer, and take a screenshot with each of the settings."""
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
         print("no chromium on the PATH", file=sys.stderr)

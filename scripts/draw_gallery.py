@@ -1,10 +1,10 @@
-"""Draws the thumbnails of docs/scenario-gallery.md, and fills its tables with the titles of the scenarios.
+"""Draw the thumbnails of docs/scenario-gallery.md, and fill its tables with the titles of the scenarios.
 
-A scenario whose figure another page shows gets a small copy of that; the others run twice (those that would
-take minutes: once, for a shorter time), and one without axes shows its flows over time. Only what is missing
-is drawn.
+If another page shows the figure of a scenario, the thumbnail is a small copy of it. Every other scenario runs
+here, with two runs (one shorter run if two would take minutes). A scenario without axes shows its flows over
+time.
 
-Usage: ``python scripts/draw_gallery.py [--all] [NAME ...]``.
+Usage: ``python scripts/draw_gallery.py [--all] [NAME ...]`` draws missing thumbnails, all, or the named ones.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PICTURES = ROOT / "docs" / "pictures"
 THUMBS = PICTURES / "thumbnails"
 ROW = re.compile(r"^\| \[`(?P<name>[\w./-]+)`\]\((?P<link>[^)]+)\) \|.*$", re.MULTILINE)
 WIDTH = 260
-# What would take minutes, shorter: enough for the shape of its curves.
+# Settings for scenarios that would take minutes: short runs that show the shape of the curves.
 SHORT = {
     "modern/loss-long-path": ["run.duration=15 s"],
     "modern/rfc8869-cellular": ["run.duration=31 s"],
@@ -35,14 +35,14 @@ SHORT = {
     "nr-blocks": ["run.frames=40"],
 }
 
-# What else is asked for: a closed form down to usual error rates, where simulated blocks would take minutes.
+# Further arguments: a closed form down to usual error rates, where simulated blocks would take minutes.
 MORE = {"nr-blocks": ["--method", "formula", "--where", "frame_error_rate>1e-4"]}
-# Tables behind the figures of papers, of hours of frames or of no metric: they have no figure of their own.
+# Scenarios without a figure: tables behind the figures of papers, from hours of frames or without a metric.
 WITHOUT_FIGURE = ("papers/mimo-arq/combining", "papers/mimo-arq/fer", "papers/mimo-mac/reuse")
 
 
 def title(name: str) -> str:
-    """Title of the scenario."""
+    """Title of a scenario that comes with Crossfade, from its TOML file."""
     return str(tomllib.loads((SCENARIOS / f"{name}.toml").read_text(encoding="utf-8"))["title"])
 
 
@@ -52,7 +52,7 @@ def thumb(name: str) -> Path:
 
 
 def shown_elsewhere(name: str) -> Path | None:
-    """The figure that a page shows of a scenario."""
+    """The file in docs/pictures/ with the figure of a scenario, if a page shows one."""
     names = (name.removeprefix("papers/").replace("/", "-"), name.rpartition("/")[2])
     own = {"formulas-against-memory": "formulas"}.get(name)
     found = (PICTURES / f"{one}.png" for one in ((own,) if own else names))
@@ -60,7 +60,7 @@ def shown_elsewhere(name: str) -> Path | None:
 
 
 def draw(name: str) -> bool:
-    """Draw the thumbnail of a scenario; whether there is one now."""
+    """Draw the thumbnail of a scenario, 260 pixels wide; returns whether there is a figure."""
     THUMBS.mkdir(exist_ok=True)
     with TemporaryDirectory() as folder:
         figure = shown_elsewhere(name)
@@ -92,12 +92,12 @@ def row(found: re.Match[str]) -> str:
 
 
 def filled(page: str) -> str:
-    """The page with the lines of its scenarios as they are."""
+    """The page with current titles and thumbnails in the lines of its tables."""
     return ROW.sub(row, page)
 
 
 def main() -> None:
-    """Draw what is missing, or all, or what is named, and fill the page."""
+    """Draw the missing thumbnails, all, or those named on the command line, and fill the page."""
     names = [found["name"] for found in ROW.finditer(PAGE.read_text(encoding="utf-8"))]
     asked = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
     for name in asked or names:

@@ -1,6 +1,8 @@
-"""Compute kept tables of figures of papers again: those named, or all that are stale (docs/papers/figures/).
+"""Compute the tables of papers' figures in docs/papers/figures/ (``crossfade paper KEY FIGURE --csv``).
 
-Usage: python scripts/draw_papers.py [KEY [FIGURE]...] [--quick] [--jobs N]
+Usage: python scripts/draw_papers.py [KEY [FIGURE]...] [--quick] [--jobs N]. Without FIGURE it computes the
+stale tables of the paper, and without KEY those of all papers: tables from other scenarios or results
+versions.
 """
 
 from __future__ import annotations
@@ -17,12 +19,16 @@ from crossfade.papers import PAPERS
 
 
 def main() -> None:
-    """The figures that are named; without any those of the paper, or of all papers, that are stale."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("key", nargs="?", metavar="KEY", choices=list(PAPERS))
-    parser.add_argument("figure", nargs="*", metavar="FIGURE")
-    parser.add_argument("--quick", action="store_true", help="short runs; the command that is kept says so")
-    parser.add_argument("--jobs", type=int)
+    """Compute the named tables, or the stale ones of a paper or of all papers."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("key", nargs="?", metavar="KEY", choices=list(PAPERS), help="paper")
+    parser.add_argument(
+        "figure", nargs="*", metavar="FIGURE", help="figure of the paper (default: stale ones)"
+    )
+    parser.add_argument("--quick", action="store_true", help="short runs (the kept command says --quick)")
+    parser.add_argument("--jobs", type=int, metavar="N", help="number of threads (default: one per core)")
     asked = parser.parse_args()
     wanted = [(asked.key, name) for name in asked.figure]
     for key, name in wanted or [place for place in stale() if asked.key in (None, place[0])]:

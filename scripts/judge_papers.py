@@ -1,6 +1,8 @@
-"""Judge the claims of papers again whose kept verdicts are stale (docs/papers/KEY-claims.csv).
+"""Judge papers' claims by simulation, and keep the verdicts in docs/papers/KEY-claims.csv.
 
-The tables of the pages go into the gallery, for ``python scripts/refresh_pages.py``.
+A verdict is kept as long as the paper's scenarios, its claims and the results version are the same; only
+stale ones are judged. The script also writes the tables of the pages to docs/gallery/, for ``python
+scripts/refresh_pages.py``.
 
 Usage: python scripts/judge_papers.py [KEY]... [--seeds 1,2,3] [--reading NAME] [--jobs N]
 """
@@ -20,12 +22,16 @@ from crossfade.papers import PAPERS
 
 
 def main() -> None:
-    """The papers that are named, or all; full runs, with each of three seeds."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("key", nargs="*", metavar="KEY", choices=[*PAPERS, []])
-    parser.add_argument("--seeds", default=",".join(map(str, SEEDS)))
-    parser.add_argument("--reading", help="under this reading alone")
-    parser.add_argument("--jobs", type=int)
+    """Judge the named papers, or all, by full runs with each seed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("key", nargs="*", metavar="KEY", choices=[*PAPERS, []], help="paper")
+    parser.add_argument("--seeds", default=",".join(map(str, SEEDS)), help="seeds (default: %(default)s)")
+    parser.add_argument(
+        "--reading", metavar="NAME", help="judge under this reading only (default: under all)"
+    )
+    parser.add_argument("--jobs", type=int, metavar="N", help="number of threads (default: one per core)")
     asked = parser.parse_args()
     seeds = [int(seed) for seed in asked.seeds.split(",")]
     for key in asked.key or PAPERS:

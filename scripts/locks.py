@@ -1,16 +1,16 @@
-"""Locked packages for build and tests: ``locks/rust.txt`` and ``locks/python.txt``, and their readers.
+"""Read, check and renew the locked packages for build and tests: ``locks/rust.txt`` and ``locks/python.txt``.
 
-Both list every package with its version and checksum, and name no host to load it from::
+Both list every package with its version and checksum, and name no host to load it from. Usage::
 
     python scripts/locks.py cargo         # write Cargo.lock from locks/rust.txt
-    python scripts/locks.py pip run test  # the requirements of these groups, with hashes, for pip
-    python scripts/locks.py check         # what is installed here in another version; exit code 1 then
-    python scripts/locks.py renew         # resolve anew within Cargo.toml, pyproject.toml and constraints.txt
+    python scripts/locks.py pip run test  # print the requirements of these groups, with hashes, for pip
+    python scripts/locks.py check         # print installed packages of another version; exit code 1 if any
+    python scripts/locks.py renew         # newest versions within Cargo.toml, pyproject.toml, constraints.txt
 
 A line of ``locks/rust.txt`` is ``NAME VERSION sha256:CHECKSUM NEEDED ...``; a crate of this workspace has
-``-`` for both. ``NEEDED`` is ``NAME``, or ``NAME@VERSION`` where there are several. ``locks/python.txt`` is a
-requirements file of pip for every platform and Python; the comment above a package names the groups that
-need it.
+``-`` for version and checksum. ``NEEDED`` is a dependency, ``NAME`` or, of a crate with several versions,
+``NAME@VERSION``. ``locks/python.txt`` is a requirements file of pip for every platform and Python; the
+comment above a package names the groups that need it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class LockError(Exception):
 
 
 def listed_crates(lock: str) -> list[str]:
-    """The lines of a Cargo.lock."""
+    """The lines of ``locks/rust.txt`` for a Cargo.lock, given as its text."""
     lines = []
     for package in tomllib.loads(lock)["package"]:
         needed = []
@@ -59,7 +59,10 @@ def listed_crates(lock: str) -> list[str]:
 
 
 def cargo_lock(lines: Iterable[str], source: str, versions: Mapping[str, str]) -> str:
-    """The Cargo.lock of these lines: ``source`` is the registry as cargo names it, ``versions`` of ours."""
+    """Text of a Cargo.lock from lines of the list; ``source`` is cargo's name of the registry.
+
+    ``versions`` has the versions of the crates of this workspace, which the list leaves out.
+    """
     parts = [HEAD]
     for line in lines:
         name, of, checksum, *needed = line.split()
@@ -73,7 +76,7 @@ def cargo_lock(lines: Iterable[str], source: str, versions: Mapping[str, str]) -
 
 
 def check_manifests(lines: Iterable[str], members: Mapping[str, Mapping[str, str]]) -> None:
-    """:class:`LockError` where the manifests ask for what is not listed, or no more for what is.
+    """Raise :class:`LockError` if the dependencies in the manifests and in the list differ.
 
     ``members`` has the dependencies of each crate of the workspace: their names and requirements.
     """
@@ -96,8 +99,8 @@ def check_manifests(lines: Iterable[str], members: Mapping[str, Mapping[str, str
 
 
 def workspace(root: Path) -> tuple[dict[str, dict[str, str]], str, dict[str, str]]:
-    """The dependencies of each crate, what cargo calls the registry, and versions; without a network."""
-    # Cargo's own word for the registry, which a mirror that replaces it does not change.
+    """Dependencies of each crate of the workspace, cargo's name of the registry, versions of the crates."""
+    # Cargo metadata gives the registry's own name even if a configured mirror replaces the registry.
     found = run_json(["cargo", "metadata", "--no-deps", "--offline", "--format-version", "1"], root)
     packages = found["packages"]
     members = {
@@ -111,7 +114,7 @@ def workspace(root: Path) -> tuple[dict[str, dict[str, str]], str, dict[str, str
 
 
 def write_cargo_lock(root: Path) -> None:
-    """Write Cargo.lock where it is not that of the list; leave it untouched where it is."""
+    """Write Cargo.lock from the list; leave a file that agrees untouched, with its time stamp."""
     lines = (root / "locks" / "rust.txt").read_text().splitlines()
     members, source, versions = workspace(root)
     check_manifests(lines, members)
@@ -124,7 +127,7 @@ def write_cargo_lock(root: Path) -> None:
 
 
 def groups_of(project: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Requirements of pyproject.toml: ``run`` and ``build``, and each of the extras."""
+    """Requirements in pyproject.toml by group: ``run``, ``build``, and each of the extras."""
     extras = project["project"]["optional-dependencies"]
     return {
         "build": project["build-system"]["requires"],
@@ -134,13 +137,13 @@ def groups_of(project: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def entries(text: str) -> list[tuple[str, str]]:
-    """The packages of a requirements file: ``NAME==VERSION``, and all lines with marker and hashes."""
+    """The packages of a requirements file: ``NAME==VERSION``, and the whole entry with marker and hashes."""
     found = re.findall(r"^(([\w.-]+==[^\s;]+)(?:.*\\\n)*.*)", text, re.MULTILINE)
     return [(package, entry) for entry, package in found]
 
 
 def of_groups(text: str, groups: Iterable[str]) -> str:
-    """The part of the list that some groups need, as pip reads it."""
+    """The part of the Python list that some groups need, as a requirements file of pip."""
     wanted, known, parts = set(groups), set(), []
     for above, entry in re.findall(r"^# (.*)\n(\w(?:.*\\\n)*.*)", text, re.MULTILINE):
         known |= set(above.split())
@@ -152,7 +155,7 @@ def of_groups(text: str, groups: Iterable[str]) -> str:
 
 
 def pinned(text: str) -> dict[str, set[str]]:
-    """The versions of a list, by normalised name: several where they depend on the version of Python."""
+    """Versions in a requirements file by normalised name; several if they depend on the version of Python."""
     found: dict[str, set[str]] = {}
     for name, version in re.findall(r"^([\w.-]+)==([^\s;\\]+)", text, re.MULTILINE):
         found.setdefault(normal(name), set()).add(version)
@@ -160,12 +163,12 @@ def pinned(text: str) -> dict[str, set[str]]:
 
 
 def normal(name: str) -> str:
-    """A name as the package index compares it."""
+    """A package name normalised as in PEP 503, so that ``Foo_Bar`` and ``foo-bar`` are equal."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def check_constraints(text: str, constraints: str, project: Mapping[str, Any]) -> None:
-    """:class:`LockError` where what is asked for by name is listed in another version, or not at all."""
+    """Raise :class:`LockError` if a required package is missing, or not of the version in constraints.txt."""
     versions, direct = pinned(text), pinned(constraints)
     for group, requirements in groups_of(project).items():
         there = pinned(of_groups(text, [group]))
@@ -181,7 +184,7 @@ def check_constraints(text: str, constraints: str, project: Mapping[str, Any]) -
 
 
 def differences(text: str) -> list[str]:
-    """Packages that are installed in another version than the lock has."""
+    """Installed packages whose version differs from the list, one line each."""
     versions = pinned(text)
     here = {normal(found.metadata["Name"]): found.version for found in metadata.distributions()}
     return [
@@ -192,7 +195,7 @@ def differences(text: str) -> list[str]:
 
 
 def resolved_packages(root: Path) -> str:
-    """The list as ``uv`` resolves it now, for every platform and every Python from the oldest on."""
+    """Text of ``locks/python.txt``, resolved by ``uv`` for every platform and every supported Python."""
     project = tomllib.loads((root / "pyproject.toml").read_text())
     oldest = project["project"]["requires-python"].removeprefix(">=")
     groups = groups_of(project)
@@ -245,7 +248,7 @@ def run_json(command: list[str], root: Path) -> Any:
 
 
 def renew(root: Path) -> None:
-    """Resolve both anew: the newest versions that the manifests and the constraints allow."""
+    """Write both lists with the newest versions that the manifests and constraints.txt allow."""
     run_text(["cargo", "generate-lockfile"], root)
     lines = listed_crates((root / "Cargo.lock").read_text())
     (root / "locks" / "rust.txt").write_text("\n".join(lines) + "\n")

@@ -1,8 +1,7 @@
-"""Makes examples/notebook.ipynb of docs/notebook.md: the same page as a file that Jupyter opens.
+"""Make examples/notebook.ipynb from docs/notebook.md: text and cells of the page, for Jupyter.
 
-    python scripts/make_notebook.py
-
-It is run from top to bottom in an empty folder, and holds what each cell shows.
+Usage: python scripts/make_notebook.py. The script runs all cells in order in an empty folder, and stores the
+output of each cell in the notebook.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ CODE = re.compile(r"^```\{code-cell\}\n(?::[^\n]*\n)*\n?(.*?)^```$", re.MULTILIN
 
 
 def notebook(page: str) -> str:
-    """The notebook of a page in MyST, as its file."""
+    """The text of a notebook file, without outputs, from the text of a page in MyST Markdown."""
     text = re.sub(r"\A---\n.*?\n---\n", "", page, count=1, flags=re.DOTALL)
-    # A link to a page is one to its file, seen from where the notebook lies.
+    # Links between pages become links from the folder of the notebook to the files of the pages.
     text = re.sub(r"\]\(([\w/-]+\.md)", r"](../docs/\1", text)
     cells = []
     for place, piece in enumerate(CODE.split(text)):
@@ -39,7 +38,7 @@ def notebook(page: str) -> str:
 
 
 def with_outputs(text: str) -> str:
-    """A notebook with what its cells show, run in an empty folder."""
+    """The text of a notebook file with outputs: its cells run in order in an empty folder."""
     found = json.loads(text)
     names: dict[str, Any] = {}
     codes = [cell for cell in found["cells"] if cell["cell_type"] == "code"]
@@ -51,7 +50,7 @@ def with_outputs(text: str) -> str:
 
 
 def _shown(code: str, names: dict[str, Any], number: int) -> list[dict[str, Any]]:
-    """Output of a cell: what it prints, and its last line if that is an expression."""
+    """Outputs of a cell: the printed text, and the value of its last line if that is an expression."""
     tree = ast.parse(code)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     printed = io.StringIO()

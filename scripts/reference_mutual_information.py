@@ -1,9 +1,9 @@
-"""Mutual information of BICM by adaptive quadrature: ``tests/data/mutual_information.csv``.
+"""Compute the mutual information of BICM over AWGN by adaptive quadrature, as a reference for tests.
 
-Written apart from the Rust code, with labels by reflection: for a square constellation of Gray labelled
-points the integral over each dimension is taken by ``scipy.integrate.quad`` between the
-kinks of the integrand.
-Needs scipy: ``python scripts/reference_mutual_information.py > tests/data/mutual_information.csv``.
+Usage, with scipy: ``python scripts/reference_mutual_information.py > tests/data/mutual_information.csv``. A
+row has the modulation, Es/N0 in dB and the mutual information in bits per symbol. The script shares no code
+with the Rust implementation: it builds Gray labels by reflection, and for each dimension of a square
+constellation ``scipy.integrate.quad`` integrates between the kinks of the integrand.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BITS = {"bpsk": 1, "qpsk": 2, "16-qam": 4, "64-qam": 6, "256-qam": 8, "1024-qam"
 
 
 def gray_levels(bits: int) -> tuple[np.ndarray, np.ndarray]:
-    """Levels in order and their labels, built by reflection."""
+    """Levels of one dimension in order, two apart, and their Gray labels, built by reflection."""
     labels = [0]
     for bit in range(bits):
         labels += [label | 1 << bit for label in reversed(labels)]
@@ -27,7 +27,7 @@ def gray_levels(bits: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def information(name: str, es_n0_db: float) -> float:
-    """Bits a symbol at Es/N0 in dB."""
+    """Mutual information of a modulation in bits per symbol, at Es/N0 in dB."""
     per_symbol = BITS[name]
     dimensions = 1 if per_symbol == 1 else 2
     bits = per_symbol // dimensions

@@ -1,14 +1,16 @@
 """Write tests/data/rayleigh_markov.csv: the two-state Markov chain of a Rayleigh channel, to 20 digits.
 
-The tests of crates/channel compare with it. It computes another form than the crate does: the printed one,
+Columns: fd_t (normalised Doppler frequency), p_e (probability of the bad state), and the transition
+probabilities p_gb, p_bg and p_bb (from good to bad, ...). Tests of crates/channel compare with them. The
+crate computes another form than this script, which takes the printed one,
 
     p_BG = (Q(theta, rho theta) - Q(rho theta, theta)) / (exp(u) - 1),    theta^2 = 2 u / (1 - rho^2)
 
 (Chockalingam and Bao 2000, eqs 3-6), whose cancellation does no harm in 50 digits. Marcum's Q is summed as
-the Poisson mixture that it is: Q(a, b) = P[N_b <= N_a] for independent Poisson counts of means a^2/2, b^2/2.
-Where it converges, the expansion in Laguerre polynomials of Rice's bivariate density checks the row.
+a Poisson mixture: Q(a, b) = P[N_b <= N_a] for independent Poisson counts of means a^2/2, b^2/2.
+Where the expansion of Rice's bivariate density in Laguerre polynomials converges, it checks the row.
 
-Run with mpmath installed: python scripts/reference_rayleigh_markov.py
+Usage, with mpmath: python scripts/reference_rayleigh_markov.py
 """
 
 import csv
@@ -31,8 +33,8 @@ from mpmath import (  # type: ignore[import-untyped]
 
 TARGET = Path(__file__).resolve().parent.parent / "tests" / "data" / "rayleigh_markov.csv"
 
-# Slow and fast fading, both sides of the crate's switch from series to Bessel function (fd_t = 1 / 2 pi), J0
-# at its first zeros (0.3827, 0.8786), negative between them with its minimum at 0.61, its maximum at 1.117.
+# Slow and fast fading; both sides of fd_t = 1 / 2 pi, where the crate changes from a series to the Bessel
+# function J0; the first zeros of J0 (0.3827, 0.8786), its minimum between them (0.61), its maximum (1.117).
 FD_T = [
     *("0.0001", "0.0003", "0.001", "0.003", "0.01", "0.03", "0.08", "0.15", "0.159", "0.16", "0.25", "0.38"),
     *("0.3827", "0.39", "0.5", "0.61", "0.64", "0.8786", "1.0", "1.117", "1.3"),
@@ -41,6 +43,7 @@ P_E = ["1e-6", "1e-5", "1e-4", "1e-3", "0.01", "0.1", "0.3", "0.5"]
 
 
 def main() -> None:
+    """Write a row for each fd_t and p_e, computed with 50 digits."""
     mp.dps = 50
     with TARGET.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

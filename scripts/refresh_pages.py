@@ -1,5 +1,8 @@
-"""Write the generated pages of the reference (docs/reference_pages.py), and into the other pages what the
-gallery holds, for those who read them without a build (docs/plain_pages.py).
+"""Write all generated parts of the documentation, for readers without a build.
+
+The script writes the pages of docs/reference/ from the code (docs/reference_pages.py), fills the blocks of
+all other pages from docs/gallery/ (docs/plain_pages.py), and copies the pictures that pages show from
+docs/gallery/ to docs/pictures/. ``make docs`` makes docs/gallery/.
 
 Usage: make docs && python scripts/refresh_pages.py
 """
@@ -17,20 +20,20 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
 import reference_pages
 from plain_pages import DOCS, GALLERY, PICTURES, filled
 
-# What a page shows.
+# A picture that a page shows.
 PICTURE = re.compile(r"pictures/([\w.-]+\.png)")
-# Pictures of the program at work, which the gallery does not have.
+# Screenshots (scripts/draw_explorer.py), which docs/gallery/ does not have.
 TAKEN = {"explorer.png"}
 
 
 def keep(drawn: Path, kept: Path) -> None:
-    """Keep a picture as it was drawn: every pixel has its colour, and only the file is packed better."""
+    """Copy a picture with the colour of every pixel; only the compression of the file is better."""
     picture = Image.open(drawn).convert("RGB")
     picture.save(kept, optimize=True)
 
 
 def main() -> None:
-    """All pages, and the pictures that they show."""
+    """Write all pages and the pictures that they show; delete pictures that none shows."""
     reference_pages.write()
     PICTURES.mkdir(exist_ok=True)
     made = (GALLERY, DOCS / "_build")

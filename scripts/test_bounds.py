@@ -1,9 +1,11 @@
-"""The table of bounds of tests over runs: what `core::testing::Runs` said while the Rust tests ran, as CSV.
+"""List the bounds of statistical tests as CSV: each claim on a mean over runs, with what the test measured.
+
+``core::testing::Runs`` prints a line for each bound while the Rust tests run. Usage::
 
     cargo test --lib --tests -- --nocapture --test-threads=1 > out.txt
     python scripts/test_bounds.py out.txt > docs/test-bounds.csv
 
-With one thread the output of a test stands behind its name.
+One test thread is needed, so that the output of a test follows its name.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ BOUND = re.compile(rf"^(.*): {NUMBER} \+- {NUMBER} over (\d+) runs, bounds {NUMB
 
 
 def bounds(lines: list[str]) -> Iterator[list[str]]:
-    """Test, what is bounded, runs, bounds of the true mean, the mean found and its half width."""
+    """Rows of the table: test, quantity, runs, bounds of the true mean, measured mean and its half-width."""
     test = ""
     for line in lines:
         if begins := TEST.match(line):
@@ -31,6 +33,7 @@ def bounds(lines: list[str]) -> Iterator[list[str]]:
 
 
 def main() -> None:
+    """Read the output of the tests from a file, and print the table."""
     with open(sys.argv[1], encoding="utf-8") as file:
         found = list(bounds(file.readlines()))
     out = csv.writer(sys.stdout, lineterminator="\n")

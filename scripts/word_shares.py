@@ -1,8 +1,10 @@
-"""Words of the documentation by section, as the trees of pages have them: what is written by hand.
+"""Count the words of the documentation written by hand: per page, and the share of each kind of page.
 
 Code, outputs and tables that the program writes do not count, nor does the reference, whose pages list the
-program's keys, commands, metrics and formats. ``tests/test_docs.py`` holds the share of learning and how-to.
-Usage: ``python scripts/word_shares.py``.
+program's keys, commands, metrics and formats. A page belongs to the section whose tree of pages names it.
+``tests/test_docs.py`` requires at least 35 % of the words in pages to learn from and how-to pages.
+
+Usage: ``python scripts/word_shares.py``
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).parents[1] / "docs"
 TREE = re.compile(r"```\{toctree\}\n:hidden:\n\n(.*?)```", re.DOTALL)
-# What a section of the front page is for.
+# Sections of the front page, and the kind of their pages.
 KINDS = {
     "get-started": "learn",
     "scenario-gallery": "learn",
@@ -33,7 +35,7 @@ def below(name: str) -> list[str]:
 
 
 def inside(name: str) -> Iterator[str]:
-    """A page and all pages of its tree."""
+    """A page and all pages below it in the tree."""
     yield name
     for page in below(name):
         yield from inside(page)
@@ -51,7 +53,7 @@ def words(name: str) -> int:
 
 
 def shares() -> dict[str, float]:
-    """The share of each kind of page in the words of all that are not the reference."""
+    """Share of each kind of page in the words of all pages outside the reference, from 0 to 1."""
     counts = dict.fromkeys(KINDS.values(), 0)
     for section, kind in KINDS.items():
         counts[kind] += sum(words(page) for page in inside(section))

@@ -79,7 +79,7 @@ class Delays:
         return quantile([delay for time_s, delay in self.data if from_s <= time_s < to_s], share)
 
     def round_trip_s(self, share: float, from_s: float = 0.0, to_s: float = math.inf) -> float:
-        """A quantile of the data's delays, and the median of the way back."""
+        """A quantile of the data's delays, and the median of the reverse path."""
         return self.one_way_s(share, from_s, to_s) + quantile([delay for _, delay in self.back], 0.5)
 
 

@@ -122,5 +122,7 @@ FIGURES = {
         _k_with_lines,
         across=MISSING,
     ),
-    "reuse": Figure("Exchanges at one time: the largest set, and how many there are", None, "exchanges"),
+    "reuse": Figure(
+        "Simultaneous exchanges in a chain: the largest set, and the simulated mean", None, "exchanges"
+    ),
 }
