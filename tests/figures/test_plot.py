@@ -243,6 +243,20 @@ def test_text_from_outside_is_no_mathematics(tmp_path: Path) -> None:
     assert {"a$b$c", "Reno, x = $5"} <= set(words)
 
 
+@pytest.mark.parametrize("length", range(80, 200, 12))
+@pytest.mark.filterwarnings("error")
+def test_a_long_title_is_broken_into_lines(length: int) -> None:
+    table = Table(["p_e", "throughput_sim"], [[p, 0.5] for p in (0.1, 0.2)])
+    figure = cf.plot(table, title=("many words at f_d T " * 12)[:length])
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    lines = axes.get_title().split("\n")
+    assert len(lines) == -(-length // 60)
+    assert all(line.count("$") % 2 == 0 for line in lines)
+    assert axes.title.get_window_extent().width <= figure.bbox.width
+    assert axes.get_window_extent().width > 0.7 * figure.bbox.width
+
+
 def test_a_metric_without_values_is_refused(tmp_path: Path) -> None:
     table = Table(["p_e", "method", "goodput_bps"], [[0.1, "simulation", None], [0.2, "simulation", None]])
     with pytest.raises(cf.errors.ResultsError, match="goodput_bps has no value"):

@@ -20,9 +20,9 @@ from crossfade.errors import CrossfadeWarning, ResultsError
 from crossfade.figures.choice import MOST_CURVES, column_list, number, relabelled
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.drawing import legend_clear
-from crossfade.figures.style import DASHES, PALETTE, Width, check_plot_file, figure, made
+from crossfade.figures.style import DASHES, PALETTE, Width, check_plot_file, figure, in_lines, made
 from crossfade.tables import Cell, Table
-from crossfade.wording import axis_name, curve_word, metric_name, readable_unit, typeset, with_unit
+from crossfade.wording import axis_name, curve_word, metric_name, readable_unit, with_unit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -131,7 +131,7 @@ def plot(
         if len(curves) > 1:
             legend_clear(axes, *axes.get_legend_handles_labels())
         if title:
-            axes.set_title(typeset(title), fontsize="medium", wrap=True)
+            axes.set_title(in_lines(title, drawn), fontsize="medium")
     return made(drawn)
 
 

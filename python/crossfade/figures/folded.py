@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from crossfade.errors import ResultsError
 from crossfade.figures.choice import number
 from crossfade.figures.phases import COUNTED, SAMPLED, Measured, Period, fold
-from crossfade.figures.style import PALETTE, Width, check_plot_file, figure, made
+from crossfade.figures.style import PALETTE, Width, check_plot_file, figure, in_lines, made
 from crossfade.tables import Cell, Table
-from crossfade.wording import curve_word, typeset
+from crossfade.wording import curve_word
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +74,7 @@ def plot(
         grid[-1].set_xlabel(f"Time into {period.seconds:g} s (s)")
         grid[-1].set_xlim(0.0, period.seconds)
         if title:
-            drawn.suptitle(typeset(title), fontsize="medium", wrap=True)
+            drawn.suptitle(in_lines(title, drawn), fontsize="medium")
     return made(drawn)
 
 

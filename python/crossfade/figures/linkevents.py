@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from crossfade.errors import ResultsError
 from crossfade.figures.choice import number
 from crossfade.figures.choice import where as rows_where
-from crossfade.figures.style import PALETTE, Width, check_plot_file, figure, made
+from crossfade.figures.style import PALETTE, Width, check_plot_file, figure, in_lines, made
 from crossfade.tables import Cell, Table
-from crossfade.wording import curve_word, typeset
+from crossfade.wording import curve_word
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,7 +124,7 @@ def plot(
         grid[-1].set_xlim(first, last if last > first else first + 1.0)
         _legend(drawn, grid)
         if title:
-            drawn.suptitle(typeset(title), fontsize="medium", wrap=True)
+            drawn.suptitle(in_lines(title, drawn), fontsize="medium")
     return made(drawn)
 
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crossfade.figures.style import PALETTE, Width, check_plot_file, figure, made
-from crossfade.wording import typeset
+from crossfade.figures.style import PALETTE, Width, check_plot_file, figure, in_lines, made
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,5 +68,5 @@ def plot_map(
         if handles:
             drawn.legend(handles, labels, loc="outside lower center", ncols=2)
         if title:
-            drawn.suptitle(typeset(title), fontsize="medium", wrap=True)
+            drawn.suptitle(in_lines(title, drawn), fontsize="medium")
     return made(drawn)

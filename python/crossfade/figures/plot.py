@@ -27,6 +27,7 @@ from crossfade.figures.style import (
     check_plot_file,
     figure,
     height_beside,
+    in_lines,
     looks,
     made,
     page_of,
@@ -314,10 +315,10 @@ def _label(
         places[0].set_xlabel(drawing.x.label)
         places[0].set_ylabel(drawing.y.label)
         if title:
-            places[0].set_title(typeset(title), fontsize="medium", wrap=True)
+            places[0].set_title(in_lines(title, figure), fontsize="medium")
         return None
     if title:
-        figure.suptitle(typeset(title), fontsize="medium", wrap=True)
+        figure.suptitle(in_lines(title, figure), fontsize="medium")
     # Not a supxlabel: that would stand at the bottom of the figure, where the legend is.
     across = figure.text(0.5, 0.5, drawing.x.label, fontsize="medium", va="top", ha="center")
     if grid.metrics == 1:

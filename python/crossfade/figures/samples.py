@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from crossfade.errors import ResultsError
 from crossfade.figures.choice import column_list, number
 from crossfade.figures.drawing import legend_clear
-from crossfade.figures.style import PALETTE, Width, figure, made
+from crossfade.figures.style import PALETTE, Width, figure, in_lines, made
 from crossfade.tables import Cell, Table
-from crossfade.wording import curve_word, typeset
+from crossfade.wording import curve_word
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,7 +77,7 @@ def plot(
         last = max(number(row[place["time_s"]]) for row in rows)
         grid[-1].set_xlim(max(0.0, span[0]), min(last, span[1]))
         if title:
-            drawn.suptitle(typeset(title), fontsize="medium", wrap=True)
+            drawn.suptitle(in_lines(title, drawn), fontsize="medium")
     return made(drawn)
 
 

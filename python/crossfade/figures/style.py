@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from crossfade.errors import OutputError, ScenarioError, shortened, visible
 from crossfade.files import check_output, write_bytes
 from crossfade.records import Input
 from crossfade.tables import Cell
-from crossfade.wording import Label, look_of
+from crossfade.wording import Label, look_of, typeset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -440,3 +441,30 @@ def _by_algorithm(keys: Sequence[tuple[Cell, ...]]) -> list[Look] | None:
         if len({(look.color, look.mark) for look in found}) == len(keys):
             return found
     return None
+
+
+def in_lines(title: str, figure: Any) -> str:
+    """Title of ``figure``, its symbols set as mathematics, in lines that are not wider than the figure.
+
+    Matplotlib's own ``wrap`` is not used: its wrapped titles above axes make the constrained layout collapse.
+    """
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    points = FontProperties(size="medium").get_size_in_points()
+    # The middle of the axes, around which a title stands, is not that of the figure.
+    room = 0.9 * 72.0 * figure.get_figwidth()
+
+    def is_narrow(line: str) -> bool:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph ")
+            return TextPath((0, 0), line, size=points).get_extents().width <= room
+
+    lines: list[str] = []
+    # The words of a symbol stay together.
+    for word in re.findall(r"(?:\\.|\$[^$]*\$|\S)+", typeset(title)):
+        if lines and is_narrow(f"{lines[-1]} {word}"):
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return "\n".join(lines)

@@ -17,9 +17,9 @@ from crossfade.figures import samples
 from crossfade.figures.choice import COMPARISON, column_list, limit, number, relabelled
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.drawing import legend_clear
-from crossfade.figures.style import PALETTE, Width, check_plot_file, figure, made
+from crossfade.figures.style import PALETTE, Width, check_plot_file, figure, in_lines, made
 from crossfade.tables import Cell, Table
-from crossfade.wording import curve_word, typeset
+from crossfade.wording import curve_word
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -152,7 +152,7 @@ def plot(
         drawn.supylabel(NAMES[y], fontsize="medium")
         _legend(list(grid[:, 0]))
         if title:
-            drawn.suptitle(typeset(title), fontsize="medium", wrap=True)
+            drawn.suptitle(in_lines(title, drawn), fontsize="medium")
     return made(drawn)
 
 

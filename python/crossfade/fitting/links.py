@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from crossfade.errors import OutputError, TraceError, shortened
-from crossfade.figures.style import PALETTE, figure
+from crossfade.figures.style import PALETTE, figure, in_lines
 from crossfade.files import check_outputs, write_text
 from crossfade.fitting.link_scenarios import document, draws_text, rates_text, scenario_text, varied_rates
 from crossfade.fitting.parameters import UNITS, LinkParameter, said
 from crossfade.fitting.records import ARRIVED, LOST
 from crossfade.fitting.warnings import ALONE
 from crossfade.results.shown import html_table
-from crossfade.wording import typeset
 
 if TYPE_CHECKING:
     import numpy as np
@@ -385,7 +384,7 @@ class LinkFit:
                 last.set_ylabel("Share as long")
                 last.legend()
             if title:
-                drawn.suptitle(typeset(title), fontsize="medium")
+                drawn.suptitle(in_lines(title, drawn), fontsize="medium")
 
     def _draw_rates(self, axes: Any) -> None:
         """The rates that were seen, and those of the model."""

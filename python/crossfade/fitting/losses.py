@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import crossfade._crossfade as _crossfade
 from crossfade.errors import ScenarioError, TraceError
-from crossfade.figures.style import PALETTE, figure, made
+from crossfade.figures.style import PALETTE, figure, in_lines, made
 from crossfade.files import read_text
-from crossfade.wording import typeset
 
 if TYPE_CHECKING:
     import numpy as np
@@ -197,7 +196,7 @@ class MarkovFit:
                 axes.set_ylabel("P[run ≥ $k$]")
                 axes.legend()
             if title:
-                drawn.suptitle(typeset(title), fontsize="medium")
+                drawn.suptitle(in_lines(title, drawn), fontsize="medium")
         return made(drawn)
 
 

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import crossfade._crossfade as _crossfade
 from crossfade.errors import OutputError, TraceError, shortened
-from crossfade.figures.style import PALETTE, figure, made
+from crossfade.figures.style import PALETTE, figure, in_lines, made
 from crossfade.files import check_writable, reading, regular_file, whole_file
-from crossfade.wording import typeset
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -337,7 +336,7 @@ class LinkTrace:
                     axes.legend()
             panels[-1].set_xlabel("Time (s)")
             if title:
-                drawn.suptitle(typeset(title), fontsize="medium")
+                drawn.suptitle(in_lines(title, drawn), fontsize="medium")
         return made(drawn)
 
     def _curves(self) -> list[tuple[str, dict[str, tuple[Any, Any]]]]:
