@@ -185,11 +185,30 @@ def _shown_unit(words: str, unit: str) -> str:
     return unit if unit in UNITS else unit.replace("/", " per ")
 
 
-def _spelled(name: str) -> tuple[str, str]:
-    """The name of a column as words, and the unit that it tells: ``air_time_s`` is the "Air time" in s."""
+def _in_words(name: str) -> str:
+    """Name of a key or column with spaces, its abbreviations as the field writes them."""
+    for key, written in _COMPOUNDS.items():
+        name = name.replace(key, written)
+    return " ".join(word.upper() if _ABBREVIATIONS.fullmatch(word) else word for word in name.split("_"))
+
+
+_COMPOUNDS = {"d_sack": "D-SACK", "f_rto": "F-RTO", "five_qi": "5QI", "tcp_ip": "TCP/IP", "ampdu": "A-MPDU"}
+_ABBREVIATIONS = re.compile(
+    r"ack|aql|arq|bler|bsr|cqi|drx|ecn|harq|mac|mcs|mss|mtu|nack|ntn|ofdma|pdcp|pdu|prb|prr|rack|rlc|rtt|"
+    r"rto|rts|rv|sack|sinr|sn|snr|sr|tcp|tdd|ttl"
+)
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """Words of a column or key, and the unit at its end: ``air_time_s`` is "air time" in s."""
     ending = next((ending for ending in _ENDINGS if name.endswith(ending)), "")
-    words = name.removesuffix(ending).replace("_", " ")
-    return words[:1].upper() + words[1:], _ENDINGS.get(ending, "")
+    return _in_words(name.removesuffix(ending)), _ENDINGS.get(ending, "")
+
+
+def _spelled(name: str) -> tuple[str, str]:
+    """Words of a column or key as a heading, and the unit at its end."""
+    words, unit = _parts(name)
+    return words[:1].upper() + words[1:], unit
 
 
 def axis_name(key: str) -> tuple[str, str]:
@@ -231,7 +250,7 @@ def curve_word(column: str, value: Cell) -> str:
     if isinstance(value, Label):
         return plain(value)
     last = column.rsplit(".", 1)[-1]
-    symbol = SYMBOLS.get(last, last.replace("_", " "))
+    symbol = SYMBOLS.get(last) or with_unit(*_parts(last))
     if isinstance(value, str) and not value[:1].isdigit():
         # A table of keys is one cell: `markov fd_t=0.01`.
         return ", ".join(_item(item) for item in re.split(r" (?=[\w.-]+=)", value))

@@ -191,6 +191,9 @@ def test_keys_in_words() -> None:
     assert axis_name("reverse.rate") == ("Rate of the reverse path", "")
     assert axis_name("flows.far.access_delay") == ("Access delay, one way", "")
     assert axis_name("cell.some_key") == ("Some key", "")
+    assert axis_name("nr.target_bler") == ("Target BLER", "")
+    assert axis_name("flows.a.five_qi") == ("5QI", "")
+    assert axis_name("wlan.uplink_snr_offset_db") == ("Uplink SNR offset", "dB")
 
 
 @pytest.mark.parametrize(

@@ -453,12 +453,12 @@ def in_lines(title: str, figure: Any) -> str:
 
     points = FontProperties(size="medium").get_size_in_points()
     # The middle of the axes, around which a title stands, is not that of the figure.
-    room = 0.9 * 72.0 * figure.get_figwidth()
+    room = 0.84 * 72.0 * figure.get_figwidth()
 
     def is_narrow(line: str) -> bool:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Glyph ")
-            return TextPath((0, 0), line, size=points).get_extents().width <= room
+            return bool(TextPath((0, 0), line, size=points).get_extents().width <= room)
 
     lines: list[str] = []
     # The words of a symbol stay together.
