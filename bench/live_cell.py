@@ -1,7 +1,7 @@
 """One live user of a cell beside simulated ones: how late packets are, and live over simulated goodput.
 
 Usage: python bench/live_cell.py [--nr | --nr-alone | --wifi] [--pairs N] [--seconds S] [--load N]
-       [--realtime]
+       [--realtime] [--large-segments]
 
 The cell is of preset nr-30k with 106 bins, which carry some 100 Mbit/s in all; its 20 users are at 16 dB and
 3 km/h. With --nr it is a 5G NR cell of 40 MHz with RLC AM and scheduling requests, and has 5 users; with
@@ -9,6 +9,7 @@ The cell is of preset nr-30k with 106 bins, which carry some 100 Mbit/s in all; 
 With --wifi it is a station of 802.11ax, one stream at 80 MHz, near its access point. Each pair is a live run,
 in which iperf3 with the kernel's CUBIC takes the place of a user, and a simulated one of the same seed, and
 so the same channels of all users. --load N: beside N busy programs.
+With --large-segments packets that leave the link together are handed over together, as a network card does.
 Needs root and iperf3, and a machine that does nothing else. Some 15 s a pair.
 """
 
@@ -121,11 +122,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seconds", type=float, default=12.0)
     parser.add_argument("--load", type=int, default=0)
     parser.add_argument("--realtime", action="store_true")
+    parser.add_argument("--large-segments", action="store_true")
     asked = parser.parse_args(arguments)
     if shutil.which("iperf3") is None:
         print("error: iperf3 is needed", file=sys.stderr)
         return 2
-    options = ["--realtime"] if asked.realtime else []
+    options = [
+        *(["--realtime"] if asked.realtime else []),
+        *(["--large-segments"] if asked.large_segments else []),
+    ]
     ratios = []
     print("Mbit/s: of the user simulated and live, of all users simulated; us late: 50 %, 99 %")
     with tempfile.TemporaryDirectory() as name:
