@@ -1,7 +1,7 @@
 """Live against simulated goodput of one user of a cell, and how late the live packets leave the emulator.
 
 Usage: python bench/live_cell.py [--nr | --nr-alone | --wifi] [--pairs N] [--seconds S] [--load N]
-       [--realtime]
+       [--realtime] [--large-segments]
 
 Each pair has a live run of S seconds (12), in which iperf3 over the kernel's CUBIC is one user, and a
 simulated run with the same seed, and hence the same channels of all users. The scenarios are
@@ -14,8 +14,8 @@ simulated run with the same seed, and hence the same channels of all users. The 
 
 Prints for each of N pairs (6) goodput in Mbit/s of the user, simulated and live, and of all users, simulated,
 then the median and 99th percentile of the lateness in microseconds; at the end the mean of live over
-simulated goodput with its 95 % interval. --load N runs N busy programs beside the live run; --realtime is
-the option of crossfade live. Needs root, iperf3, and a machine without other work; some 15 s per pair.
+simulated goodput with its 95 % interval. --load N runs N busy programs beside the live run; --realtime and
+--large-segments are options of crossfade live. Needs root, iperf3, and a machine without other work; some 15 s per pair.
 """
 
 from __future__ import annotations
@@ -129,11 +129,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seconds", type=float, default=12.0, help="length of a run (default: 12)")
     parser.add_argument("--load", type=int, default=0, help="number of busy programs beside")
     parser.add_argument("--realtime", action="store_true", help="run crossfade live --realtime")
+    parser.add_argument("--large-segments", action="store_true", help="run crossfade live --large-segments")
     asked = parser.parse_args(arguments)
     if shutil.which("iperf3") is None:
         print("error: iperf3 is needed", file=sys.stderr)
         return 2
-    options = ["--realtime"] if asked.realtime else []
+    options = [
+        *(["--realtime"] if asked.realtime else []),
+        *(["--large-segments"] if asked.large_segments else []),
+    ]
     ratios = []
     print("seed; Mbit/s of the user simulated, live; of all users simulated; us late: median, 99 %")
     with tempfile.TemporaryDirectory() as name:

@@ -46,6 +46,9 @@ def test_check_says_modes_and_what_one_station_reaches(cli: Cli, tmp_path: Path)
     assert lines[4].startswith("flow down: bulk, TCP sack with cubic")
     assert lines[4].endswith("; down, near")
     assert lines[5].endswith("; up, old")
+    with_dcf = cli("check", file, "--set", 'wlan.backoff="dcf"').out.splitlines()
+    assert with_dcf[1] == f"{lines[1]}, backoff of DCF"
+    assert with_dcf[2:] == lines[2:]
     facts = cf.check(HOME).wlan
     assert facts is not None
     assert facts["categories"] == [{"aifs_s": 43e-6, "windows": [15, 1023], "txop_s": 0.0}]

@@ -8,7 +8,7 @@
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Departure, Fabric, FqCoDelConfig, Parcel, Port, QueueConfig, QueueLimit};
 use crossfade_mac::wlan::{
-    AccessPointQueues, AmpduLimits, Aql, BEST_EFFORT, Band, EDCA, Mode, RadioConfig, RateConfig,
+    AccessPointQueues, AmpduLimits, Aql, BEST_EFFORT, Backoff, Band, EDCA, Mode, RadioConfig, RateConfig,
     ReceptionConfig, Standard, StationConfig, StationRadio, Wlan, WlanConfig,
 };
 use std::time::Instant;
@@ -35,6 +35,7 @@ fn config(stations: usize, width_mhz: u16, reception: ReceptionConfig, queue: Qu
     WlanConfig {
         stations: vec![station; stations],
         categories: vec![EDCA[BEST_EFFORT]],
+        backoff: Backoff::Edca,
         attempts: Some(7),
         rts: false,
         asks: false,

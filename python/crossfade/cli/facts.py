@@ -192,8 +192,10 @@ def wlan_lines(wlan: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
     waits = ", ".join(time_text(category["aifs_s"]) for category in wlan["categories"])
     links = len(wlan.get("links", []))
     where = f"on {links} link{'s' if links > 1 else ''}" if links else f"at {wlan['band']}"
+    backoff = ", backoff of DCF" if scenario["wlan"].get("backoff") == "dcf" else ""
     lines = [
-        f"Wi-Fi network of {count} station{'s' if count > 1 else ''} {where}: {queues}, AIFS {waits}{others}"
+        f"Wi-Fi network of {count} station{'s' if count > 1 else ''} {where}: {queues}, "
+        f"AIFS {waits}{backoff}{others}"
     ]
     if (ofdma := wlan.get("ofdma")) is not None:
         ways = " and ".join(way for way in ("downlink", "uplink") if ofdma[way])

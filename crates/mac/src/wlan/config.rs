@@ -1,7 +1,7 @@
 //! Configuration of an access point and its stations.
 
 use super::ampdu::AmpduLimits;
-use super::edca::Category;
+use super::edca::{Backoff, Category};
 use super::emlsr::EmlsrConfig;
 use super::modes::{Mode, Standard};
 use super::ofdma::OfdmaConfig;
@@ -27,6 +27,8 @@ pub struct WlanConfig {
     pub stations: Vec<StationConfig>,
     /// The categories that are in use, by what they contend with, the first in an internal collision first.
     pub categories: Vec<Category>,
+    /// Rule of the backoff of all that contend.
+    pub backoff: Backoff,
     /// Transmissions of an MPDU, at most; none is without limit.
     pub attempts: Option<u32>,
     /// Whether RTS and CTS go first.

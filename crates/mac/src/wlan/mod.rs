@@ -41,7 +41,9 @@ pub use config::{
     Neighbours, RadioConfig, RateConfig, ReceptionConfig, StationConfig, StationRadio, WlanConfig,
     mpdu_overhead,
 };
-pub use edca::{BACKGROUND, BEST_EFFORT, BlockAckFrame, Category, Contest, EDCA, SLOT, VIDEO, VOICE};
+pub use edca::{
+    BACKGROUND, BEST_EFFORT, Backoff, BlockAckFrame, Category, Contest, EDCA, SLOT, VIDEO, VOICE,
+};
 pub use emlsr::EmlsrConfig;
 pub use exchange::{Exchange, rates_in_turns, window_of_links};
 pub use modes::{Band, Durations, Mode, Standard};

@@ -180,8 +180,11 @@ impl Wlan {
                 }
             }
         }
-        let airs =
-            links.iter().enumerate().map(|(link, of)| Air::new(link, of, &config.categories, seed)).collect();
+        let airs = links
+            .iter()
+            .enumerate()
+            .map(|(link, of)| Air::new(link, of, config.backoff, &config.categories, seed))
+            .collect();
         Ok(Self {
             stations,
             ways,

@@ -117,6 +117,7 @@ pub(super) fn resolve(
     let rate_bps = first.config.stations[0].modes.last().map_or(1e6, |mode| mode.rate_bps());
     let slot = SimTime::to_transmit(usual, rate_bps);
     let mut flows = resolve_flows(scenario, usual, slot, false, None, files)?;
+    refuse_large(scenario, &flows)?;
     let largest = flows.iter().map(|flow| flow.packet_size).fold(usual, u32::max);
     let packets = Packets { largest, ..packets };
     let model = scenario.wlan.resolve(senders, &categories, packets, slot, files)?;
@@ -126,6 +127,25 @@ pub(super) fn resolve(
     let ahead = Forward { ways: [back, back], limit, data: packets, satellite: None };
     let around = around::resolve(scenario, &mut flows, ahead, slot, files)?;
     Ok((OnNetwork { slot, packet_size: usual, flows }, WlanSetup { model, around }))
+}
+
+/// Most bytes of a packet: an MSDU has up to 2304, of which LLC and SNAP take 8 (IEEE 802.11-2020 table 9-25).
+const LARGEST_PACKET: u32 = 2304 - 8;
+
+/// Refuses packets that are too large for an MSDU.
+fn refuse_large(scenario: &Scenario, flows: &[FlowSetup]) -> Result<(), ScenarioError> {
+    let largest = |flow: &FlowSetup| flow.packet_sizes().iter().copied().max().unwrap_or(0);
+    let Some(flow) = flows.iter().find(|flow| largest(flow) > LARGEST_PACKET) else { return Ok(()) };
+    let table = join("flows", &flow.name);
+    let own = scenario.flows.get(&flow.name).and_then(|flow| flow.packet_size);
+    let problem = format!("must be at most {LARGEST_PACKET} B, the largest packet that 802.11 carries");
+    Err(match (own, scenario.link.packet_size) {
+        (Some(size), _) => ScenarioError::value(join(&table, "packet_size"), &json(size), problem),
+        (None, Some(size)) if size.0 == largest(flow) => {
+            ScenarioError::value("link.packet_size", &json(size), problem)
+        }
+        _ => ScenarioError::key(table, format!("packets of {} B: {problem}", largest(flow))),
+    })
 }
 
 /// Location of the senders of a flow.

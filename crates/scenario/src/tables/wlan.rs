@@ -10,7 +10,7 @@ use super::wlan_links::{self, OfLink, WlanLink};
 use super::wlan_ofdma::WlanOfdma;
 use super::wlan_stations::{Usual, WlanStations};
 use super::wlan_words::{
-    WlanAsks, WlanBand, WlanForm, WlanMultiLink, WlanPreset, WlanProfile, WlanRate, WlanStandard,
+    WlanAsks, WlanBackoff, WlanBand, WlanForm, WlanMultiLink, WlanPreset, WlanProfile, WlanRate, WlanStandard,
 };
 use crate::error::ScenarioError;
 use crate::files::Files;
@@ -139,6 +139,11 @@ pub struct Wlan {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reorder_timeout: Option<Span>,
 
+    /// Backoff of the access point, of all stations and of neighbours.
+    #[schemars(extend("x-default" = "edca"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backoff: Option<WlanBackoff>,
+
     /// EDCA parameters by access category. Flows name their category.
     #[serde(skip_serializing_if = "WlanEdca::is_absent")]
     pub edca: WlanEdca,
@@ -179,7 +184,7 @@ pub struct Wlan {
     pub stations: BTreeMap<String, WlanStations>,
 
     /// Form of Bianchi's model of contention that method formula computes.
-    #[schemars(extend("x-default" = "plain"))]
+    #[schemars(extend("x-default" = "plain; slot-or-again with backoff \"dcf\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bianchi: Option<WlanForm>,
 }
@@ -290,6 +295,7 @@ impl Wlan {
         let rate_bps = stations[0].modes.last().map_or(1e6, |mode| mode.rate_bps());
         let config = WlanConfig {
             categories: self.edca.resolve(categories, slot)?,
+            backoff: self.backoff.unwrap_or(WlanBackoff::Edca).into(),
             attempts: match *self.transmissions.get_or_insert(16) {
                 0 => None,
                 most => Some(most),
@@ -310,7 +316,9 @@ impl Wlan {
             emlsr,
         };
         config.check().map_err(|error| named("wlan", &error))?;
-        let form = (*self.bianchi.get_or_insert(WlanForm::Plain)).into();
+        let usual_form =
+            if self.backoff == Some(WlanBackoff::Dcf) { WlanForm::SlotOrAgain } else { WlanForm::Plain };
+        let form = (*self.bianchi.get_or_insert(usual_form)).into();
         Ok(WlanModel { config, groups, links: names, form })
     }
 

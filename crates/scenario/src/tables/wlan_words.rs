@@ -1,6 +1,6 @@
 //! Words of a Wi-Fi network: standards, bands, rate control and the like.
 
-use crossfade_mac::wlan::{Band, Form, Standard};
+use crossfade_mac::wlan::{Backoff, Band, Form, Standard};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -120,6 +120,26 @@ pub enum WlanProfile {
     Awgn,
     /// Independent Rayleigh paths whose power falls exponentially, spread by wlan.delay_spread.
     Exponential,
+}
+
+/// Rule of the backoff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WlanBackoff {
+    /// Enhanced distributed channel access (802.11n to be): the counter also decreases at the end of the interframe
+    /// space, so that a busy period counts as one backoff slot.
+    Edca,
+    /// Distributed coordination function (802.11a, g): the counter decreases after idle backoff slots alone.
+    Dcf,
+}
+
+impl From<WlanBackoff> for Backoff {
+    fn from(word: WlanBackoff) -> Self {
+        match word {
+            WlanBackoff::Edca => Self::Edca,
+            WlanBackoff::Dcf => Self::Dcf,
+        }
+    }
 }
 
 /// What follows a missing block acknowledgement.

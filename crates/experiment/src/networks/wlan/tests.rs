@@ -54,6 +54,16 @@ fn formula_and_simulation_agree() {
             json!([["flows.full", { "traffic": "saturated", "direction": "up", "count": 5 }], ["wlan.rts", true]]),
             0.01,
         ),
+        // The same with DCF: an empty slot follows a success unless the winner sends again. One alone meets none.
+        (
+            json!([
+                ["wlan.backoff", "dcf"],
+                ["flows.full", { "traffic": "saturated", "direction": "up", "count": 5 }],
+                ["run.duration", "10 s"],
+            ]),
+            0.01,
+        ),
+        (json!([["wlan.backoff", "dcf"], ["wlan.ampdu.window", 1]]), 0.006),
         (json!([["flows.full", { "traffic": "saturated", "count": 3 }]]), 0.01),
         // Eight stations in one PPDU, down, and up when they are asked, with RUs of one size.
         (
@@ -486,6 +496,14 @@ fn what_cannot_be_is_said_in_a_line() {
             "wlan.ofdma.stations_contend: the formula of stations in one PPDU assumes stations that wait to be asked",
         ),
         (json!([["wlan.neighbours", { "busy": "0 %" }]]), "wlan.neighbours.busy = 0: must be above 0"),
+        (
+            json!([["link.packet_size", "9000 B"]]),
+            "link.packet_size = \"9000 B\": must be at most 2296 B, the largest packet that 802.11 carries",
+        ),
+        (
+            json!([["flows.full.packet_size", "2297 B"]]),
+            "flows.full.packet_size = \"2297 B\": must be at most 2296 B",
+        ),
         (json!([["wlan.transmissions", 0], ["link.rate", "1 Mbit/s"]]), "link contradicts wlan"),
         (json!([["reverse.delay", "1 ms"]]), "reverse contradicts wlan"),
         (json!([["cell.preset", "lte"]]), "cell contradicts wlan"),

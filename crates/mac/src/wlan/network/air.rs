@@ -4,7 +4,7 @@
 use super::flight::Phase;
 use crate::error::MeshError;
 use crate::wlan::config::{LinkConfig, RadioConfig, StationConfig};
-use crate::wlan::edca::{BEST_EFFORT, Category, Contest, EDCA};
+use crate::wlan::edca::{BEST_EFFORT, Backoff, Category, Contest, EDCA};
 use crate::wlan::modes::{Band, Durations, Mode};
 use crate::wlan::neighbour::Neighbour;
 use crate::wlan::rate::RateControl;
@@ -70,7 +70,13 @@ pub(super) struct Air {
 
 impl Air {
     /// An idle one of a network with these categories, which has been checked.
-    pub(super) fn new(link: usize, config: &LinkConfig, categories: &[Category], seed: RunSeed) -> Self {
+    pub(super) fn new(
+        link: usize,
+        config: &LinkConfig,
+        backoff: Backoff,
+        categories: &[Category],
+        seed: RunSeed,
+    ) -> Self {
         let nodes = config.stations.len() + 1;
         let contenders = (0..nodes).flat_map(|_| categories.iter().copied());
         let others = config.neighbours.map_or(0, |neighbours| neighbours.count);
@@ -78,6 +84,7 @@ impl Air {
         let ending = ending(link);
         let contest = Contest::new(
             mode.band(),
+            backoff,
             contenders.chain((0..others).map(|_| EDCA[BEST_EFFORT])),
             seed.stream(&format!("wlan.contention{ending}")),
         );

@@ -1,0 +1,68 @@
+"""Real programs behind an access point at several hundred Mbit/s: every packet has a fate that is told."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.live_runs import live, need, need_live
+from tests.conftest import Cli
+
+# One station that has 560 Mbit/s of UDP without losses.
+WIFI = """\
+schema = 2
+run = { duration = "30 s", runs = 1 }
+link = { packet_size = "1500 B" }
+wired = { rtt = "4 ms" }
+wlan = { standard = "ax", width = "80 MHz", streams = 1, mcs = 11, mpdu_error_rate = 0.02 }
+tcp = { flavour = "rfc", variant = "cubic", w_max = 4000, rfc = { profile = "linux" } }
+"""
+
+
+@pytest.fixture
+def wifi(tmp_path: Path) -> Path:
+    need_live()
+    path = tmp_path / "wifi.toml"
+    path.write_text(WIFI)
+    return path
+
+
+def test_no_datagram_is_dropped_unseen(wifi: Path, tmp_path: Path, cli: Cli) -> None:
+    need("iperf3")
+    told, report, journal = (tmp_path / name for name in ("iperf3.json", "report.json", "run.cfj"))
+    near = f"iperf3 -u -R -b 500M -l 1472 -c $CROSSFADE_SERVER -t 2 -J --get-server-output > {told}"
+    options = ["--quiet", "--json", report, "--record", journal, "--far", "iperf3 -s -1 > /dev/null"]
+    done = live(wifi, *options, "--", "sh", "-c", near, timeout=120.0)
+    assert done.returncode == 0, done.stderr
+    down = json.loads(report.read_text())["directions"][0]
+    assert down["packets"] == down["arrived"] + down["lost"] + down["dropped"] + down["left"]
+    sent = json.loads(told.read_text())["end"]["sum_sent"]["packets"]
+    # How much iperf3 offers depends on the machine; its control connection has packets as well.
+    assert sent > 1000
+    assert sent <= down["packets"] + down["ring_drops"] < sent + 1000
+    replayed = cli("run", "--replay", journal)
+    assert replayed.code == 0
+    assert replayed.out.endswith("identical\n")
+
+
+def test_a_browser_loads_a_page_over_wifi(wifi: Path, tmp_path: Path) -> None:
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no chromium: no browser loads a page over Wi-Fi")
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "words.js").write_text(f"document.title = 'loaded'; // {'x' * 5_000_000}\n")
+    (site / "index.html").write_text("<!doctype html><title>not yet</title><script src=words.js></script>")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    command = [program, *options, "--dump-dom", "http://10.77.0.1/"]
+    report = tmp_path / "report.json"
+    done = live(wifi, "--serve", site, "--json", report, "--", *command, timeout=300.0)
+    assert done.returncode == 0, done.stderr
+    assert re.search("<title>loaded</title>", done.stdout)
+    down, up = json.loads(report.read_text())["directions"]
+    assert down["arrived_bytes"] > 5_000_000
+    assert down["ring_drops"] == up["ring_drops"] == 0
