@@ -5,9 +5,9 @@ use crate::config::{Fidelity, HarqConfig, NrConfig, NrUser, QualityReports, Sche
 use crate::stack_config::USUAL_PRIORITY;
 use crate::{Allocation, Duplex, EffectiveSinr, McsTable, NrCell, Numerology, Way};
 use crossfade_cell::OuterLoopConfig;
-use crossfade_channel::{DelayProfile, NamedProfile};
+use crossfade_channel::{DelayProfile, Lossless, NamedProfile};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::{Departure, Fabric, LinkReport, Parcel, Push};
+use crossfade_link::{Departure, Fabric, Hop, HopConfig, Link, LinkReport, Parcel, Push};
 
 pub(crate) const SEED: RunSeed = RunSeed { seed: 1, run: 0 };
 
@@ -106,6 +106,52 @@ fn a_perfect_channel_carries_the_largest_blocks() {
     assert!((expected / 303.2e6 - 1.0).abs() < 1e-3, "{expected}");
     assert!((goodput_bps(&report) / expected - 1.0).abs() < 2e-3, "{} {expected}", goodput_bps(&report));
     assert_eq!(report.frames.unwrap().retransmissions, 0);
+}
+
+/// With data in every slot, no errors and acknowledgements of their own, a cell is a hop with the rate of its blocks:
+/// each packet is there at the end of the slot in which the hop would have sent its last bit.
+#[test]
+fn a_cell_of_downlink_slots_is_a_hop_to_the_slot() {
+    let mut all_down = config(45.0);
+    all_down.duplex = Duplex::frequency();
+    let (slot, bits) = (all_down.numerology.slot(), largest_blocks()[0]);
+    let rate_bps = Some(bits / slot.as_secs_f64());
+    let loss = Box::new(Lossless);
+    let mut hop = Hop::new(HopConfig { rate_bps, delay: SimTime::ZERO, queue_limit: None, loss });
+    let mut cell = NrCell::new(all_down, SEED).unwrap();
+    let (mut of_hop, mut of_cell) = (Vec::new(), Vec::new());
+    let mut follow = |hop: &mut Hop, cell: &mut NrCell, end: SimTime| {
+        run(cell, end, |now, _, departure| of_cell.push((departure, now.as_nanos() / slot.as_nanos())));
+        while let Some(now) = hop.next_event().filter(|now| *now < end) {
+            while let Some(departure) = hop.advance(now) {
+                // Times of a hop are rounded to the nanosecond.
+                of_hop.push((departure, (now.as_nanos() - 2).div_ceil(slot.as_nanos())));
+            }
+        }
+    };
+    // Bursts of 0 to 100 packets of 1 to 1500 bytes at 95 % of the rate in the mean, with queues of many slots.
+    let (mut id, mut state) = (0, 1_u64);
+    let mut draw = |most: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % most
+    };
+    let burst_slots = (50.0 * 750.5 * 8.0 / (0.95 * bits)).ceil() as u64;
+    for burst in 1..4000 {
+        let now = slot * (burst * burst_slots + draw(burst_slots));
+        follow(&mut hop, &mut cell, now);
+        for _ in 0..draw(101) {
+            let parcel = Parcel::new(id, 0, draw(1500) as u32 + 1);
+            assert_eq!(
+                (cell.push(now, 0, 1, parcel), hop.push(now, parcel)),
+                (Push::Accepted, Push::Accepted)
+            );
+            id += 1;
+        }
+    }
+    follow(&mut hop, &mut cell, SimTime::from_millis(600_000));
+    assert_eq!(of_cell.len(), id as usize);
+    let differs = of_cell.iter().zip(&of_hop).find(|(cell, hop)| cell != hop);
+    assert!(differs.is_none() && of_cell.len() == of_hop.len(), "{differs:?}");
 }
 
 #[test]
