@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARIES = ("core", "network", "internet", "mobility", "applications", "point-to-point", "lte")
 # Metres in ns-3, our SNR in dB, simulated seconds in ns-3 and of ours.
-CASES = ((300, 30.0, 10, 200), (6000, 2.0, 10, 200))
+CASES = ((300, 30.0, 10, 200), (6000, 8.0, 10, 200))
 
 OURS = """
 import json, resource, sys
