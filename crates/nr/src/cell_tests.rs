@@ -124,22 +124,20 @@ fn a_cell_of_downlink_slots_is_a_hop_to_the_slot() {
         run(cell, end, |now, _, departure| of_cell.push((departure, now.as_nanos() / slot.as_nanos())));
         while let Some(now) = hop.next_event().filter(|now| *now < end) {
             while let Some(departure) = hop.advance(now) {
-                // Times of a hop are rounded to the nanosecond.
-                of_hop.push((departure, (now.as_nanos() - 2).div_ceil(slot.as_nanos())));
+                of_hop.push((departure, now));
             }
         }
     };
-    // Bursts of 0 to 100 packets of 1 to 1500 bytes at 95 % of the rate in the mean, with queues of many slots.
+    // Bursts of 0 to 131 packets of 1 to 1500 bytes each two slots: 94 % of the rate in the mean.
     let (mut id, mut state) = (0, 1_u64);
     let mut draw = |most: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % most
     };
-    let burst_slots = (50.0 * 750.5 * 8.0 / (0.95 * bits)).ceil() as u64;
     for burst in 1..4000 {
-        let now = slot * (burst * burst_slots + draw(burst_slots));
+        let now = slot * (2 * burst + draw(2));
         follow(&mut hop, &mut cell, now);
-        for _ in 0..draw(101) {
+        for _ in 0..draw(132) {
             let parcel = Parcel::new(id, 0, draw(1500) as u32 + 1);
             assert_eq!(
                 (cell.push(now, 0, 1, parcel), hop.push(now, parcel)),
@@ -150,8 +148,17 @@ fn a_cell_of_downlink_slots_is_a_hop_to_the_slot() {
     }
     follow(&mut hop, &mut cell, SimTime::from_millis(600_000));
     assert_eq!(of_cell.len(), id as usize);
-    let differs = of_cell.iter().zip(&of_hop).find(|(cell, hop)| cell != hop);
-    assert!(differs.is_none() && of_cell.len() == of_hop.len(), "{differs:?}");
+    assert_eq!(of_cell.len(), of_hop.len());
+    // A hop rounds the time of each packet to the nanosecond, which adds up behind others: to 2 us at most.
+    let (most, mut near) = (SimTime::from_micros(2), 0);
+    for ((packet, found), (same, at)) in of_cell.iter().zip(&of_hop) {
+        assert_eq!(packet, same);
+        let slots = [*at - most, *at + most].map(|at| at.as_nanos().div_ceil(slot.as_nanos()));
+        near += u32::from(slots[0] != slots[1]);
+        assert!(slots.contains(found), "{packet:?}: {found} for {at}");
+    }
+    // Where that decides about the slot either will do: 4 of 500 us.
+    assert!(f64::from(near) < 0.012 * f64::from(id), "{near} of {id}");
 }
 
 #[test]
