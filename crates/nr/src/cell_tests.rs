@@ -128,7 +128,7 @@ fn a_cell_of_downlink_slots_is_a_hop_to_the_slot() {
             }
         }
     };
-    // Bursts of 0 to 131 packets of 1 to 1500 bytes each two slots: 94 % of the rate in the mean.
+    // Bursts of 0 to 100 packets of 1 to 1500 bytes each two slots: 72 % of the rate in the mean, at most 144 %.
     let (mut id, mut state) = (0, 1_u64);
     let mut draw = |most: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -137,7 +137,7 @@ fn a_cell_of_downlink_slots_is_a_hop_to_the_slot() {
     for burst in 1..4000 {
         let now = slot * (2 * burst + draw(2));
         follow(&mut hop, &mut cell, now);
-        for _ in 0..draw(132) {
+        for _ in 0..draw(101) {
             let parcel = Parcel::new(id, 0, draw(1500) as u32 + 1);
             assert_eq!(
                 (cell.push(now, 0, 1, parcel), hop.push(now, parcel)),
