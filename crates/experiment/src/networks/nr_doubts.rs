@@ -269,7 +269,7 @@ mod tests {
         let call = ("flows.call.queue.limit", json!("10 KiB"));
         let both = both_ways(&text, &[common, call.clone()]);
         let keys: Vec<&str> = both.lines().map(|line| line.split(' ').next().unwrap()).collect();
-        assert_eq!(keys, ["link.queue.limit", "flows.call.queue.limit"], "{both}");
+        assert_eq!(keys, ["flows.call.queue.limit", "link.queue.limit"], "{both}");
         let shared = [call, ("flows.call.five_qi", Value::Null), ("flows.call.bearer.shared", json!(true))];
         assert_eq!(both_ways(&text, &shared), "");
     }
@@ -278,8 +278,11 @@ mod tests {
     fn a_discard_timer_fights_with_waits_and_with_the_queue() {
         for (table, key) in [("nr", "nr.discard"), ("flows.full.bearer", "flows.full.bearer.discard")] {
             let with = |set: &[(&str, Value)], discard: &str| {
-                let discard = (key, json!(discard));
-                both_ways(TEXT, &[set, &[discard]].concat())
+                // A full queue of 100 packets takes 4 ms at the peak rate.
+                let mut all = vec![(key, json!(discard)), ("link.queue.limit", json!("100 packets"))];
+                all.retain(|(key, _)| set.iter().all(|(other, _)| other != key));
+                all.extend_from_slice(set);
+                both_ways(TEXT, &all)
             };
             let said = |found: String, what: &str| {
                 assert!(found.starts_with(&format!("{table}.discard = ")) && found.contains(what), "{found}");
