@@ -5,9 +5,9 @@ use crate::config::{Fidelity, HarqConfig, NrConfig, NrUser, QualityReports, Sche
 use crate::stack_config::USUAL_PRIORITY;
 use crate::{Allocation, Duplex, EffectiveSinr, McsTable, NrCell, Numerology, Way};
 use crossfade_cell::OuterLoopConfig;
-use crossfade_channel::{DelayProfile, NamedProfile};
+use crossfade_channel::{DelayProfile, Lossless, NamedProfile};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::{Departure, Fabric, LinkReport, Parcel, Push};
+use crossfade_link::{Departure, Fabric, Hop, HopConfig, Link, LinkReport, Parcel, Push};
 
 pub(crate) const SEED: RunSeed = RunSeed { seed: 1, run: 0 };
 
@@ -106,6 +106,59 @@ fn a_perfect_channel_carries_the_largest_blocks() {
     assert!((expected / 303.2e6 - 1.0).abs() < 1e-3, "{expected}");
     assert!((goodput_bps(&report) / expected - 1.0).abs() < 2e-3, "{} {expected}", goodput_bps(&report));
     assert_eq!(report.frames.unwrap().retransmissions, 0);
+}
+
+/// With data in every slot, no errors and acknowledgements of their own, a cell is a hop with the rate of its blocks:
+/// each packet is there at the end of the slot in which the hop would have sent its last bit.
+#[test]
+fn a_cell_of_downlink_slots_is_a_hop_to_the_slot() {
+    let mut all_down = config(45.0);
+    all_down.duplex = Duplex::frequency();
+    let (slot, bits) = (all_down.numerology.slot(), largest_blocks()[0]);
+    let rate_bps = Some(bits / slot.as_secs_f64());
+    let loss = Box::new(Lossless);
+    let mut hop = Hop::new(HopConfig { rate_bps, delay: SimTime::ZERO, queue_limit: None, loss });
+    let mut cell = NrCell::new(all_down, SEED).unwrap();
+    let (mut of_hop, mut of_cell) = (Vec::new(), Vec::new());
+    let mut follow = |hop: &mut Hop, cell: &mut NrCell, end: SimTime| {
+        run(cell, end, |now, _, departure| of_cell.push((departure, now.as_nanos() / slot.as_nanos())));
+        while let Some(now) = hop.next_event().filter(|now| *now < end) {
+            while let Some(departure) = hop.advance(now) {
+                of_hop.push((departure, now));
+            }
+        }
+    };
+    // Bursts of 0 to 100 packets of 1 to 1500 bytes each two slots: 72 % of the rate in the mean, at most 144 %.
+    let (mut id, mut state) = (0, 1_u64);
+    let mut draw = |most: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % most
+    };
+    for burst in 1..4000 {
+        let now = slot * (2 * burst + draw(2));
+        follow(&mut hop, &mut cell, now);
+        for _ in 0..draw(101) {
+            let parcel = Parcel::new(id, 0, draw(1500) as u32 + 1);
+            assert_eq!(
+                (cell.push(now, 0, 1, parcel), hop.push(now, parcel)),
+                (Push::Accepted, Push::Accepted)
+            );
+            id += 1;
+        }
+    }
+    follow(&mut hop, &mut cell, SimTime::from_millis(600_000));
+    assert_eq!(of_cell.len(), id as usize);
+    assert_eq!(of_cell.len(), of_hop.len());
+    // A hop rounds the time of each packet to the nanosecond, which adds up behind others: to 2 us at most.
+    let (most, mut near) = (SimTime::from_micros(2), 0);
+    for ((packet, found), (same, at)) in of_cell.iter().zip(&of_hop) {
+        assert_eq!(packet, same);
+        let slots = [*at - most, *at + most].map(|at| at.as_nanos().div_ceil(slot.as_nanos()));
+        near += u32::from(slots[0] != slots[1]);
+        assert!(slots.contains(found), "{packet:?}: {found} for {at}");
+    }
+    // Where that decides about the slot either will do: 4 of 500 us.
+    assert!(f64::from(near) < 0.012 * f64::from(id), "{near} of {id}");
 }
 
 #[test]

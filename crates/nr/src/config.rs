@@ -5,7 +5,7 @@ use crate::blockage::Blockage;
 use crate::error_table::ErrorTable;
 use crate::mcs::{CodedModulation, McsTable};
 use crate::numerology::{Duplex, Numerology};
-use crate::stack_config::{StackConfig, UplinkConfig, Way};
+use crate::stack_config::{Grants, StackConfig, UplinkConfig, Way};
 use crate::transport_block::{Allocation, CodeBlocks, limited_buffer_bits};
 use crossfade_cell::{CellError, OuterLoopConfig, SinrTrace};
 use crossfade_channel::{DelayProfile, ShadowingConfig};
@@ -234,6 +234,28 @@ impl NrConfig {
     pub(crate) fn granted(&self, slot: u64, k2: u64) -> Option<u64> {
         let last = slot.checked_sub(k2 + self.hop_slots())?;
         (0..=last).rev().find(|slot| self.duplex.downlink_symbols(*slot) > 0)
+    }
+
+    /// Longest wait of a packet that comes to an empty buffer, until a request has it granted and its block begins;
+    /// `None` where grants need no request.
+    pub fn longest_request(&self) -> Option<SimTime> {
+        let uplink = &self.stack.as_ref()?.uplink;
+        if uplink.grants != Grants::Requested {
+            return None;
+        }
+        let pattern = self.duplex.period();
+        let from = |slot: u64| (slot..).find(|slot| self.duplex.is_uplink(*slot)).unwrap_or(slot);
+        let served = |occasion: u64| {
+            let known = occasion + self.hop_slots() + uplink.processing_slots;
+            let is_granted = |slot: &u64| self.granted(*slot, uplink.k2) >= Some(known);
+            (known..).find(|slot| self.duplex.is_uplink(*slot) && is_granted(slot)).unwrap_or(known)
+        };
+        // After as many requests as the pattern has slots both begin anew.
+        let mut occasions: Vec<u64> =
+            (0..=2 * pattern).map(|count| from(count * uplink.request_period_slots)).collect();
+        occasions.dedup();
+        let waits = occasions.windows(2).map(|pair| served(pair[1]) - pair[0]);
+        waits.max().map(|slots| self.numerology.slot() * slots)
     }
 
     /// The radio of the uplink, of which base stations make no mistake about acknowledgements.

@@ -51,7 +51,7 @@ impl NetworkKind for NrSetup {
     fn warnings(&self, setup: &Setup) -> Vec<String> {
         let there = self.around.wired.as_ref().map(|[there, _]| there);
         let of_path = doubts::in_phase(setup, there.into_iter());
-        of_path.into_iter().chain(doubts::of_links(setup)).chain(nr_doubts::of_cell(self, setup)).collect()
+        of_path.into_iter().chain(doubts::of_links(setup)).chain(nr_doubts::of_cell(self)).collect()
     }
 
     fn metrics_of_run(&self, setup: &Setup, run: &NetworkStatistics) -> Vec<(String, f64)> {
@@ -289,6 +289,21 @@ mod tests {
             ("nr.uplink.layers", json!(5), "nr.uplink.layers = 5: must be between 1 and 4"),
             ("nr.uplink.mcs_table", json!(0), "nr.uplink.mcs_table = 0: must be between 1 and 4"),
             ("nr.uplink.sr_period", json!("0 s"), "nr.uplink.sr_period"),
+            (
+                "nr.uplink.sr_prohibit",
+                json!("3 ms"),
+                "must be one of TS 38.331: 0, 1, 2, 4, 8, 16, 32, 64, 128 ms",
+            ),
+            (
+                "nr.uplink.bsr_period",
+                json!("7 ms"),
+                "must be one of TS 38.331: 1, 5, 10, 16, 20, 32, 40, 64, 80, 128, 160, 320, 640, 1280, 2560 ms",
+            ),
+            (
+                "nr.uplink.bsr_retransmission",
+                json!("5 ms"),
+                "must be one of TS 38.331: 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240 ms",
+            ),
             ("nr.uplink.limit", json!("10 ms"), "nr.uplink.limit"),
             ("nr.rlc.sn_bits", json!(6), "nr.rlc.sn_bits = 6: must be 12 or 18 in acknowledged mode"),
             ("nr.rlc.poll_pdu", json!(5), "nr.rlc.poll_pdu = 5: must be one of 4, 8, 16"),

@@ -1,14 +1,14 @@
 //! Warnings about parameters of a 5G NR cell that fight: those of the cell, of each bearer, and of each queue.
 
 use crossfade_core::SimTime;
-use crossfade_link::QueueLimit;
+use crossfade_link::{QueueConfig, QueueLimit};
 use crossfade_nr::rlc::RlcMode;
 use crossfade_nr::{NrConfig, StackConfig};
-use crossfade_scenario::{NamedBearer, NrSetup, Setup};
+use crossfade_scenario::{NamedBearer, NamedQueue, NrSetup};
 use std::collections::BTreeSet;
 
 /// Warnings about a cell, before any run.
-pub(super) fn of_cell(nr: &NrSetup, setup: &Setup) -> Vec<String> {
+pub(super) fn of_cell(nr: &NrSetup) -> Vec<String> {
     let config = &nr.model.config;
     let mut found: Vec<String> = few_processes(config).into_iter().collect();
     match &config.stack {
@@ -20,8 +20,8 @@ pub(super) fn of_cell(nr: &NrSetup, setup: &Setup) -> Vec<String> {
             found.extend(each.filter(|warning| said.insert(warning.clone())));
         }
     }
-    let of_radio = [small_queue(config), wide_groups(config), large_queue(config, setup.packet_size)];
-    found.extend(of_radio.into_iter().flatten());
+    let of_queue = |queue| [small_queue(config, queue), large_queue(config, queue)].into_iter().flatten();
+    found.extend(nr.queues.iter().flat_map(of_queue).chain(wide_groups(config)));
     found
 }
 
@@ -62,6 +62,8 @@ fn of_bearer(config: &NrConfig, stack: &StackConfig, bearer: &NamedBearer) -> Ve
         short_reassembly(config, bearer),
         eager_polls(config, bearer),
         short_way_of_order(config, stack, bearer),
+        early_discard(config, stack, bearer),
+        idle_limit(config, bearer),
     ];
     all.into_iter().flatten().collect()
 }
@@ -111,31 +113,72 @@ fn short_way_of_order(config: &NrConfig, stack: &StackConfig, bearer: &NamedBear
     })
 }
 
-/// A queue holds less than a slot carries.
-fn small_queue(config: &NrConfig) -> Option<String> {
-    let QueueLimit::Bytes(limit) = config.queue? else { return None };
+/// Packets of an idle user are discarded before their first byte can be sent. Of those that were begun nothing is
+/// discarded (TS 38.322 section 5.4), so that discardTimer meets neither HARQ nor retransmissions of RLC.
+fn early_discard(config: &NrConfig, stack: &StackConfig, bearer: &NamedBearer) -> Option<String> {
+    let discard = bearer.config.discard?;
+    let gap = stack.handover.map(|handover| ("an interruption of nr.handover", handover.interruption));
+    let sleep = stack.drx.map(|drx| ("the on-duration of nr.drx", drx.cycle.saturating_sub(drx.on)));
+    let request = config.longest_request().map(|wait| ("a request and its grant on the uplink", wait));
+    let (what, wait) = [gap, sleep, request].into_iter().flatten().find(|(_, wait)| discard < *wait)?;
+    Some(format!(
+        "{} = {discard} is shorter than a packet may wait for {what} ({wait}): packets are dropped before they can be sent",
+        bearer.discard
+    ))
+}
+
+/// discardTimer drops what the limit of a queue lets in.
+fn idle_limit(config: &NrConfig, bearer: &NamedBearer) -> Option<String> {
+    let (discard, queue) = (bearer.config.discard?, &bearer.queue);
+    let (said, longest) = full_queue(config, queue)?;
+    (discard.as_secs_f64() < longest).then(|| {
+        format!(
+            "{} = {discard} is shorter than a full queue takes at the peak rate ({}.limit = {said}, {:.0} ms): packets at its \
+             end are dropped before they can be sent",
+            bearer.discard,
+            queue.table,
+            1e3 * longest
+        )
+    })
+}
+
+/// The limit of a queue, and the seconds that a full one takes at the peak rate; `None` without limit, and for
+/// disciplines other than drop-tail, which keep their queue short.
+fn full_queue(config: &NrConfig, queue: &NamedQueue) -> Option<(String, f64)> {
+    let QueueConfig::DropTail(Some(limit)) = queue.config else { return None };
+    let (said, bytes) = in_bytes(limit, queue.packet_size);
+    Some((said, bytes as f64 * 8.0 / config.peak_bps()))
+}
+
+/// A limit in words, and in bytes.
+fn in_bytes(limit: QueueLimit, packet_size: u32) -> (String, u64) {
+    match limit {
+        QueueLimit::Bytes(bytes) => (format!("{bytes} B"), bytes),
+        QueueLimit::Packets(packets) => {
+            (format!("{packets} packets"), (packets as u64).saturating_mul(u64::from(packet_size)))
+        }
+    }
+}
+
+/// A queue holds less than a slot carries (that of ns-3 has 10 KiB).
+fn small_queue(config: &NrConfig, queue: &NamedQueue) -> Option<String> {
+    let (said, limit) = in_bytes(queue.config.limit()?, queue.packet_size);
     let block = config.largest_block_bytes();
     (limit < u64::from(block)).then(|| {
-        format!("link.queue.limit = {limit} B holds less than a slot can carry ({block} B): the queue limits the rate")
+        let table = &queue.table;
+        format!(
+            "{table}.limit = {said} holds less than a slot can carry ({block} B): the queue limits the rate"
+        )
     })
 }
 
 /// Warning that a full queue delays packets for long even at the peak rate (OAI's queue has 10 MB).
-fn large_queue(config: &NrConfig, packet_size: u32) -> Option<String> {
-    if config.users.iter().all(|user| user.queue.is_some()) {
-        // A queue discipline keeps it short.
-        return None;
-    }
-    let (limit, said) = match config.queue? {
-        QueueLimit::Bytes(bytes) => (bytes, format!("{bytes} B")),
-        QueueLimit::Packets(packets) => {
-            ((packets as u64).saturating_mul(u64::from(packet_size)), format!("{packets} packets"))
-        }
-    };
-    let longest_s = limit as f64 * 8.0 / config.peak_bps();
+fn large_queue(config: &NrConfig, queue: &NamedQueue) -> Option<String> {
+    let (said, longest_s) = full_queue(config, queue)?;
     (longest_s > LONG_QUEUE_S).then(|| {
         format!(
-            "link.queue.limit = {said}: a full queue is {:.0} ms long at the peak rate, and longer at any other",
+            "{}.limit = {said}: a full queue is {:.0} ms long at the peak rate, and longer at any other",
+            queue.table,
             1e3 * longest_s
         )
     })
@@ -198,6 +241,74 @@ mod tests {
         assert_eq!(one("link.queue.limit", json!("6.17 MB")), "");
         let wide = [("nr.profile", json!("TDL-C")), ("nr.delay_spread", json!("1 us"))];
         assert!(warnings(&wide).contains("the coherence bandwidth (200 kHz"));
+    }
+
+    #[test]
+    fn queues_of_flows_have_the_rules_of_the_common_one() {
+        let one = |value| warnings(&[("flows.full.queue.limit", value)]);
+        let small = one(json!("10 KiB"));
+        assert!(
+            small.starts_with("flows.full.queue.limit = 10240 B holds less than a slot can carry ("),
+            "{small}"
+        );
+        assert!(one(json!("6 packets")).starts_with("flows.full.queue.limit = 6 packets holds less"));
+        let large = one(json!("10 MB"));
+        assert_eq!(
+            large,
+            "flows.full.queue.limit = 10000000 B: a full queue is 264 ms long at the peak rate, and longer at any other"
+        );
+        assert_eq!(one(json!("6.17 MB")), "");
+        // A queue that no flow has is none; a discipline keeps its own short.
+        let common = ("link.queue.limit", json!("10 MB"));
+        assert_eq!(warnings(&[common.clone(), ("flows.full.queue.limit", json!("1 MB"))]), "");
+        let codel =
+            [("flows.full.queue.discipline", json!("codel")), ("flows.full.queue.limit", json!("10 MB"))];
+        assert_eq!(warnings(&codel), "");
+        // That of a further bearer has a line of its own; on a shared bearer it is none.
+        let text = [TEXT, CALL].concat();
+        let call = ("flows.call.queue.limit", json!("10 KiB"));
+        let both = both_ways(&text, &[common, call.clone()]);
+        let keys: Vec<&str> = both.lines().map(|line| line.split(' ').next().unwrap()).collect();
+        assert_eq!(keys, ["flows.call.queue.limit", "link.queue.limit"], "{both}");
+        let shared = [call, ("flows.call.five_qi", Value::Null), ("flows.call.bearer.shared", json!(true))];
+        assert_eq!(both_ways(&text, &shared), "");
+    }
+
+    #[test]
+    fn a_discard_timer_fights_with_waits_and_with_the_queue() {
+        for (table, key) in [("nr", "nr.discard"), ("flows.full.bearer", "flows.full.bearer.discard")] {
+            let with = |set: &[(&str, Value)], discard: &str| {
+                // A full queue of 100 packets takes 4 ms at the peak rate.
+                let mut all = vec![(key, json!(discard)), ("link.queue.limit", json!("100 packets"))];
+                all.retain(|(key, _)| set.iter().all(|(other, _)| other != key));
+                all.extend_from_slice(set);
+                both_ways(TEXT, &all)
+            };
+            let said = |found: String, what: &str| {
+                assert!(found.starts_with(&format!("{table}.discard = ")) && found.contains(what), "{found}");
+                assert_eq!(found.lines().count(), 1, "{found}");
+            };
+            // Occasions are slots 4, 44, ...; the base station knows of the latter in slot 48, grants in 48 or 50, and
+            // the first slot of the uplink from 4 later on is 54.
+            said(with(&[], "20 ms"), "a request and its grant on the uplink (0.025 s)");
+            assert_eq!(with(&[], "30 ms"), "");
+            assert_eq!(
+                with(
+                    &[("nr.uplink.grants", json!("proactive")), ("nr.uplink.sr_period", Value::Null)],
+                    "10 ms"
+                ),
+                ""
+            );
+            let drx = [("nr.drx.cycle", json!("160 ms")), ("nr.drx.on", json!("10 ms"))];
+            said(with(&drx, "100 ms"), "the on-duration of nr.drx (0.15 s)");
+            assert_eq!(with(&drx, "150 ms"), "");
+            let handover =
+                [("nr.handover.every", json!("2 s")), ("nr.handover.interruption", json!("60 ms"))];
+            said(with(&handover, "50 ms"), "an interruption of nr.handover (0.06 s)");
+            let full = [("link.queue.limit", json!("6.17 MB"))];
+            said(with(&full, "150 ms"), "at the peak rate (link.queue.limit = 6170000 B, 163 ms)");
+            assert_eq!(with(&full, "200 ms"), "");
+        }
     }
 
     /// With an uplink and these keys.

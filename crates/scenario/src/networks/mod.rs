@@ -12,7 +12,7 @@ mod wlan;
 pub use around::{Around, WirelessLink};
 pub use cell::CellSetup;
 pub use links::LinksSetup;
-pub use nr::{NamedBearer, NrSetup, outside_classes};
+pub use nr::{NamedBearer, NamedQueue, NrSetup, outside_classes};
 pub use wlan::WlanSetup;
 
 use crate::error::ScenarioError;

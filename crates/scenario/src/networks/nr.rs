@@ -11,7 +11,7 @@ use crate::tables::{
 };
 use crossfade_core::SimTime;
 use crossfade_link::{OutsideClass, QueueConfig};
-use crossfade_nr::{BearerConfig, FurtherBearer, Grants, NrConfig, USUAL_PRIORITY};
+use crossfade_nr::{BearerConfig, FurtherBearer, Grants, NrConfig, StackConfig, USUAL_PRIORITY};
 
 /// NR downlink with one reverse link per user.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct NrSetup {
     pub around: Around,
     /// Bearers of the flows; empty without an uplink.
     pub bearers: Vec<NamedBearer>,
+    /// Queues on the downlink that users have, each once.
+    pub queues: Vec<NamedQueue>,
     /// Number of transport blocks in a run of method phy.
     pub frames: u64,
 }
@@ -35,14 +37,41 @@ pub struct NamedBearer {
     pub rlc: String,
     /// Key of its t-Reordering: that of the flow if that has one or a class, else `nr.reordering`.
     pub reordering: String,
+    /// Key of its discardTimer: that of the flow if that has one or a class, else `nr.discard`.
+    pub discard: String,
+    /// Queue of the bearer on the downlink.
+    pub queue: NamedQueue,
 }
 
 impl NamedBearer {
     /// The bearer with the values of the cell.
-    fn of_cell(config: BearerConfig) -> Self {
-        Self { config, rlc: "nr.rlc".into(), reordering: "nr.reordering".into() }
+    fn of_cell(config: BearerConfig, queue: NamedQueue) -> Self {
+        let [rlc, reordering, discard] = ["nr.rlc", "nr.reordering", "nr.discard"].map(String::from);
+        Self { config, rlc, reordering, discard, queue }
     }
 }
+
+/// A downlink queue with its table.
+#[derive(Clone, Debug)]
+pub struct NamedQueue {
+    /// `flows.NAME.queue` if the flow has one, else `link.queue`.
+    pub table: String,
+    /// Discipline and limit.
+    pub config: QueueConfig,
+    /// Size of the packets in it.
+    pub packet_size: u32,
+}
+
+impl NamedQueue {
+    /// Its configuration, unless it is the drop-tail queue of the cell.
+    fn own(&self) -> Option<QueueConfig> {
+        let is_usual = self.table == COMMON_QUEUE && matches!(self.config, QueueConfig::DropTail(_));
+        (!is_usual).then_some(self.config)
+    }
+}
+
+/// Table of the queue of flows without one.
+const COMMON_QUEUE: &str = "link.queue";
 
 impl NrSetup {
     /// Longest transit time of a packet that waits only for a slot with data.
@@ -90,13 +119,14 @@ fn resolve_bearers(
     scenario: &mut Scenario,
     users: &Users,
     model: &mut NrModel,
-    queues: &[Option<QueueConfig>],
+    queues: &[NamedQueue],
     slot: SimTime,
 ) -> Result<Vec<NamedBearer>, ScenarioError> {
     let mut named = Vec::new();
-    let of_cell = model.config.stack.as_ref().map(|stack| NamedBearer::of_cell(stack.usual_bearer()));
+    let usual = model.config.stack.as_ref().map(StackConfig::usual_bearer);
+    let of_cell = |queue: &NamedQueue| usual.map(|usual| NamedBearer::of_cell(usual, queue.clone()));
     if scenario.flows.is_empty() {
-        named.extend(of_cell.clone());
+        named.extend(queues.iter().filter_map(of_cell));
     }
     let mut number = 0;
     // Of the network; flows of arrivals come behind all others, and those from outside have count 0.
@@ -112,7 +142,7 @@ fn resolve_bearers(
         if is_first {
             number = of_flow.end;
             if flow.five_qi.is_none() && flow.bearer.is_absent() {
-                named.extend(of_cell.clone());
+                named.extend(of_cell(queue));
                 continue;
             }
         }
@@ -134,8 +164,9 @@ fn resolve_bearers(
         };
         let rlc = source("rlc", !flow.bearer.rlc.is_absent());
         let reordering = source("reordering", flow.bearer.reordering.is_some());
+        let discard = source("discard", flow.bearer.discard.is_some());
         let bearer = flow.bearer.resolve(&bearer_key, usual, slot)?;
-        named.push(NamedBearer { config: bearer, rlc, reordering });
+        named.push(NamedBearer { config: bearer, rlc, reordering, discard, queue: queue.clone() });
         if is_first {
             stack.own.resize(number.max(stack.own.len()), None);
             stack.own[of_flow.clone()].fill(Some(bearer));
@@ -151,7 +182,7 @@ fn resolve_bearers(
                 outside: classes[at],
                 bearer,
                 level: class.map_or(USUAL_PRIORITY, |(level, _)| level),
-                queues: [*queue, stack.uplink.discipline],
+                queues: [queue.own(), stack.uplink.discipline],
             });
         }
     }
@@ -235,34 +266,52 @@ fn resolve_queue_up(
 }
 
 /// Fills in the queues of users on the downlink: that of `link`, or that of a flow if it has one. Returns the queue of
-/// each flow.
+/// each flow; without flows that of the only user.
 fn resolve_queues(
     scenario: &mut Scenario,
     users: &Users,
     model: &mut NrModel,
     slot: SimTime,
-) -> Result<Vec<Option<QueueConfig>>, ScenarioError> {
+) -> Result<Vec<NamedQueue>, ScenarioError> {
     // What a time is worth in bytes, where a discipline has one.
     let (rate_bps, packets) = (model.config.peak_bps(), users.packets());
-    let resolve = |table: &str, queue: &mut Queue| resolve_queue(table, queue, rate_bps, packets, slot);
-    let common = resolve("link.queue", &mut scenario.link.queue)?;
-    model.config.queue = common.limit();
-    let common = Some(common).filter(|queue| !matches!(queue, QueueConfig::DropTail(_)));
+    let resolve = |table: String, queue: &mut Queue, packet_size: u32| {
+        let config = resolve_queue(&table, queue, rate_bps, packets, slot)?;
+        Ok(NamedQueue { table, config, packet_size })
+    };
+    let common = resolve(COMMON_QUEUE.into(), &mut scenario.link.queue, users.usual)?;
+    model.config.queue = common.config.limit();
     let mut of_users = model.config.users.iter_mut();
     let mut of_flows = Vec::new();
     for ((name, flow), setup) in scenario.flows.iter_mut().zip(&users.flows) {
-        let own = if flow.queue.is_absent() {
-            common
+        let queue = if flow.queue.is_absent() {
+            NamedQueue { packet_size: setup.packet_size, ..common.clone() }
         } else {
-            Some(resolve(&format!("flows.{name}.queue"), &mut flow.queue)?)
+            resolve(format!("flows.{name}.queue"), &mut flow.queue, setup.packet_size)?
         };
-        of_flows.push(own);
         if setup.beside.is_none() {
-            of_users.by_ref().take(setup.ends.len()).for_each(|user| user.queue = own);
+            of_users.by_ref().take(setup.ends.len()).for_each(|user| user.queue = queue.own());
+        }
+        of_flows.push(queue);
+    }
+    of_users.for_each(|user| user.queue = common.own());
+    if of_flows.is_empty() {
+        of_flows.push(common);
+    }
+    Ok(of_flows)
+}
+
+/// Each queue once, without those of flows on the bearer of another one.
+fn queues_in_use(queues: Vec<NamedQueue>, flows: &[FlowSetup]) -> Vec<NamedQueue> {
+    let is_idle = |place: usize| flows.get(place).is_some_and(|flow| flow.is_on_shared_bearer);
+    let mut found: Vec<NamedQueue> = Vec::new();
+    for (_, queue) in queues.into_iter().enumerate().filter(|(place, _)| !is_idle(*place)) {
+        match found.iter_mut().find(|other| other.table == queue.table) {
+            Some(other) => other.packet_size = other.packet_size.max(queue.packet_size),
+            None => found.push(queue),
         }
     }
-    of_users.for_each(|user| user.queue = common);
-    Ok(of_flows)
+    found
 }
 
 /// Longest wait for a slot with data, plus that slot.
@@ -323,6 +372,7 @@ pub(super) fn resolve(
     // What the flows say stands with them.
     scenario.nr.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
     let frames = users.frames;
+    let queues = queues_in_use(queues, &users.flows);
     let ahead = Forward {
         ways: [way_of_data(&model.config), way_of_acks(&model.config)],
         limit: users.limit,
@@ -332,6 +382,6 @@ pub(super) fn resolve(
     let around = around::resolve(scenario, &mut users.flows, ahead, slot, files)?;
     Ok((
         OnNetwork { slot, packet_size: users.usual, flows: users.flows },
-        NrSetup { model, around, bearers, frames },
+        NrSetup { model, around, bearers, queues, frames },
     ))
 }

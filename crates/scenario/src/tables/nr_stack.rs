@@ -25,7 +25,8 @@ pub struct NrUplink {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sr_period: Option<Span>,
 
-    /// Least time between two scheduling requests of a user (`sr-ProhibitTimer`).
+    /// Least time between two scheduling requests of a user (`sr-ProhibitTimer`). It is 0, 1, 2, 4, 8, 16, 32, 64 or
+    /// 128 ms.
     #[schemars(extend("x-default" = "0 s, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sr_prohibit: Option<Span>,
@@ -35,12 +36,14 @@ pub struct NrUplink {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sr_grant: Option<Size>,
 
-    /// Period of buffer status reports while data wait (`periodicBSR-Timer`).
+    /// Period of buffer status reports while data wait (`periodicBSR-Timer`). It is 1, 5, 10, 16, 20, 32, 40, 64, 80,
+    /// 128, 160, 320, 640, 1280 or 2560 ms.
     #[schemars(extend("x-default" = "10 ms, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bsr_period: Option<Span>,
 
-    /// Time without a grant after which a buffer status report is repeated (`retxBSR-Timer`).
+    /// Time without a grant after which a buffer status report is repeated (`retxBSR-Timer`). It is 10, 20, 40, 80 and
+    /// so on by doubling up to 10240 ms.
     #[schemars(extend("x-default" = "80 ms, with nr.uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bsr_retransmission: Option<Span>,
@@ -207,6 +210,7 @@ impl NrUplink {
             return Err(ScenarioError::value("nr.uplink.sr_period", &json(period), problem));
         }
         let prohibit = *self.sr_prohibit.get_or_insert(ms(0));
+        let prohibit = stepped("nr.uplink.sr_prohibit", prohibit, REQUEST_PROHIBIT, slot)?;
         let processing = *self.processing.get_or_insert(Span::exactly(slot * 4));
         let report_period = *self.bsr_period.get_or_insert(ms(10));
         let report_again = *self.bsr_retransmission.get_or_insert(ms(80));
@@ -219,10 +223,10 @@ impl NrUplink {
             k2: u64::from(*self.k2.get_or_insert(4)),
             processing_slots: in_slots(time("nr.uplink.processing", processing, slot)?),
             request_period_slots,
-            request_prohibit_slots: in_slots(time("nr.uplink.sr_prohibit", prohibit, slot)?),
+            request_prohibit_slots: in_slots(prohibit),
             request_grant_bytes: self.sr_grant.get_or_insert(Size(512)).0,
-            report_period: positive_time("nr.uplink.bsr_period", report_period, slot)?,
-            report_again: positive_time("nr.uplink.bsr_retransmission", report_again, slot)?,
+            report_period: stepped("nr.uplink.bsr_period", report_period, REPORT_PERIOD, slot)?,
+            report_again: stepped("nr.uplink.bsr_retransmission", report_again, REPORT_AGAIN, slot)?,
             queue: room.0.limit(),
             // With the packets of the flows.
             discipline: None,
@@ -244,6 +248,22 @@ pub(super) const REORDERING: Steps =
     &[(1, 2, 1), (4, 5, 1), (8, 8, 1), (10, 20, 5), (30, 60, 10), (80, 300, 20), (500, 3000, 250)];
 pub(super) const DISCARD: Steps =
     &[(10, 60, 10), (75, 75, 1), (100, 300, 50), (500, 750, 250), (1500, 1500, 1)];
+/// SchedulingRequestConfig (`sr-ProhibitTimer`), and 0 ms where it is absent.
+const REQUEST_PROHIBIT: Steps =
+    &[(0, 1, 1), (2, 2, 1), (4, 4, 1), (8, 8, 1), (16, 16, 1), (32, 32, 1), (64, 64, 1), (128, 128, 1)];
+/// BSR-Config: `periodicBSR-Timer`, without infinity, and `retxBSR-Timer`.
+const REPORT_PERIOD: Steps = &[
+    (1, 1, 1),
+    (5, 10, 5),
+    (16, 20, 4),
+    (32, 40, 8),
+    (64, 80, 16),
+    (128, 160, 32),
+    (320, 640, 320),
+    (1280, 2560, 1280),
+];
+const REPORT_AGAIN: Steps =
+    &[(10, 20, 10), (40, 80, 40), (160, 320, 160), (640, 1280, 640), (2560, 5120, 2560), (10240, 10240, 1)];
 /// SchedulingRequestResourceConfig, in slots.
 const REQUEST_PERIODS: [u32; 13] = [1, 2, 4, 5, 8, 10, 16, 20, 40, 80, 160, 320, 640];
 /// RLC-Config, in thousands of bytes.
