@@ -115,6 +115,18 @@ pub(crate) fn found_before(record: &Record, departures: &[f64]) -> Vec<f64> {
     found
 }
 
+/// Most bytes that each packet may have found in the queue: packets whose departure was not seen stay until the next one
+/// that was.
+pub(crate) fn found_at_most(record: &Record, base_s: f64, is_dropped: impl Fn(usize) -> bool) -> Vec<f64> {
+    let mut left = seen_departures(record, base_s);
+    let mut next = f64::INFINITY;
+    for (index, at) in left.iter_mut().enumerate().rev() {
+        next = if at.is_nan() { next } else { *at };
+        *at = if is_dropped(index) { f64::NAN } else { next };
+    }
+    found_before(record, &left)
+}
+
 /// Bytes in the queue that each packet found at a constant rate, from the time until its predecessor left. Dropped
 /// packets do not count as content; packets lost by a channel do, since they used the link.
 pub(crate) fn found_by_delay(record: &Record, departures: &[f64], rate_bps: f64) -> Vec<f64> {

@@ -174,7 +174,14 @@ pub(crate) fn fewest(windows: &[Window]) -> f64 {
     let of = |of: &Window| of.error * of.packets.sqrt();
     let mut noise: Vec<f64> = windows.iter().filter(|of| of.packets >= SOME_PACKETS).map(of).collect();
     if noise.is_empty() {
-        return FEWEST_PACKETS;
+        // Pairs in windows of their own: two gaps tell their variation hardly, so an upper quantile of many counts.
+        noise = windows.iter().filter(|of| of.error.is_finite()).map(of).collect();
+        if noise.len() < FEWEST_WINDOWS {
+            return FEWEST_PACKETS;
+        }
+        noise.sort_by(f64::total_cmp);
+        let needed = quantile(&noise, 0.75) / PRECISE;
+        return (needed * needed).clamp(1.0, FEWEST_PACKETS);
     }
     // Where only slow times make packets wait, the rate changes within most of these windows.
     noise.sort_by(f64::total_cmp);

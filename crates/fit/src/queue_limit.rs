@@ -38,6 +38,10 @@ const SAME: f64 = 0.05;
 /// Quantile that, with its opposite, bounds the backlogs of drops; unclassified losses count as drops down to it.
 const LOWEST: f64 = 0.05;
 
+/// Share of arrived packets beyond the limit, of those up to so many packets below it, up to which backlogs are exact.
+const BLURRED: f64 = 0.02;
+const BESIDE_PACKETS: f64 = 3.0;
+
 /// Effect of a full queue on a record.
 #[derive(Clone, Debug)]
 pub(crate) struct Drops {
@@ -151,6 +155,7 @@ impl Drops {
         let packets = record.packets();
         let is_near = |index: usize| found[index] >= edge;
         let is_lost = |index: usize| packets[index].fate == Fate::Lost;
+        let served = &within(record, found, served, dropped_bytes);
         let dropped: Vec<bool> = (0..packets.len())
             .map(|index| {
                 is_lost(index)
@@ -168,6 +173,36 @@ impl Drops {
         let limit = QueueLimit { held_bytes, dropped_bytes: Some(dropped_bytes), drops };
         Self { limit, dropped, near, gain }
     }
+}
+
+/// Which lost packets the link sent, without those that found more than the queue holds, where backlogs are exact:
+/// hardly any packet that arrived did. Where the rate changed, a longer time between departures passes for another
+/// transmission. If another packet was lost before the next departure, the link sent that one.
+fn within(record: &Record, found: &[f64], served: &[Option<bool>], dropped_bytes: f64) -> Vec<Option<bool>> {
+    let packets = record.packets();
+    let least = dropped_bytes - BESIDE_PACKETS * record.full_bytes();
+    let arrived = packets.iter().zip(found).filter(|(packet, _)| packet.fate == Fate::Arrived);
+    let (over, beside) = arrived.fold((0, 0), |(over, beside), (_, found)| {
+        let is_over = *found >= dropped_bytes;
+        (over + u32::from(is_over), beside + u32::from(!is_over && *found >= least))
+    });
+    let mut told = served.to_vec();
+    if f64::from(over) > BLURRED * f64::from(beside) {
+        return told;
+    }
+    for index in
+        (0..told.len()).filter(|index| served[*index] == Some(true) && found[*index] >= dropped_bytes)
+    {
+        told[index] = Some(false);
+        let departs = packets[index..].iter().position(|packet| packet.seen_s.is_some());
+        let gap = index..departs.map_or(told.len(), |after| index + after);
+        let other =
+            gap.into_iter().find(|other| told[*other] == Some(false) && found[*other] < dropped_bytes);
+        if let Some(other) = other {
+            told[other] = Some(true);
+        }
+    }
+    told
 }
 
 #[cfg(test)]
@@ -202,5 +237,27 @@ mod tests {
             let of = Drops::new(&packets, &found, &vec![None; found.len()]);
             assert_eq!((of.limit.drops, of.limit.dropped_bytes), (0, None), "{seed}: {:?}", of.limit);
         }
+    }
+
+    /// Of what found more than the queue holds the link sent nothing; another loss before the next departure is the one
+    /// that it sent. Where packets that arrived found as much, backlogs are not exact, and times decide.
+    #[test]
+    fn what_found_more_than_the_queue_holds_was_dropped() {
+        let is_lost = |index: usize| [100, 200, 202].contains(&index);
+        let packets = (0..400).map(|index: usize| {
+            let sent_s = index as f64 * 1e-2;
+            let fate = if is_lost(index) { Fate::Lost } else { Fate::Arrived };
+            let seen_s = (!is_lost(index) && index != 201).then_some(sent_s + 0.1);
+            Packet { sent_s, bytes: 1500.0, seen_s, fate }
+        });
+        let record = Record::new(packets.collect(), true).unwrap();
+        let mut found = vec![48.0 * 1500.0; 400];
+        (found[100], found[200], found[202]) = (52.0 * 1500.0, 51.0 * 1500.0, 49.0 * 1500.0);
+        let mut served = vec![None; 400];
+        (served[100], served[200], served[202]) = (Some(true), Some(true), Some(false));
+        let told = within(&record, &found, &served, 51.0 * 1500.0);
+        assert_eq!((told[100], told[200], told[202]), (Some(false), Some(false), Some(true)));
+        found[300..320].fill(51.0 * 1500.0);
+        assert_eq!(within(&record, &found, &served, 51.0 * 1500.0), served);
     }
 }

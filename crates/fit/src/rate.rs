@@ -5,7 +5,7 @@
 //! median. If no packet waited for another, all high rates explain the record equally well, and the rate has a lower
 //! bound only.
 
-use crate::bootstrap::{median, normal, weights};
+use crate::bootstrap::{median, normal, quantile, weights};
 use crate::queue::delays;
 use crate::record::{Fate, Packet, Record};
 use crossfade_core::Stream;
@@ -22,6 +22,8 @@ pub struct RateFit {
     pub deviation_s: f64,
     /// Mean absolute deviation, in seconds, from a link that delays all packets alike.
     pub without_queue_s: f64,
+    /// Rate of the slow blocks of the record, if their rates differ.
+    pub(crate) slow_bps: Option<f64>,
     /// Candidate rates in ascending order, each with the sum of deviations per block, and its base delay.
     tried: Vec<Tried>,
     counts: Vec<f64>,
@@ -62,6 +64,16 @@ const COARSE: f64 = 2e-3;
 const FINE: f64 = 1e-5;
 /// Number of blocks of the record for the bootstrap.
 const BLOCKS: usize = 40;
+
+/// Successive seen packets in the same half of a block, in the test whether the rate changes.
+const HALVES: usize = 8;
+/// Rates of a block in that test, as multiples of the rate of all.
+const CHOICES: [f64; 10] = [0.4, 0.5, 0.6, 0.7, 0.85, 1.2, 1.4, 1.7, 2.0, 2.5];
+/// Maximum share of the deviations that remain with rates of blocks, and a minimum gain in transmissions a packet.
+const BLOCKS_BETTER: f64 = 0.95;
+const EXACT: f64 = 1e-3;
+/// Quantile of the rates of blocks that bounds a rate that changes.
+const SLOW: f64 = 0.1;
 
 /// Data of a search: all packets, and those with a known delay.
 struct Search<'a> {
@@ -108,23 +120,65 @@ impl Search<'_> {
         if first_s <= least_s + room { found_s.max(first_s.min(least_s) - room) } else { found_s }
     }
 
+    /// Sum of the deviations in each half of each block, for one rate.
+    fn halves(&self, rate_bps: f64) -> Vec<[f64; 2]> {
+        let (rests, base_s) = self.rests(rate_bps);
+        let mut found = vec![[0.0; 2]; BLOCKS];
+        for (number, ((index, _), rest)) in self.seen.iter().zip(rests).enumerate() {
+            found[self.block_of(self.sent[*index].0)][number / HALVES % 2] += (rest - base_s).abs();
+        }
+        found
+    }
+
+    /// Change of the rate between blocks: rates that one half of a block chooses explain the other half far better than
+    /// one rate of all does. Gives the slowest of the usual choices.
+    fn changes(&self, best: f64) -> Option<f64> {
+        let rates: Vec<f64> = CHOICES.iter().map(|choice| choice * best).collect();
+        let of_all = self.halves(best);
+        let tried: Vec<Vec<[f64; 2]>> = rates.iter().map(|rate| self.halves(*rate)).collect();
+        let (mut one, mut several, mut chosen) = (0.0, 0.0, Vec::new());
+        for block in 0..BLOCKS {
+            for half in 0..2 {
+                let choose = |choice: (f64, f64, f64), at: usize| {
+                    let of = tried[at][block];
+                    if of[half] < choice.0 { (of[half], of[1 - half], rates[at]) } else { choice }
+                };
+                let all = of_all[block];
+                let choice = (0..rates.len()).fold((all[half], all[1 - half], best), choose);
+                one += all[1 - half];
+                several += choice.1;
+                chosen.push(choice.2);
+            }
+        }
+        let least = EXACT * self.seen.len() as f64 * self.full_bits / best;
+        chosen.sort_by(f64::total_cmp);
+        (several < BLOCKS_BETTER * one && one - several > least).then(|| quantile(&chosen, SLOW))
+    }
+
     /// Evaluates a candidate rate.
     fn attempt(&self, rate_bps: f64) -> Tried {
+        let (rests, base_s) = self.rests(rate_bps);
+        let mut blocks = vec![0.0; BLOCKS];
+        for ((index, _), rest) in self.seen.iter().zip(rests) {
+            blocks[self.block_of(self.sent[*index].0)] += (rest - base_s).abs();
+        }
+        Tried { rate_bps, base_s, blocks }
+    }
+
+    /// Delays without queueing at a rate, and the base delay that they show.
+    fn rests(&self, rate_bps: f64) -> (Vec<f64>, f64) {
         let of_queue = delays(&self.sent, rate_bps, |index| self.dropped[index]);
-        let mut rest: Vec<f64> = self.seen.iter().map(|(index, delay)| delay - of_queue[*index]).collect();
+        let rests: Vec<f64> = self.seen.iter().map(|(index, delay)| delay - of_queue[*index]).collect();
         let alone_s = ALONE * self.full_bits / rate_bps;
-        let mut alone: Vec<f64> = (self.seen.iter().zip(&rest))
+        let alone: Vec<f64> = (self.seen.iter().zip(&rests))
             .filter(|((index, _), _)| of_queue[*index] <= alone_s)
             .map(|(_, rest)| *rest)
             .collect();
         // In a queue that is hardly ever empty errors accumulate: packets that found it empty show the path's delay.
-        let is_rare = alone.len() >= FEWEST_ALONE && (alone.len() as f64) < RARE * rest.len() as f64;
-        let base_s = self.base(if is_rare { &mut alone } else { &mut rest }, rate_bps);
-        let mut blocks = vec![0.0; BLOCKS];
-        for (index, delay) in &self.seen {
-            blocks[self.block_of(self.sent[*index].0)] += (delay - of_queue[*index] - base_s).abs();
-        }
-        Tried { rate_bps, base_s, blocks }
+        let is_rare = alone.len() >= FEWEST_ALONE && (alone.len() as f64) < RARE * rests.len() as f64;
+        let mut all = if is_rare { alone } else { rests.clone() };
+        let base_s = self.base(&mut all, rate_bps);
+        (rests, base_s)
     }
 
     /// Sum of the deviations in the stretches, for one base delay.
@@ -203,11 +257,19 @@ impl RateFit {
         }
         let (base_s, deviation_s, without_queue_s) =
             (tried[0].base_s, tried[0].total() / seen, fastest.total() / seen);
-        let mut found =
-            Self { rate_bps: best, base_s, deviation_s, without_queue_s, tried: Vec::new(), counts };
+        let mut found = Self {
+            rate_bps: best,
+            base_s,
+            deviation_s,
+            without_queue_s,
+            slow_bps: None,
+            tried: Vec::new(),
+            counts,
+        };
         if !thorough {
             return found;
         }
+        found.slow_bps = if found.is_flat() { None } else { search.changes(best) };
         // Search all rates if many explain the record.
         if found.is_flat() {
             tried.extend(coarse.iter().map(|rate| search.attempt(*rate)));

@@ -10,7 +10,7 @@ use crate::queue_limit::{Drops, QueueLimit};
 use crate::rate::RateFit;
 use crate::record::{Fate, Record};
 use crate::settled::{Settled, busy_rate};
-use crate::silent::silent;
+use crate::silent::{doubtful, silent};
 
 /// More windows of time are not looked at.
 const MOST_WINDOWS: f64 = 20_000.0;
@@ -84,10 +84,21 @@ impl Seen {
             ((rate.base_s, 0.0), drops, before, over)
         };
         let by_windows = by_windows && !over.rows.is_empty();
+        // A rate that changes without windows that show it is bounded by its slow times.
+        let slow_bps = rate.slow_bps.filter(|_| is_constant && !by_windows);
+        let (is_constant, bound_bps) = match slow_bps {
+            Some(slow_bps) => (false, slow_bps.min(bound_bps).max(record.arrived_bps())),
+            None => (is_constant, bound_bps),
+        };
         let base_s = if by_windows { base_s } else { rate.base_s };
         let Drops { limit, dropped, near, .. } = drops;
         let queue_s =
             8.0 * limit.held_bytes / over_time::mean_over_time(&over.rows, record.lasts_s()).unwrap_or(usual);
+        let mut near = near;
+        if by_windows {
+            let doubts = doubtful(record, base_s, &dropped, (&before, &limit));
+            near.iter_mut().zip(doubts).for_each(|(near, is_doubtful)| *near |= is_doubtful);
+        }
         let near = silent(record, &dropped, near, least_s.max(0.0) + queue_s);
         Self {
             rate,
@@ -322,3 +333,6 @@ fn least_delay(record: &Record) -> f64 {
     let seen = record.packets().iter().filter(|packet| packet.fate == Fate::Arrived);
     seen.filter_map(|packet| Some(packet.seen_s? - packet.sent_s)).fold(f64::INFINITY, f64::min)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,8 @@
 //! Packets whose losses say nothing of the channel: near a full queue, around its drops, and where the record does not
 //! tell what was in it.
 
-use crate::queue_limit::likelihood;
+use crate::departures::found_at_most;
+use crate::queue_limit::{QueueLimit, likelihood};
 use crate::record::{Fate, Packet, Record};
 
 /// Minimum number and share of packets far from drops in time that represent all.
@@ -12,6 +13,8 @@ const MANY: usize = 6;
 /// Packets that were not seen tell nothing if there are so many times as many in a row as between two that were seen in
 /// the mean.
 const DARK: f64 = 10.0;
+/// Difference in packets between what a packet found and what it may have found at most, within which it is known.
+const DOUBT_PACKETS: f64 = 2.0;
 /// The share of losses around drops is another one if that explains the losses by so much better, in the logarithm of
 /// the likelihood: for each loss of a burst, as some of its losses may pass for drops.
 const FAR_MORE: f64 = 25.0;
@@ -63,6 +66,23 @@ pub(crate) fn silent(record: &Record, dropped: &[bool], mut near: Vec<bool>, apa
         chosen[index] = true;
     }
     chosen
+}
+
+/// Packets that may have found a full queue or a much shorter one, as departures in front of them were not seen: where a
+/// queue overflows at a rate that falls, nothing is seen for a while, and what it held passes for gone.
+pub(crate) fn doubtful(
+    record: &Record,
+    base_s: f64,
+    dropped: &[bool],
+    (before, limit): (&[f64], &QueueLimit),
+) -> Vec<bool> {
+    let full = record.full_bytes();
+    let Some(limit_bytes) = limit.dropped_bytes else { return vec![false; before.len()] };
+    let most = found_at_most(record, base_s, |index| dropped[index]);
+    let is_doubtful = |(most, before): (&f64, &f64)| {
+        *most > before + DOUBT_PACKETS * full && *most > limit_bytes - DOUBT_PACKETS * full
+    };
+    most.iter().zip(before).map(is_doubtful).collect()
 }
 
 /// Drops far from the limit by what they found, which the times of departures tell: those around drops near the limit,
@@ -138,6 +158,34 @@ mod tests {
         assert!(!found[3005], "what the first ones found is known of the last that was seen");
         assert!(found[9991..].iter().all(|is_silent| *is_silent), "behind what was seen last");
         assert_eq!(count(&found), 99);
+    }
+
+    /// A rate that falls to a tenth for a second: the queue overflows, of what leaves then nothing is seen, and a packet
+    /// that is dropped there seems to have found a short queue. Losses before and behind count.
+    #[test]
+    fn a_queue_of_which_nothing_was_seen_may_have_been_full() {
+        let packets = (0..4000).map(|index: u32| {
+            let sent_s = f64::from(index) * 1e-3;
+            let is_dark = (2000..2060).contains(&index);
+            let fate = if index % 100 == 7 { Fate::Lost } else { Fate::Arrived };
+            let fate = if is_dark { Fate::Unknown } else { fate };
+            // What was in front left at the end of the dark alone.
+            let seen_s = if is_dark || fate == Fate::Lost { None } else { Some(sent_s + 0.02) };
+            Packet { sent_s, bytes: 1500.0, seen_s, fate }
+        });
+        let of = Record::new(packets.collect(), true).unwrap();
+        let limit = QueueLimit { held_bytes: 58_500.0, dropped_bytes: Some(60_000.0), drops: 10 };
+        let (none, before) = (vec![false; 4000], vec![1500.0; 4000]);
+        let found = doubtful(&of, 0.019, &none, (&before, &limit));
+        assert!(found[2040..2060].iter().all(|is_doubtful| *is_doubtful), "the queue may have been full");
+        assert_eq!(count(&found[..2039]) + count(&found[2061..]), 0, "elsewhere it is known");
+        // A longer queue cannot have been full.
+        let limit = QueueLimit { dropped_bytes: Some(120_000.0), ..limit };
+        assert_eq!(count(&doubtful(&of, 0.019, &none, (&before, &limit))), 0);
+        // Packets that the queue dropped were not in it.
+        let dropped: Vec<bool> = (0..4000).map(|index| (2000..2060).contains(&index)).collect();
+        let limit = QueueLimit { dropped_bytes: Some(60_000.0), ..limit };
+        assert_eq!(count(&doubtful(&of, 0.019, &dropped, (&before, &limit))), 0);
     }
 
     /// Forty drops at 5 s, and as many losses within 50 ms of them which no estimate calls drops; elsewhere one in a

@@ -9,6 +9,8 @@ from typing import Any
 SHORT_S = 30.0
 # A flow that carried this share of a capture was alone.
 ALONE = 0.9
+# Where a smaller share of packets waited, none did.
+ALONE_SHARE = 0.01
 
 
 def warnings(found: Mapping[str, Any], of: Mapping[str, Any]) -> list[str]:
@@ -28,10 +30,12 @@ def warnings(found: Mapping[str, Any], of: Mapping[str, Any]) -> list[str]:
     if found["kind"] == "probes":
         said.append("probes never wait for one another: nothing is known of the rate and the queue")
     elif of["rate"].verdict == "bounded":
-        why = {
-            "stretches": "no interval had a standing queue or an overload",
-            "packets": "no packet waited for another" if found["quiet_bps"] is None else "few packets waited",
-        }[found["kind"]]
+        why = "no interval had a standing queue or an overload"
+        if found["kind"] == "packets":
+            is_alone = found["quiet_bps"] is None and found["waited_share"] < ALONE_SHARE
+            why = (
+                "no packet waited for another" if is_alone else "few packets waited, or at rates that differ"
+            )
         said.append(
             f"{why}: the rate is a lower bound; predictions are ranges over rates up to 4 times it, and "
             "goodput beyond it has no upper end"
