@@ -15,7 +15,8 @@ simulated run with the same seed, and hence the same channels of all users. The 
 Prints for each of N pairs (6) goodput in Mbit/s of the user, simulated and live, and of all users, simulated,
 then the median and 99th percentile of the lateness in microseconds; at the end the mean of live over
 simulated goodput with its 95 % interval. --load N runs N busy programs beside the live run; --realtime and
---large-segments are options of crossfade live. Needs root, iperf3, and a machine without other work; some 15 s per pair.
+--large-segments are options of crossfade live. Needs root, iperf3, and a machine without other work; 15 s
+per pair.
 """
 
 from __future__ import annotations
