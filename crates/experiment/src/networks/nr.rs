@@ -51,7 +51,7 @@ impl NetworkKind for NrSetup {
     fn warnings(&self, setup: &Setup) -> Vec<String> {
         let there = self.around.wired.as_ref().map(|[there, _]| there);
         let of_path = doubts::in_phase(setup, there.into_iter());
-        of_path.into_iter().chain(doubts::of_links(setup)).chain(nr_doubts::of_cell(self)).collect()
+        of_path.into_iter().chain(doubts::of_links(setup)).chain(nr_doubts::of_cell(self, setup)).collect()
     }
 
     fn metrics_of_run(&self, setup: &Setup, run: &NetworkStatistics) -> Vec<(String, f64)> {

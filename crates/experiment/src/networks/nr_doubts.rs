@@ -4,11 +4,11 @@ use crossfade_core::SimTime;
 use crossfade_link::{QueueConfig, QueueLimit};
 use crossfade_nr::rlc::RlcMode;
 use crossfade_nr::{NrConfig, StackConfig};
-use crossfade_scenario::{NamedBearer, NamedQueue, NrSetup};
+use crossfade_scenario::{NamedBearer, NamedQueue, NrSetup, Setup};
 use std::collections::BTreeSet;
 
 /// Warnings about a cell, before any run.
-pub(super) fn of_cell(nr: &NrSetup) -> Vec<String> {
+pub(super) fn of_cell(nr: &NrSetup, setup: &Setup) -> Vec<String> {
     let config = &nr.model.config;
     let mut found: Vec<String> = few_processes(config).into_iter().collect();
     match &config.stack {
@@ -21,7 +21,9 @@ pub(super) fn of_cell(nr: &NrSetup) -> Vec<String> {
         }
     }
     let of_queue = |queue| [small_queue(config, queue), large_queue(config, queue)].into_iter().flatten();
-    found.extend(nr.queues.iter().flat_map(of_queue).chain(wide_groups(config)));
+    // Blocks that are simulated alone have no queue.
+    let queues = nr.queues.iter().filter(|_| !setup.flows.is_empty());
+    found.extend(queues.flat_map(of_queue).chain(wide_groups(config)));
     found
 }
 
