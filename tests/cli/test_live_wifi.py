@@ -35,7 +35,15 @@ def test_no_datagram_is_dropped_unseen(wifi: Path, tmp_path: Path, cli: Cli) -> 
     need("iperf3")
     told, report, journal = (tmp_path / name for name in ("iperf3.json", "report.json", "run.cfj"))
     near = f"iperf3 -u -R -b 500M -l 1472 -c $CROSSFADE_SERVER -t 2 -J --get-server-output > {told}"
-    options = ["--quiet", "--json", report, "--record", journal, "--far", "iperf3 -s -1 > /dev/null"]
+    options: list[str | Path] = [
+        "--quiet",
+        "--json",
+        report,
+        "--record",
+        journal,
+        "--far",
+        "iperf3 -s -1 > /dev/null",
+    ]
     done = live(wifi, *options, "--", "sh", "-c", near, timeout=120.0)
     assert done.returncode == 0, done.stderr
     down = json.loads(report.read_text())["directions"][0]
