@@ -244,11 +244,14 @@ impl NrConfig {
             return None;
         }
         let pattern = self.duplex.period();
-        let from = |slot: u64| (slot..).find(|slot| self.duplex.is_uplink(*slot)).unwrap_or(slot);
+        let from =
+            |slot: u64| (slot..slot + pattern).find(|slot| self.duplex.is_uplink(*slot)).unwrap_or(slot);
         let served = |occasion: u64| {
             let known = occasion + self.hop_slots() + uplink.processing_slots;
             let is_granted = |slot: &u64| self.granted(*slot, uplink.k2) >= Some(known);
-            (known..).find(|slot| self.duplex.is_uplink(*slot) && is_granted(slot)).unwrap_or(known)
+            // A pattern has a slot of each direction: the grant comes within one, its slot of the uplink within the next.
+            let latest = known + uplink.k2 + self.hop_slots() + 2 * pattern;
+            (known..=latest).find(|slot| self.duplex.is_uplink(*slot) && is_granted(slot)).unwrap_or(known)
         };
         // After as many requests as the pattern has slots both begin anew.
         let mut occasions: Vec<u64> =
