@@ -18,7 +18,7 @@ Asked = tuple[set[str], set[str]]
 
 def browse(page: str, folder: Path) -> tuple[str, set[str]]:
     """The elements of a page in the end, and who asked for something."""
-    command = [*_chromium(folder), "--virtual-time-budget=10000", "--dump-dom", page]
+    command = [*_headless(folder), "--virtual-time-budget=10000", "--dump-dom", page]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     return done.stdout, _asked(folder)[0]
 
@@ -26,7 +26,7 @@ def browse(page: str, folder: Path) -> tuple[str, set[str]]:
 def visit(page: str, folder: Path, done: Event) -> Asked:
     """Leave a page open until it is ``done``."""
     # The browser's clock does not wait for answers: it has time without end.
-    command = [*_chromium(folder), "--virtual-time-budget=1000000000", "--dump-dom", page]
+    command = [*_headless(folder), "--virtual-time-budget=1000000000", "--dump-dom", page]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as browser:
         try:
             assert done.wait(120), "the page has not come to its end"
@@ -35,10 +35,15 @@ def visit(page: str, folder: Path, done: Event) -> Asked:
     return _asked(folder)
 
 
-def _chromium(folder: Path) -> list[str]:
+def chromium() -> str:
+    """Path of the browser; a test without one is skipped."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("no chromium: what a browser makes of a page is not tested")
+    return program
+
+
+def _headless(folder: Path) -> list[str]:
     options = [
         "--headless",
         "--no-sandbox",
@@ -46,7 +51,7 @@ def _chromium(folder: Path) -> list[str]:
         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     ]
     return [
-        program,
+        chromium(),
         *options,
         f"--user-data-dir={folder / 'profile'}",
         f"--log-net-log={folder / 'net.json'}",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from crossfade.cli.live import doctor
+from tests.browser import chromium
 
 SCENARIO = """\
 schema = 1
@@ -52,3 +55,20 @@ def without_flags(errors: str) -> str:
 
 def live_command(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "crossfade", "live", *map(str, arguments)]
+
+
+def browse(scenario: Path, folder: Path, size: int) -> list[dict[str, Any]]:
+    """Directions of a live run in which a browser loads a page with a script of ``size`` bytes."""
+    program = chromium()
+    site = folder / "site"
+    site.mkdir()
+    (site / "words.js").write_text(f"document.title = 'loaded'; // {'x' * size}\n")
+    (site / "index.html").write_text("<!doctype html><title>not yet</title><script src=words.js></script>")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+    command = [program, *options, "--dump-dom", "http://10.77.0.1/"]
+    report = folder / "report.json"
+    done = live(scenario, "--serve", site, "--json", report, "--", *command, timeout=300.0)
+    assert done.returncode == 0, done.stderr
+    assert re.search("<title>loaded</title>", done.stdout)
+    directions: list[dict[str, Any]] = json.loads(report.read_text())["directions"]
+    return directions

@@ -8,7 +8,6 @@ import os
 import pty
 import re
 import select
-import shutil
 import signal
 import subprocess
 import time
@@ -26,6 +25,7 @@ from crossfade import api
 from crossfade.cli.live import braille
 from crossfade.cli.live.screen import as_one, picture
 from crossfade.cli.live.watching import Frame
+from tests.browser import chromium
 from tests.cli.live_runs import SCENARIO, live, live_command, need_live
 from tests.conftest import Cli, events_text, expect_one_line, points, svg_words
 
@@ -255,13 +255,10 @@ def test_the_page_is_for_who_has_the_token(page: str) -> None:
 
 
 def test_a_browser_draws_the_page_and_asks_nobody_else(page: str, tmp_path: Path) -> None:
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no chromium: what a browser makes of the page of a live run is not tested")
     log, profile = tmp_path / "net.json", tmp_path / "profile"
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000"]
     options += [f"--user-data-dir={profile}", f"--log-net-log={log}"]
-    command = [program, *options, "--dump-dom", page]
+    command = [chromium(), *options, "--dump-dom", page]
     dom = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
     # Three plots: both ways, and one socket that sends data.
     assert re.findall(r'data-curves="(\d+)"', dom) == ["2", "1", "1"], dom[-3000:]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.cli.live_runs import live, need, need_live
+from tests.cli.live_runs import browse, live, need, need_live
 from tests.conftest import Cli
 
 # One station that has 560 Mbit/s of UDP without losses.
@@ -58,19 +56,6 @@ def test_no_datagram_is_dropped_unseen(wifi: Path, tmp_path: Path, cli: Cli) -> 
 
 
 def test_a_browser_loads_a_page_over_wifi(wifi: Path, tmp_path: Path) -> None:
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no chromium: no browser loads a page over Wi-Fi")
-    site = tmp_path / "site"
-    site.mkdir()
-    (site / "words.js").write_text(f"document.title = 'loaded'; // {'x' * 5_000_000}\n")
-    (site / "index.html").write_text("<!doctype html><title>not yet</title><script src=words.js></script>")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    command = [program, *options, "--dump-dom", "http://10.77.0.1/"]
-    report = tmp_path / "report.json"
-    done = live(wifi, "--serve", site, "--json", report, "--", *command, timeout=300.0)
-    assert done.returncode == 0, done.stderr
-    assert re.search("<title>loaded</title>", done.stdout)
-    down, up = json.loads(report.read_text())["directions"]
+    down, up = browse(wifi, tmp_path, 5_000_000)
     assert down["arrived_bytes"] > 5_000_000
     assert down["ring_drops"] == up["ring_drops"] == 0
