@@ -191,16 +191,21 @@ mod tests {
         }
     }
 
+    /// The only point of a scenario.
+    fn setup_of(text: &str) -> Setup {
+        let plan =
+            crate::Experiment::load(text, "test.toml", &crossfade_scenario::Overrides::default()).unwrap();
+        plan.points.at(0).setup.clone()
+    }
+
     /// The largest value of `metric` in a minute of 1 Mbit/s and packets of 1500 bytes, of 12 ms each.
     fn most(set: &str, metric: &str) -> Option<f64> {
         let text = format!(
             "schema = 2\nrun.duration = \"60 s\"\nchannel.model = \"none\"\n[link]\nrate = \"1 Mbit/s\"\npacket_size = \"1500 B\"\n{set}"
         );
-        let plan =
-            crate::Experiment::load(&text, "test.toml", &crossfade_scenario::Overrides::default()).unwrap();
         let run =
             NetworkStatistics { duration: SimTime::from_millis(60_000), ..NetworkStatistics::default() };
-        let most = most_of_run(&plan.points.at(0).setup, &run);
+        let most = most_of_run(&setup_of(&text), &run);
         most.iter().find(|(of, ..)| *of == metric).map(|(_, most, _)| *most)
     }
 
@@ -235,9 +240,7 @@ mod tests {
             let text = format!(
                 "schema = 2\nrun.duration = \"1 ms\"\nchannel.model = \"none\"\n[link]\n{link}\nqueue.limit = \"{limit}\"\n{flow}"
             );
-            let plan = crate::Experiment::load(&text, "test.toml", &crossfade_scenario::Overrides::default())
-                .unwrap();
-            let most = most_of_queues(&plan.points.at(0).setup);
+            let most = most_of_queues(&setup_of(&text));
             most.iter().find(|(of, ..)| *of == "forward.queueing_delay_mean_s").unwrap().1
         };
         assert!((fast("1000 packets") - 2e-6).abs() < 1e-15);
