@@ -40,8 +40,10 @@ test: test-rust test-python  ## all tests; what a machine lacks the programs for
 	@$(BIN)/python scripts/count_skips.py target/skipped.txt
 
 # The whole workspace, as the extension is built of it: a package alone has other features, and all is compiled again.
+# Examples are checked by the lints: to compile them here too is a sixteenth of the build.
 test-rust: $(VENV)/.run locked
-	$(BIN)/python scripts/count_skips.py target/skipped.txt cargo test --locked --workspace
+	$(BIN)/python scripts/count_skips.py target/skipped.txt cargo test --locked --workspace --lib --bins --tests
+	cargo test --locked --quiet --workspace --doc
 
 test-python: $(VENV)/.extension $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile
