@@ -68,7 +68,7 @@ def losses() -> Records:
             "losses": len(point.axes["channel.drops"]),
             "TCP": str(point.axes["tcp.variant"]),
             "goodput (Mbit/s)": _mbit(point),
-            "repeated": f"{point.value('retransmissions'):g}",
+            "retransmitted": f"{point.value('retransmissions'):g}",
             "fast retransmits": f"{point.value('fast_retransmits'):g}",
             "timeouts": f"{point.value('timeouts'):g}",
         }

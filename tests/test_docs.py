@@ -360,26 +360,63 @@ def test_a_picture_is_kept_with_all_its_colours(tmp_path: Path) -> None:
         assert one.convert("RGB").tobytes() == other.convert("RGB").tobytes()
 
 
-@pytest.mark.parametrize(
-    ("name", "colours"),
-    [
-        ("formulas", PALETTE[:1]),
-        ("tcp-energy", PALETTE[:4]),
-        ("switching", PALETTE[:2]),
-        (
-            "loss-and-arq",
-            [PALETTE[ALGORITHMS[control][0]] for control in ("reno", "cubic", "bbr-v1", "bbr-v3")],
-        ),
-    ],
-)
-def test_a_picture_holds_the_colours_of_its_legend(name: str, colours: list[str]) -> None:
+# The pictures by the colours of their legends: the indices of PALETTE without black, which axes have as well.
+# A curve without a legend has a colour of its own, too.
+LEGENDS = {
+    "0": "classics-slow-start formulas three-methods",
+    "01": "classics-ack-path fit-rayleigh inside-a-link mimo-arq-fig4 mimo-mac-fig5 mimo-mac-fig6 "
+    "mimo-mac-fig7 mimo-mac-fig8 rlp-persistence tcp-markov-fig3 tcp-markov-fig5 tcp-markov-fig6 "
+    "tcp-rlp-fig5 voice-beside wifi-persistence wipemu-fig2 wipemu-fig3 wipemu-fig4 wipemu-fig5-14.6-db "
+    "wipemu-fig5 wipemu-fig6-14.6-db wipemu-fig6 wipemu-timer",
+    "012": "classics-bufferbloat classics-fairness distribution mimo-arq-fig1 tcp-rlp-fig3 tcp-rlp-fig4 "
+    "words",
+    "0123": "classics-one-two-three-losses tcp-rlp-fig2",
+    "01234": "mimo-arq-fig10 mimo-arq-fig11 mimo-arq-fig12 mimo-arq-fig13 mimo-arq-fig14 mimo-arq-fig15 "
+    "mimo-arq-fig6 mimo-arq-fig7 mimo-arq-fig8 mimo-arq-fig9",
+    "012345": "mimo-mac-fig4 mimo-mac-k-wider mimo-mac-k",
+    "01235": "nr-delays",
+    "01245": "front",
+    "023": "panels quickstart tcp-energy throughput timeouts",
+    "03": "tcp-markov-fig1 tcp-markov-fig2-ns2 tcp-markov-fig2",
+    "045": "ack-gaps loss-and-arq outages",
+    "125": "five-minutes-fading",
+    "15": "classics-cubic-against-reno classics-rtt-unfairness satellite-modcod",
+    "23": "switching tcp-markov-fig4",
+    "45": "across-radios",
+}
+# Screenshots, and a figure of xarray.
+OTHER_PICTURES = {"explorer", "explorer-link", "results-figure"}
+
+
+def test_every_picture_has_its_legend_in_the_table() -> None:
+    """So that none escapes the test of its colours."""
+    named = [name for names in LEGENDS.values() for name in names.split()]
+    assert len(named) == len({*named})
+    there = {path.stem for path in (DOCS / "pictures").glob("*.png")}
+    assert {*named} == there - OTHER_PICTURES
+
+
+@pytest.mark.parametrize("name", [name for names in LEGENDS.values() for name in names.split()])
+def test_a_picture_holds_the_colours_of_its_legend(name: str) -> None:
+    (colours,) = (colours for colours, names in LEGENDS.items() if name in names.split())
     with Image.open(DOCS / "pictures" / f"{name}.png") as picture:
+        assert picture.mode != "P", f"{name}: reduced to {len(picture.getcolors() or [])} colours"
         # A number for each colour: rows of three take seconds to sort.
-        numbers = np.unique(np.asarray(picture.convert("RGB"), dtype=int) @ [1 << 16, 1 << 8, 1])
+        numbers, pixels = np.unique(
+            np.asarray(picture.convert("RGB"), dtype=int) @ [1 << 16, 1 << 8, 1], return_counts=True
+        )
     there = np.stack([numbers >> 16, numbers >> 8 & 255, numbers & 255], axis=-1)
-    for colour in colours:
+    for index, colour in enumerate(PALETTE[:6]):
         wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
-        assert np.abs(there - wanted).sum(axis=1).min() <= 6, colour
+        near = pixels[np.abs(there - wanted).sum(axis=1) <= 6].sum()
+        assert (near > 100) == (str(index) in colours), f"{name}: {colour}: {near} pixels"
+
+
+def test_pictures_of_controls_have_the_colours_of_controls() -> None:
+    """Each congestion control has one colour in all figures."""
+    drawn = {PALETTE[ALGORITHMS[control][0]] for control in ("reno", "cubic", "bbr-v1", "bbr-v3")}
+    (colours,) = (colours for colours, names in LEGENDS.items() if "loss-and-arq" in names.split())
+    assert {PALETTE[int(index)] for index in colours} == drawn - {PALETTE[6]}
 
 
 def test_pages_are_no_diary() -> None:

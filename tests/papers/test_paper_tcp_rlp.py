@@ -7,6 +7,8 @@ import io
 
 import pytest
 
+import crossfade as cf
+from crossfade.figures.axes import axis_words
 from tests.conftest import Cli
 from tests.papers.judged import quickly_judged
 
@@ -108,3 +110,13 @@ def test_what_is_claimed(claims: tuple[str, ...]) -> None:
     # This reading has no crossover where the paper sees it.
     assert found["n3-crossover"].verdict != "holds"
     assert found["tcp-4800"].worst.value == pytest.approx(4900.0, abs=100.0)  # 4872 by an independent program
+
+
+@pytest.mark.parametrize("figure", ["fig3", "fig4", "fig5"])
+def test_the_axis_of_error_rates_is_of_frames(figure: str) -> None:
+    """The paper's P_E is the error rate of frames, not of packets."""
+    short = {"run.duration": "20 s", "run.warmup": "0 s", "run.runs": 1}
+    results = cf.run(f"papers/tcp-rlp/{figure}", set=short, over={"channel.p_e": [0.1]})
+    assert axis_words(results.table(), "channel.p_e") == ("Frame error rate $P_E$", "")
+    packets = cf.run("quickstart", set={"run.duration": "100 slots", "run.warmup": "0 slots", "run.runs": 1})
+    assert axis_words(packets.table(), "channel.p_e")[0] == "Packet error probability $P_E$"

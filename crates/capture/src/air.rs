@@ -40,15 +40,15 @@ pub enum AirKind {
 pub struct AirConfig {
     /// Bit rate of DATA in bit/s.
     pub data_rate_bps: f64,
-    /// Bit rate of the others in bit/s.
+    /// Bit rate of RTS, CTS and ACK frames in bit/s.
     pub basic_rate_bps: f64,
     /// Preamble and PLCP header before every frame.
     pub preamble: SimTime,
     /// Time between the frames of an exchange.
     pub sifs: SimTime,
-    /// A CTS on the air.
+    /// Duration of a CTS frame, preamble included.
     pub cts: SimTime,
-    /// An ACK on the air.
+    /// Duration of an ACK frame, preamble included.
     pub ack: SimTime,
 }
 
@@ -63,11 +63,12 @@ const SNAPLEN: u32 = 128;
 /// Channel 1 of the 2.4 GHz band, with complementary code keying.
 const CHANNEL: [u16; 2] = [2412, 0x00a0];
 
-/// The file of frames in order of time, of each of which so many bytes are kept; its headers without `snaplen`.
+/// Bytes of a pcap file with `frames`, which are in order of time; each is cut to `snaplen` bytes, or to its headers
+/// if `snaplen` is `None`.
 ///
-/// Stations have the locally administered addresses `02:00:00:00:XX:XX` with their number. Bytes above the MAC are
-/// zeros. The duration fields are those of 802.11; an RTS announces the next DATA between the two stations, and
-/// nothing where there was none any more.
+/// Stations have locally administered addresses `02:00:00:00:XX:XX`, where `XX:XX` is the number of the station. Bytes
+/// above the MAC are zeros. Duration fields follow 802.11: an RTS announces the exchange with the next DATA frame
+/// between the two stations, or a duration of 0 if no DATA frame follows.
 pub fn air_pcap(config: &AirConfig, snaplen: Option<u32>, frames: &[AirFrame]) -> Vec<u8> {
     let mut pcap = Pcap::new(snaplen.unwrap_or(SNAPLEN), LINKTYPE_IEEE802_11_RADIOTAP);
     for (frame, duration) in frames.iter().zip(durations(config, frames)) {

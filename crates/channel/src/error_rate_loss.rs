@@ -177,7 +177,7 @@ pub struct FadingRatio {
 }
 
 impl FadingRatio {
-    /// Ratios of the parts of transmission number `transmission`, which starts at `now`; no decibels.
+    /// SNR (a ratio, not dB) of each part of transmission number `transmission`, which starts at `now`.
     pub fn at(&mut self, now: SimTime, transmission: u64) -> &[f64] {
         let moving = self.shadowing.as_mut().map(|shadowing| shadowing.db_at(now));
         let mean = from_db(self.snr_db + moving.unwrap_or_default());

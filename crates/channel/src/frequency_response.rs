@@ -48,17 +48,19 @@ impl FrequencyResponse {
         self.bins
     }
 
-    /// Reals that [`powers`](Self::powers) writes: those of the bins, then padding.
+    /// Number of values that [`powers`](Self::powers) writes: one per bin, then padding.
     pub fn padded(&self) -> usize {
         self.bins.next_multiple_of(LANES)
     }
 
-    /// |H|^2 of all bins, where the paths have the gains of `row` ([`DopplerTaps::at`](crate::DopplerTaps::at)).
+    /// Writes the power gain |H|^2 of every bin to `powers`, which has [`padded`](Self::padded) places; `row` has the
+    /// gains of the paths ([`DopplerTaps::at`](crate::DopplerTaps::at)).
     pub fn powers(&self, row: &[f32], powers: &mut [f32]) {
         self.simd.run(Powers { factors: &self.factors, row, taps: self.taps, out: powers });
     }
 
-    /// H of one bin.
+    /// Complex frequency response H of bin number `bin`; `row` has the gains of the paths
+    /// ([`DopplerTaps::at`](crate::DopplerTaps::at)).
     #[inline]
     pub fn gain(&self, row: &[f32], bin: usize) -> Complex64 {
         let factors = &self.by_bin[bin * self.taps..(bin + 1) * self.taps];

@@ -27,8 +27,8 @@ pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     beta(a, b, x, 1.0 - x).below
 }
 
-/// The probability that a chi-square variable of so many degrees of freedom exceeds `statistic` (DLMF 8.2), with a
-/// relative error below 1e-10 however small it is.
+/// The probability that a chi-square variable with `freedom` degrees of freedom exceeds `statistic` (DLMF 8.2). The
+/// relative error is below 1e-10, also for small probabilities.
 ///
 /// # Panics
 /// If `freedom` is not positive or `statistic` is negative.
@@ -40,8 +40,8 @@ pub fn chi_square_survival(statistic: f64, freedom: f64) -> f64 {
     gamma(freedom / 2.0, statistic / 2.0).above
 }
 
-/// The `p` quantile of a gamma variable of shape `a` and scale 1; half of a chi-square one's of `2 a` degrees of
-/// freedom.
+/// The `p` quantile of a gamma variable of shape `a` and scale 1, which is half of the quantile of a chi-square
+/// variable with `2 a` degrees of freedom.
 pub(crate) fn gamma_quantile(p: f64, a: f64) -> f64 {
     quantile(p, a, |x| gamma(a, x))
 }

@@ -23,7 +23,7 @@ pub struct Task {
     pub key: String,
 }
 
-/// Runs of one point by one method that are to be made in any case.
+/// Missing runs of one point by one method, which the plan needs whatever the results of other runs are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// The point's number in the plan.
@@ -48,7 +48,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Progress of two pieces of work, of which this one is done first.
+    /// Progress of two pieces of work together: `self` and `later`.
     pub(crate) fn and(self, later: Self) -> Self {
         Self { done: self.done + later.done, expected: self.expected + later.expected }
     }

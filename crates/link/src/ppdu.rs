@@ -139,17 +139,17 @@ pub enum PpduTrigger {
 /// A station that a trigger frame addresses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PpduTriggered {
-    /// Number of its node.
+    /// Number of the triggered node.
     pub node: u16,
     /// The RU allocation field of 8 bits.
     pub ru_allocation: u8,
-    /// MCS of its answer.
+    /// MCS of the node's answer.
     pub mcs: u8,
-    /// Spatial streams.
+    /// Number of spatial streams of the node's answer.
     pub streams: u8,
     /// Traffic identifier.
     pub tid: u8,
-    /// Starting sequence number of the request.
+    /// Starting sequence number of the requested block acknowledgement.
     pub start: u64,
 }
 
@@ -158,8 +158,8 @@ pub struct PpduTriggered {
 pub struct PpduMpdu {
     /// Sequence number, of which frames carry the lower 12 bits.
     pub number: u64,
-    /// Number of earlier transmissions.
+    /// Number of earlier transmissions of the MPDU.
     pub attempt: u32,
-    /// The packet in it.
+    /// The packet that the MPDU carries.
     pub parcel: Parcel,
 }

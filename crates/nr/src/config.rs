@@ -13,38 +13,38 @@ use crossfade_core::{OutOfRange, SimTime};
 use crossfade_link::{QueueConfig, QueueLimit};
 use std::sync::Arc;
 
-/// More users than this a cell cannot have.
+/// Largest number of users of a cell.
 pub const MOST_USERS: usize = 1000;
-/// More resource blocks than this a carrier cannot have.
+/// Largest number of resource blocks of a carrier (TS 38.331).
 const MOST_BLOCKS: u32 = 275;
 
-/// Effective SINR of many resource blocks.
+/// Mapping of the SINRs of a transport block's resource blocks to one effective SINR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectiveSinr {
-    /// Effective SINR with the mean mutual information of the constellation, bit-interleaved. Nothing is calibrated.
+    /// Mean mutual information per bit (bit-interleaved) of the constellation, without a calibrated parameter.
     MutualInformation,
-    /// Exponential effective SINR mapping, -b ln(mean of exp(-ratio / b)), with a b of each scheme.
+    /// Exponential effective SINR mapping, -b ln(mean of exp(-SINR / b)), with a calibrated b for each scheme.
     Exponential,
 }
 
 /// Configuration of the downlink of an NR cell, without its seed.
 #[derive(Clone, Debug)]
 pub struct NrConfig {
-    /// Slots and subcarriers.
+    /// Numerology: slot length and subcarrier spacing.
     pub numerology: Numerology,
-    /// Slots that carry data, and slots that carry acknowledgements.
+    /// Pattern of TTI slots with downlink data and with uplink acknowledgements.
     pub duplex: Duplex,
-    /// Resource blocks of the carrier.
+    /// Number of resource blocks of the carrier.
     pub prbs: u32,
-    /// Resource blocks of a group, which goes to one user and meets one gain.
+    /// Number of resource blocks of a group, which is scheduled for one user and has one channel gain.
     pub group_prbs: u32,
-    /// OFDM symbols of control at the beginning of a slot with data.
+    /// Number of OFDM symbols with control information at the beginning of a TTI slot with data.
     pub control_symbols: u32,
-    /// Resource elements of a resource block and slot that reference signals take.
+    /// Number of resource elements per resource block and TTI slot that reference signals (DM-RS) take.
     pub dmrs_re: u32,
-    /// Resource elements of other overhead.
+    /// Number of resource elements per resource block and TTI slot that other overhead takes.
     pub overhead_re: u32,
-    /// Layers, each with the signal-to-noise ratio of the user.
+    /// Number of layers, each with the SNR of the user.
     pub layers: u32,
     /// Table of modulation and coding schemes.
     pub table: McsTable,

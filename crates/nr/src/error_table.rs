@@ -125,7 +125,7 @@ struct Place {
     width_ratio: f64,
 }
 
-/// Curves by scheme, size and transmissions.
+/// Block error rate curves by scheme, block size and number of transmissions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorTable {
     entries: Vec<TableEntry>,
@@ -154,18 +154,19 @@ impl ErrorTable {
         Arc::clone(TABLE.get_or_init(parse))
     }
 
-    /// Entries of the table, a line each.
+    /// Entries of the table, in the order of its lines.
     pub fn entries(&self) -> &[TableEntry] {
         &self.entries
     }
 
-    /// Whether it has curves of a scheme.
+    /// Whether the table has curves of `scheme`.
     pub fn has(&self, scheme: CodedModulation) -> bool {
         self.entries.iter().any(|entry| entry.scheme == scheme)
     }
 
-    /// Offset in dB from the normal approximation of a block sent `transmissions` times, and the factor of its
-    /// its curve is. Retransmissions with fewer symbols count as a part of one.
+    /// Offset in dB of a curve from the normal approximation, and the ratio of the width of the curve to that of the
+    /// approximation, for a block of `bits` sent `transmissions` times; `None` without curves of the scheme. A
+    /// retransmission with fewer symbols counts as a part of a transmission.
     pub(crate) fn distance(
         &self,
         scheme: CodedModulation,

@@ -47,12 +47,12 @@ const BLOCKS: [&[(u32, u32)]; 4] = [
 pub struct Numerology(u32);
 
 impl Numerology {
-    /// Numerology `mu`, 0 to 3.
+    /// Numerology `mu`, from 0 (subcarriers of 15 kHz) to 3 (120 kHz); `None` above.
     pub fn new(mu: u32) -> Option<Self> {
         (mu <= 3).then_some(Self(mu))
     }
 
-    /// Length of a slot.
+    /// Length of a TTI slot, 1 ms / 2^mu.
     pub fn slot(self) -> SimTime {
         SimTime::from_nanos(1_000_000 >> self.0)
     }
@@ -62,13 +62,13 @@ impl Numerology {
         180e3 * f64::from(1_u32 << self.0)
     }
 
-    /// The resource blocks of a channel of so many MHz; `None` where there is no such channel. 50 and 100 MHz at 60 kHz
-    /// are those of the frequencies below 7 GHz.
+    /// Number of resource blocks of a channel of `bandwidth_mhz`; `None` if the standard has no such channel. With
+    /// subcarriers of 60 kHz the channels of 50 and 100 MHz are those below 7 GHz.
     pub fn resource_blocks(self, bandwidth_mhz: u32) -> Option<u32> {
         BLOCKS[self.0 as usize].iter().find(|(mhz, _)| *mhz == bandwidth_mhz).map(|(_, blocks)| *blocks)
     }
 
-    /// The bandwidths that there are, in MHz.
+    /// Channel bandwidths of this numerology in MHz.
     pub fn bandwidths(self) -> impl Iterator<Item = u32> {
         BLOCKS[self.0 as usize].iter().map(|(mhz, _)| *mhz)
     }

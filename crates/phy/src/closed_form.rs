@@ -15,15 +15,16 @@ use crate::transceiver::PhyConfig;
 pub struct Diversity {
     /// Diversity order D.
     pub diversity: u32,
-    /// Scale c, no decibels.
+    /// Scale c (a ratio, not dB).
     pub scale: f64,
 }
 
 impl Diversity {
-    /// Diversity of a physical layer at `rho` (a ratio).
+    /// Distribution of the SNR at the decision for the physical layer `config`, where `rho` is the mean SNR per receive
+    /// antenna (a ratio, not dB).
     ///
     /// # Errors
-    /// A scheme whose symbols interfere.
+    /// A scheme whose symbols interfere: it has no closed form.
     pub fn of(config: &PhyConfig, rho: f64) -> Result<Self, PhyError> {
         config.check()?;
         let times = match config.scheme {
@@ -56,12 +57,13 @@ impl Diversity {
         Some(libm::pow(low, f64::from(self.diversity)) * sum)
     }
 
-    /// Symbol error rate; as exact as [`symbol_error`].
+    /// Symbol error rate with `modulation` over this fading; as exact as [`symbol_error`].
     pub fn symbol_error(self, modulation: Modulation) -> f64 {
         self.mean(|g| symbol_error(modulation, g))
     }
 
-    /// Frame error rate with fading that is constant in a frame; as exact as [`symbol_error`].
+    /// Frame error rate of frames of `frame_bits` uncoded bits, with fading that is constant in a frame; as exact as
+    /// [`symbol_error`].
     pub fn frame_error(self, modulation: Modulation, frame_bits: u32) -> f64 {
         self.mean(|g| frame_error(modulation, g, frame_bits))
     }

@@ -26,18 +26,18 @@ struct Printed {
     channel: &'static [Row],
 }
 
-/// Errors of a code's pair of matrices, sent and matched, without noise.
+/// Errors of a space-time code without noise, for one pair of matrices: that sent and that matched by the receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// The code.
+    /// Space-time code that is judged.
     pub scheme: Scheme,
     /// The matrix that the antennas send: an equation of the paper, or `corrected`.
     pub sent: &'static str,
     /// The equivalent channel that the receiver matches.
     pub received: &'static str,
-    /// Symbols that are decided wrongly.
+    /// Number of symbols decided wrongly.
     pub wrong: u64,
-    /// Symbols sent.
+    /// Number of symbols sent.
     pub symbols: u64,
     /// The greatest error of an entry of H^H H against that of the corrected matrices, relative to the
     /// diagonal.

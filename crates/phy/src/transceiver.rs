@@ -160,19 +160,19 @@ impl Transceiver {
         Ok(Self { config, source: NoiseSource::new(stream), detection, stride, mask })
     }
 
-    /// Configuration.
+    /// Configuration of the physical layer.
     pub fn config(&self) -> &PhyConfig {
         &self.config
     }
 
-    /// Channel uses of a frame.
+    /// Number of channel uses of a frame, padding included.
     pub fn channel_uses(&self) -> u64 {
         let packing = self.detection.packing;
         let symbols = u64::from(self.config.frame_bits.div_ceil(packing.bits));
         symbols.div_ceil(packing.symbols as u64) * self.config.scheme.slots() as u64
     }
 
-    /// An empty reception, to be filled.
+    /// An empty reception, which [`receive`](Self::receive) fills.
     pub fn reception(&self) -> Reception {
         let packing = self.detection.packing;
         Reception {
@@ -183,7 +183,7 @@ impl Transceiver {
         }
     }
 
-    /// Room to detect in.
+    /// Buffers that detection writes to, made once and used for every frame.
     pub fn workspace(&self) -> Workspace {
         let packing = self.detection.packing;
         Workspace {

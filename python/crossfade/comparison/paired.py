@@ -257,7 +257,10 @@ class Curve:
 
     @property
     def breaks(self) -> list[float]:
-        """The values of the axis, and where the mean or an end of the interval is 0."""
+        """Places between which the sign of the curve is constant, in rising order.
+
+        They are the values of the axis, and the places at which the mean or an end of the interval is 0.
+        """
         ends = (x for crossing in self.crossings for x in (crossing.low, crossing.high) if x is not None)
         return sorted({*self.xs, *self.zeros, *ends})
 

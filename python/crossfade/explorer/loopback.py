@@ -99,12 +99,12 @@ class LoopbackServer(ThreadingHTTPServer):
                 request.shutdown(socket.SHUT_RDWR)  # who reads from it is told the end
 
     def shutdown_request(self, request: Any) -> None:
-        """The end of a connection."""
+        """Forget a connection, since its request has come or it has ended, and close it."""
         self.has_come(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of a client that left before the answer, or came when no thread was left."""
+        """Ignore the errors of clients that left before their answer, or came when no thread was left."""
         if not isinstance(sys.exc_info()[1], OSError | RuntimeError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 

@@ -235,7 +235,7 @@ def scale() -> float:
 
 @contextmanager
 def scaled(by: float) -> Iterator[None]:
-    """Draw marks so much larger."""
+    """Draw the marks of figures ``by`` times as large inside the context."""
     token = _SCALE.set(by)
     try:
         yield
@@ -245,10 +245,10 @@ def scaled(by: float) -> Iterator[None]:
 
 @contextmanager
 def figure(file: Path | None, height: float = 1.0, width: Width = "single") -> Iterator[Any]:
-    """An empty figure in the common style, ``height`` times as high as usual, and at the end its file.
+    """An empty figure in the common style, ``height`` times as high as usual; ``file`` is written at the end.
 
-    Without a file it is a figure alone. On a page with Axes (:class:`Page`) it is drawn into these, in the
-    style of whose they are.
+    Without a file it is only drawn. On a page with Axes (:class:`Page`) it is drawn into these, in the style
+    of their owner.
     """
     page = page_of(width)
     if file is not None:

@@ -49,7 +49,10 @@ def draw_folded(
 def measured(
     source: Results | Drawable | Measured, where: Values | None, y: str | Sequence[str] | None
 ) -> Measured:
-    """Samples that can be folded, from samples and events; CSV files are read row by row and may be large."""
+    """Samples over time, to be drawn over their phase, from any source of samples or events.
+
+    CSV files are read row by row, so they may be larger than the memory.
+    """
     if isinstance(source, Measured):
         return source
     wanted = column_list(y)

@@ -63,7 +63,7 @@ class Plan:
 
     @cached_property
     def stored(self) -> dict[str, Any]:
-        """Part of the plan in a results file: all that its readers need."""
+        """The part of the plan that a results file stores for its readers."""
         kept = ("scenario", "axes", "points", "methods", "stop", "seed", "units")
         return {
             "name": self.name,
@@ -78,13 +78,13 @@ class Plan:
 
 
 def tell_of_many(say: Callable[[str], object], done: int, points: int) -> None:
-    """Tell that a plan is large before it is read: for :func:`load`."""
+    """Print the number of points of a large plan before :func:`load` reads it."""
     if done == 0 and points >= MANY_POINTS:
         say(f"reading {points:,} points")
 
 
 def load(scenario: ScenarioLike, options: Options = AS_WRITTEN, on_points: OnPoints | None = None) -> Plan:
-    """Read a scenario with what is asked for on top of it; :class:`ScenarioError` where it is wrong."""
+    """Read a scenario, changed by ``options``, as a plan of runs; a wrong one is a :class:`ScenarioError`."""
     name, text, read_file, options = written(scenario, options)
     held = options.classes()
 
@@ -102,7 +102,7 @@ def load(scenario: ScenarioLike, options: Options = AS_WRITTEN, on_points: OnPoi
 def written(
     scenario: ScenarioLike, options: Options = AS_WRITTEN
 ) -> tuple[str, str, Callable[[str], str], Options]:
-    """The name and text of a scenario, what reads the files that it names, and all that is asked of it."""
+    """The name and the text of a scenario, a reader of the files that it names, and its options."""
     if isinstance(scenario, Described):
         return scenario.name, scenario.text, scenario.read_file, options.above(scenario.asked)
     if not isinstance(scenario, Mapping):

@@ -17,18 +17,18 @@ from pathlib import Path
 from typing import Any
 
 STARTS_S = 30.0
-"""A server that does not listen so long after its start never will."""
+"""Seconds after its start until which a server must listen."""
 GRACE_S = 4.0
 """Time in which a stopped program may write its logs: less than ``live`` gives the far host."""
 LOOK_S = 0.005
 
 
 class StoppedError(Exception):
-    """A server is to end."""
+    """The signal to end a server has come."""
 
 
 def tell(status: str, **found: Any) -> None:
-    """Write a status whole, so that nobody reads half of it."""
+    """Write the file ``status`` as JSON in one step, so that a reader never sees half of it."""
     draft = f"{status}.draft"
     Path(draft).write_text(json.dumps(found))
     os.replace(draft, status)
@@ -47,7 +47,7 @@ def listening() -> list[int]:
 
 
 def start(command: str) -> subprocess.Popen[bytes]:
-    """A shell command in a process group of its own, with nothing to read."""
+    """Start a shell command in a process group of its own, with an empty standard input."""
     return subprocess.Popen(
         ["/bin/sh", "-c", command], stdin=subprocess.DEVNULL, start_new_session=True, close_fds=True
     )

@@ -61,9 +61,9 @@ pub struct Packet {
     pub flow: FlowKey,
     /// Bytes of the IP packet.
     pub bytes: u32,
-    /// Bytes of data in it.
+    /// Bytes of transport payload in the packet.
     pub payload: u32,
-    /// The rest.
+    /// Fields of the transport header.
     pub kind: Kind,
 }
 

@@ -32,7 +32,7 @@ impl HeaderCompression {
     pub const VAN_JACOBSON: Self = Self { header: 40, compressed: 3 };
 }
 
-/// Parameters of segmentation.
+/// Parameters of the segmentation of packets into frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentationConfig {
     /// Payload of a frame in bytes.

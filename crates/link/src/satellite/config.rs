@@ -85,22 +85,22 @@ impl DirectionName {
     }
 }
 
-/// Parameters of one direction.
+/// Parameters of one direction of a low-orbit link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionConfig {
     /// Mean rate in bit/s outside outages and obstructions.
     pub rate_bps: f64,
-    /// The standard deviation of the logarithm of the rate from slot to slot.
+    /// Standard deviation of the natural logarithm of a slot's rate.
     pub spread_between: f64,
-    /// The correlation of that logarithm from one slot to the next.
+    /// Correlation of the logarithms of the rates of neighbouring slots.
     pub slot_correlation: f64,
-    /// The standard deviation of the logarithm of the rate from step to step within a slot.
+    /// Standard deviation of the natural logarithm of a step's rate, relative to the rate of its slot.
     pub spread_within: f64,
-    /// The correlation of that logarithm from one step to the next.
+    /// Correlation of the logarithms of the rates of neighbouring steps within a slot.
     pub step_correlation: f64,
     /// Time between two grants, each of which lets a burst be sent at once; zero for a continuous stream of bits.
     pub grant: SimTime,
-    /// Share of each grant that comes half of that time later.
+    /// Share of each grant that comes half of the time between two grants later.
     pub half_grant: f64,
     /// Standard deviation of the logarithm of a grant's size relative to the rate: independent from grant to grant, of
     /// mean 1.

@@ -200,15 +200,14 @@ fn column_of(line: usize, text: &str) -> Result<&'static str, TraceError> {
     }
 }
 
-/// A transmitter whose packets take the delay of a [`DelaySeries`] at the time at which they have been sent, beside its
-/// own.
+/// A transmitter that adds to each packet's delay that of a [`DelaySeries`] at the end of the packet's transmission.
 pub struct DelayedService {
     service: Box<dyn Service>,
     delays: DelaySeries,
 }
 
 impl DelayedService {
-    /// `service` with these delays.
+    /// Adds `delays` to the delays of `service`.
     pub fn new(service: Box<dyn Service>, delays: DelaySeries) -> Self {
         Self { service, delays }
     }

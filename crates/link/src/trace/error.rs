@@ -73,15 +73,15 @@ pub fn increasing(line: usize, now: SimTime, before: SimTime) -> Result<(), Trac
     Err(TraceError::at(line, format!("time_s = {now:?}: must be above {before:?}, the time before it")))
 }
 
-/// Whether a line names columns.
+/// Whether `text` is a header, a line of column names: whether it begins with an ASCII letter.
 pub fn is_header(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
-/// A time of a table; 100 years are enough.
+/// A time of a table, from `seconds`.
 ///
 /// # Errors
-/// One outside.
+/// A negative time, or one beyond 3.2e9 s (100 years).
 pub fn time(line: usize, column: &str, seconds: f64) -> Result<SimTime, TraceError> {
     if (0.0..=3.2e9).contains(&seconds) {
         return Ok(SimTime::from_secs_f64(seconds));

@@ -195,8 +195,8 @@ impl<T: Copy> Originator<T> {
         }
     }
 
-    /// A block acknowledgement came on a link: `has` says of a number whether the recipient has it, `waits_for` is the
-    /// first that it has not and still waits for.
+    /// Takes a block acknowledgement that arrived on link number `link`: `has` says whether the recipient has the MPDU
+    /// with a sequence number, and `waits_for` is the lowest sequence number for which the recipient still waits.
     pub fn on_block_ack(
         &mut self,
         link: u8,
@@ -215,7 +215,8 @@ impl<T: Copy> Originator<T> {
         };
     }
 
-    /// The answer to an A-MPDU or a BAR did not come: the next frame on that link is a BAR.
+    /// Notes that the answer to an A-MPDU or to a block acknowledgement request (BAR) did not come on link number
+    /// `link`: the next frame on that link is a BAR.
     pub fn on_timeout(&mut self, link: u8) {
         self.asks |= 1 << link;
         if self.tell == Tell::On(link) {

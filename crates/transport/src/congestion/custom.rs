@@ -34,12 +34,12 @@ impl CustomControl {
         (self.begin)()
     }
 
-    /// Whether both are the same object, not only of the same kind.
+    /// Whether `self` and `other` share one constructor object, rather than two constructors of one kind.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.begin, &other.begin)
     }
 
-    /// Whether a congestion control has failed.
+    /// Whether a congestion control of any run has failed, so that the results are invalid.
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }

@@ -101,7 +101,7 @@ def within_the_grid(chain: Chain, points: Mapping[int | None, Point], definition
 
 
 class Mean(NamedTuple):
-    """A mean k and its interval; an end of None is not known."""
+    """A mean k, without unit, and its 95 % interval; an end of None is not known."""
 
     k: float
     low: float | None
@@ -134,6 +134,6 @@ def growth(smaller: Optimum, larger: Optimum) -> tuple[float, float, float]:
 
 
 def varying(records: Iterable[Mapping[str, Cell]], columns: Iterable[str]) -> list[str]:
-    """The columns with more than one value, an empty cell aside: those that tell curves apart."""
+    """The columns with more than one value, empty cells not counted: the columns that distinguish curves."""
     rows = list(records)
     return [column for column in columns if len({row[column] for row in rows} - {None}) > 1]

@@ -56,12 +56,13 @@ where
     B: AsRef<[u8]>,
     E: From<TraceError>,
 {
-    /// A reader of a text of this format.
+    /// A reader of a recording in `format`, whose text comes in `chunks`; with the default assumptions about what the
+    /// format does not say.
     pub fn new(format: Format, chunks: C) -> Self {
         Self::assuming(format, Assumed::default(), chunks)
     }
 
-    /// A reader of a text of this format that does not itself say what is assumed.
+    /// Like [`new`](Self::new), but with the assumptions `assumed` about what the format does not say.
     pub fn assuming(format: Format, assumed: Assumed, chunks: C) -> Self {
         Self { chunks, parser: parser(format, assumed), found: Found::new(), whole: None, failed: false }
     }
