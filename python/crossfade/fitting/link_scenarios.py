@@ -150,14 +150,16 @@ def varied_rates(
     carried: Callable[[float, float], float],
     draw: random.Random,
     number: int,
+    place: float,
 ) -> list[list[float]]:
     """A table of rates as it may have been; each fourth begins at another time of the record.
 
     ``seen`` are the windows in which the rate was seen, ``carried`` is the rate at which data arrived between
-    two times: between windows that were seen the rate takes a path of its own.
+    two times: between windows that were seen the rate takes a path of its own. A rate that is only bounded
+    is as high as ``place``, between 0 and 1, says: from the bound to four times it.
     """
     step, lasts, quiet = fit.found["window_s"], fit.found["lasts_s"], fit.found["quiet_bps"]
-    faster = BEYOND ** draw.random()
+    faster = BEYOND**place
     moved = [
         (at, rate * faster if quiet and abs(rate / quiet - 1) < ALIKE else rate)
         for at, rate in fit.found["rates"]
