@@ -22,11 +22,20 @@ pub struct RateFit {
     pub deviation_s: f64,
     /// Mean absolute deviation, in seconds, from a link that delays all packets alike.
     pub without_queue_s: f64,
-    /// Rate of the slow blocks of the record, if their rates differ.
-    pub(crate) slow_bps: Option<f64>,
+    /// Rates of blocks of the record, if they differ.
+    pub(crate) blocks: Option<BlockRates>,
     /// Candidate rates in ascending order, each with the sum of deviations per block, and its base delay.
     tried: Vec<Tried>,
     counts: Vec<f64>,
+}
+
+/// Rates of blocks of a record over one path. A shorter path makes all of them slower.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockRates {
+    /// Rate in bit/s of the slow blocks.
+    pub(crate) slow_bps: f64,
+    /// Start of each block since the first packet, in seconds, and its rate in bit/s.
+    pub(crate) rows: Vec<(f64, f64)>,
 }
 
 #[derive(Clone, Debug)]
@@ -154,8 +163,8 @@ impl<'a> Search<'a> {
 
     /// Change of the rate between blocks: rates that one half of a block chooses explain the other half far better than
     /// one rate of all does. The path is one for all blocks: of those that single rates show, the one with which the
-    /// blocks explain most. Gives the slowest of the usual choices.
-    fn changes(&self, best: f64) -> Option<f64> {
+    /// blocks explain most.
+    fn changes(&self, best: f64) -> Option<BlockRates> {
         let rates: Vec<f64> = [1.0].iter().chain(&CHOICES).map(|choice| choice * best).collect();
         let tried: Vec<(Vec<f64>, f64)> = rates.iter().map(|rate| self.rests(*rate)).collect();
         let (rests, base_s) = &tried[0];
@@ -163,7 +172,7 @@ impl<'a> Search<'a> {
         let most_s = (OUTLIER * usual_s).max(self.full_bits / best);
         let of_all = self.halves(rests, *base_s, most_s);
         let one: f64 = of_all.iter().flatten().sum();
-        let (mut several, mut chosen) = (f64::INFINITY, Vec::new());
+        let (mut several, mut chosen) = (f64::INFINITY, Vec::<f64>::new());
         for (_, base_s) in &tried {
             let halves = |(rests, _): &(Vec<f64>, f64)| self.halves(rests, *base_s, most_s);
             let of: Vec<Vec<[f64; 2]>> = tried.iter().map(halves).collect();
@@ -174,8 +183,14 @@ impl<'a> Search<'a> {
             }
         }
         let least = EXACT * self.seen.len() as f64 * self.full_bits / best;
+        if several >= BLOCKS_BETTER * one || one - several <= least {
+            return None;
+        }
+        let at = |block: usize| self.record.lasts_s() * block as f64 / BLOCKS as f64;
+        let rate = |halves: &[f64]| (halves[0] * halves[1]).sqrt();
+        let rows = chosen.chunks(2).enumerate().map(|(block, halves)| (at(block), rate(halves))).collect();
         chosen.sort_by(f64::total_cmp);
-        (several < BLOCKS_BETTER * one && one - several > least).then(|| quantile(&chosen, SLOW))
+        Some(BlockRates { slow_bps: quantile(&chosen, SLOW), rows })
     }
 
     /// Evaluates a candidate rate.
@@ -267,14 +282,14 @@ impl RateFit {
             base_s,
             deviation_s,
             without_queue_s,
-            slow_bps: None,
+            blocks: None,
             tried: Vec::new(),
             counts,
         };
         if !thorough {
             return found;
         }
-        found.slow_bps = if found.is_flat() { None } else { search.changes(best) };
+        found.blocks = if found.is_flat() { None } else { search.changes(best) };
         // Search all rates if many explain the record.
         if found.is_flat() {
             tried.extend(coarse.iter().map(|rate| search.attempt(*rate)));
@@ -438,12 +453,14 @@ mod tests {
     /// Each block shows its own rate over one path, although late acknowledgements make most of all deviations.
     #[test]
     fn blocks_show_that_a_rate_changes_whatever_comes_late() {
-        let slow = |levels: &[f64]| {
+        let changes = |levels: &[f64]| {
             let record = pairs(levels);
             Search::new(&record, &vec![false; record.packets().len()]).changes(40e6)
         };
-        assert_eq!(slow(&[40e6]), None);
-        let slow = slow(&[40e6, 32e6, 48e6]).unwrap();
-        assert!((30e6..=34e6).contains(&slow), "{slow}");
+        assert!(changes(&[40e6]).is_none());
+        let found = changes(&[40e6, 32e6, 48e6]).unwrap();
+        assert!((30e6..=34e6).contains(&found.slow_bps), "{found:?}");
+        let mean_bps = found.rows.iter().map(|row| row.1).sum::<f64>() / BLOCKS as f64;
+        assert!((mean_bps / 40e6 - 1.0).abs() < 0.05, "{found:?}");
     }
 }

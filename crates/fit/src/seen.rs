@@ -85,10 +85,14 @@ impl Seen {
         };
         let by_windows = by_windows && !over.rows.is_empty();
         // A rate that changes without windows that show it is bounded by its slow times.
-        let slow_bps = rate.slow_bps.filter(|_| is_constant && !by_windows);
-        let (is_constant, bound_bps) = match slow_bps {
-            Some(slow_bps) => (false, slow_bps.min(bound_bps).max(record.arrived_bps())),
+        let blocks = rate.blocks.as_ref().filter(|_| is_constant && !by_windows);
+        let (is_constant, bound_bps) = match blocks {
+            Some(of) => (false, of.slow_bps.min(bound_bps).max(record.arrived_bps())),
             None => (is_constant, bound_bps),
+        };
+        let over = match blocks {
+            Some(of) => OverTime { rows: of.rows.clone(), varies: true, ..over },
+            None => over,
         };
         let base_s = if by_windows { base_s } else { rate.base_s };
         let Drops { limit, dropped, near, .. } = drops;

@@ -160,12 +160,14 @@ def varied_rates(
     """
     step, lasts, quiet = fit.found["window_s"], fit.found["lasts_s"], fit.found["quiet_bps"]
     faster = BEYOND**place
+    # Blocks of the record show how a rate that is only bounded changes: all of it is faster, or what was quiet.
+    is_scaled = fit.rate.verdict == "bounded" and not quiet
     moved = [
-        (at, rate * faster if quiet and abs(rate / quiet - 1) < ALIKE else rate)
+        (at, rate * faster if is_scaled or (quiet and abs(rate / quiet - 1) < ALIKE) else rate)
         for at, rate in fit.found["rates"]
     ]
     known = [(round(row[0] / step), row[2] / row[1]) for row in seen]
-    if not quiet and len(known) >= FEWEST_SEEN:
+    if not quiet and not is_scaled and len(known) >= FEWEST_SEEN:
         ends = [*(at for at, _ in moved[1:]), lasts]
         outages = [(at, end) for (at, rate), end in zip(moved, ends, strict=True) if rate == 0.0 and end > at]
         moved = filled(known, outages, step, lasts, carried, draw)
