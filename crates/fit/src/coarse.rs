@@ -78,8 +78,10 @@ const STOOD: (f64, f64) = (1e-3, 0.1);
 const OVERLOADED: f64 = 0.05;
 /// Minimum number of intervals with a queue to observe the rate.
 const FEWEST_SEEN: usize = 3;
-/// Minimum number of intervals without a queue to observe the base delay, if the log does not tell the shortest RTT.
+/// Minimum number of intervals with the shortest RTT to observe the base delay, if the log does not tell that RTT; and
+/// the difference of such RTTs in seconds, and relative.
 const FEWEST_FREE: usize = 3;
+const ALIKE_RTT: (f64, f64) = (1e-3, 0.02);
 const LEVEL: f64 = 0.9;
 /// Maximum number of intervals for a rate over time.
 const MOST_STRETCHES: usize = 20_000;
@@ -194,8 +196,9 @@ impl CoarseFit {
 
         // The queue held at least the data that the longest RTT implies.
         let delay_s = least.unwrap_or(0.0);
-        // A queue that was hardly ever empty at the end of an interval may have stood at the shortest RTT too.
-        let may_stand = of.least_rtt_s.is_none() && least.is_some() && free.len() < FEWEST_FREE;
+        // If hardly any interval ended with the shortest RTT, a queue may have stood at it too.
+        let at_least = rtts().filter(|rtt| rtt - delay_s <= ALIKE_RTT.0.max(ALIKE_RTT.1 * delay_s)).count();
+        let may_stand = of.least_rtt_s.is_none() && least.is_some() && at_least < FEWEST_FREE;
         let held = rtts().fold(delay_s, f64::max) - delay_s;
         let low = (held * rate.value / 8.0).max(of.packet_bytes);
         let draws: Vec<Draw> = (rate.draws.iter().zip(&points))
