@@ -67,8 +67,9 @@ def predict(
     ``mine`` has the control and others react. Every run has a draw of its own, so that intervals hold what is
     not known of the link and what varies from run to run. Several links are ways in which one may have been,
     as of :meth:`crossfade.LinkFit.write_variants`: runs are divided among them. An interval is at least
-    ``least`` of its value wide to either side, and both ends of a range go as far. Of a link whose rate is only known to be at least
-    ``bound_bps`` it has all runs, and no upper end where goodput goes beyond the bound.
+    ``least`` of its value wide to either side, and the ends of a range go as far. Of a link whose rate is
+    only known to be at least ``bound_bps`` it has all runs, and no upper end where goodput goes beyond the
+    bound.
     """
     links = [link] if isinstance(link, (str, PathLike)) else list(link)
     if not controls:

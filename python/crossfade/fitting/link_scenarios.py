@@ -160,7 +160,7 @@ def varied_rates(
     """
     step, lasts, quiet = fit.found["window_s"], fit.found["lasts_s"], fit.found["quiet_bps"]
     faster = BEYOND**place
-    # Blocks of the record show how a rate that is only bounded changes: all of it is faster, or what was quiet.
+    # If blocks show how a bounded rate changes, all of it may be faster, else what was quiet.
     is_scaled = fit.rate.verdict == "bounded" and not quiet
     moved = [
         (at, rate * faster if is_scaled or (quiet and abs(rate / quiet - 1) < ALIKE) else rate)
