@@ -61,6 +61,12 @@ def test_what_is_assumed_goes_through_its_range_however_few_runs_there_are(tmp_p
     ):
         parts = {math.floor(5 * math.log(value / low) / math.log(high / low)) for value in values}
         assert parts == set(range(5))
+    # The next four have the ends of both ranges.
+    rates = [row[0] / fit.rate.value for row in fit.found["draws"][10:14]]
+    queues = [row[2] * 8 / row[0] / row[1] for row in fit.found["draws"][10:14]]
+    assert rates == pytest.approx([1.0, 4.0, 1.0, 4.0])
+    packet = 8 * fit.found["packet_bytes"] / fit.found["draws"][10][0] / fit.found["draws"][10][1]
+    assert queues == pytest.approx([max(0.2, packet), 0.2, 5.0, 5.0])
 
 
 def to_another_host(packet: tuple[int, int, bytes]) -> tuple[int, int, bytes]:

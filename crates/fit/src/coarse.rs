@@ -9,6 +9,7 @@ use crate::draws::{BEYOND, DRAWS, Draw, USUAL, mean_draws};
 use crate::even::Even;
 use crate::model::{Parameter, RateLevel, Verdict, levels};
 use crate::over_time::{Changes, Window, mean_over_time, table};
+use crate::standing::most_standing;
 use crossfade_core::{Carried, RunSeed, Stream};
 use thiserror::Error;
 
@@ -77,6 +78,10 @@ const STOOD: (f64, f64) = (1e-3, 0.1);
 const OVERLOADED: f64 = 0.05;
 /// Minimum number of intervals with a queue to observe the rate.
 const FEWEST_SEEN: usize = 3;
+/// Minimum number of intervals with the shortest RTT to observe the base delay, if the log does not tell that RTT; and
+/// the difference of such RTTs in seconds, and relative.
+const FEWEST_FREE: usize = 3;
+const ALIKE_RTT: (f64, f64) = (1e-3, 0.02);
 const LEVEL: f64 = 0.9;
 /// Maximum number of intervals for a rate over time.
 const MOST_STRETCHES: usize = 20_000;
@@ -191,16 +196,22 @@ impl CoarseFit {
 
         // The queue held at least the data that the longest RTT implies.
         let delay_s = least.unwrap_or(0.0);
+        // If hardly any interval ended with the shortest RTT, a queue may have stood at it too.
+        let at_least = rtts().filter(|rtt| rtt - delay_s <= ALIKE_RTT.0.max(ALIKE_RTT.1 * delay_s)).count();
+        let may_stand = of.least_rtt_s.is_none() && least.is_some() && at_least < FEWEST_FREE;
         let held = rtts().fold(delay_s, f64::max) - delay_s;
         let low = (held * rate.value / 8.0).max(of.packet_bytes);
         let draws: Vec<Draw> = (rate.draws.iter().zip(&points))
-            .map(|(rate_bps, [_, of_queue, of_loss])| {
+            .map(|(rate_bps, [of_delay, of_queue, of_loss])| {
+                let most_s = if may_stand { most_standing(delay_s, 8.0 * low / rate_bps) } else { 0.0 };
+                let stood_s = of_delay * most_s.min(delay_s);
+                let delay_s = delay_s - stood_s;
                 let under_way = rate_bps / 8.0 * delay_s;
                 let (from, to) = (low.max(USUAL[0] * under_way), (BEYOND * low).max(USUAL[1] * under_way));
                 Draw {
                     rate_bps: *rate_bps,
                     delay_s,
-                    queue_bytes: from * libm::pow(to / from, *of_queue),
+                    queue_bytes: from * libm::pow(to / from, *of_queue) + rate_bps / 8.0 * stood_s,
                     loss: if tells_losses {
                         share(random_losses.0, random_losses.1.max(FEWEST_PACKETS), &mut random)
                     } else {
@@ -225,7 +236,7 @@ impl CoarseFit {
         let tells = |at: &Carried| is_whole(at) && of.stood_in(at, least) && of.arrived_bps(at) > 0.0;
         Ok(Self {
             rate: parameter(rate.value, ends(&|draw| draw.rate_bps), verdict(rate.is_seen)),
-            delay: parameter(delay_s, (delay_s, delay_s), told(least.is_some(), Verdict::Identified)),
+            delay: parameter(delay_s, ends(&|draw| draw.delay_s), told(least.is_some(), verdict(!may_stand))),
             queue: parameter(low, ends(&|draw| draw.queue_bytes), Verdict::Bounded),
             loss: parameter(
                 loss,
@@ -355,6 +366,9 @@ mod tests {
         let fit = CoarseFit::new(&of, 1).unwrap();
         assert_eq!((fit.rate.verdict, fit.queue.verdict), (Verdict::Identified, Verdict::Bounded));
         assert!((fit.rate.value - 19.2e6).abs() < 1.0 && (fit.delay.value - 0.04).abs() < 1e-9);
+        // One interval may have ended with a queue: a shorter path explains it as well.
+        assert_eq!(fit.delay.verdict, Verdict::Bounded);
+        assert!(fit.delay.low < 0.03 && fit.delay.high == 0.04, "{:?}", fit.delay);
         // 50 ms of 19.2 Mbit/s.
         assert!((fit.queue.value - 120e3).abs() < 1.0, "{:?}", fit.queue);
         assert_eq!(fit.loss.value, 0.0);
@@ -366,6 +380,7 @@ mod tests {
         let fit = CoarseFit::new(&of, 1).unwrap();
         assert_eq!((fit.rate.verdict, fit.loss.verdict), (Verdict::Bounded, Verdict::Identified));
         assert!((fit.rate.value - 6e6).abs() < 1.0 && fit.rate.high > 3.0 * fit.rate.value);
+        assert_eq!(fit.delay.verdict, Verdict::Identified);
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub struct Draw {
     pub mean_burst: Option<f64>,
 }
 
+/// Number of draws in front of those with ends of ranges: so many span each range evenly.
+const EVEN: usize = 10;
 /// Number of draws.
 pub(crate) const DRAWS: usize = 200;
 /// Largest assumed factor of a rate over its lower bound.
@@ -102,8 +104,9 @@ pub(crate) fn draws_of(
     random: &mut Stream,
 ) -> Vec<Draw> {
     let mut even = Even::new(random);
-    let draw = |(rate_bps, delay_s): &(f64, f64)| {
+    let draw = |(number, (rate_bps, delay_s)): (usize, &(f64, f64))| {
         let [of_rate, of_queue, of_loss] = even.next();
+        let [of_rate, of_queue] = corner(number).unwrap_or([of_rate, of_queue]);
         let (rate_bps, delay_s) = unknown.bound.map_or((*rate_bps, *delay_s), |bound| {
             let rate = bound.rate_bps * libm::pow(BEYOND, of_rate);
             (rate, bound.delay_s(rate))
@@ -117,7 +120,14 @@ pub(crate) fn draws_of(
             losses.bursts.as_ref().map(|of| of.mean_burst(of.draw(random), full_bits / rate_bps));
         Draw { rate_bps, delay_s, queue_bytes, loss, mean_burst }
     };
-    of_rate.iter().map(draw).collect()
+    of_rate.iter().enumerate().map(draw).collect()
+}
+
+/// Place of a draw in the ranges of rate and queue limit if it is one of the four with an end of both: what depends on
+/// them most often has its extremes there, which draws inside do not reach.
+fn corner(number: usize) -> Option<[f64; 2]> {
+    let of = number.checked_sub(EVEN).filter(|of| *of < 4)?;
+    Some([f64::from(u8::from(of % 2 == 1)), f64::from(u8::from(of >= 2))])
 }
 
 /// Mean rates of bootstrap samples of windows in blocks; `usual_bps` if no window shows a rate.

@@ -189,6 +189,7 @@ impl Delays {
         let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
         let before = found_before(record, left);
         let (mut began, mut bits, mut count) = (0.0, 0.0, usize::MAX);
+        let mut together = Together { sent_s: f64::NEG_INFINITY, bits: 0.0 };
         let mut found = Self {
             rests: Vec::new(),
             of_shown: Vec::new(),
@@ -207,11 +208,17 @@ impl Delays {
             }
             bits += 8.0 * packet.bytes;
             count = count.saturating_add(1);
-            let Some(seen) = packet.seen_s.filter(|_| packet.fate == Fate::Arrived) else { continue };
+            if packet.fate != Fate::Arrived {
+                continue;
+            }
+            let own = 8.0 * packet.bytes;
+            let with_others = together.with(packet.sent_s, own);
+            let Some(seen) = packet.seen_s else { continue };
             let (at, delay) = (left - start, seen - packet.sent_s);
             let rate = over_time::rate_at(rates.rows, at);
             let alone = 8.0 * packet.bytes / rate;
-            let takes_s = rates.shortest_s(8.0 * packet.bytes, at);
+            let takes_s = rates.shortest_s(with_others, at) - record.tick_s();
+            let takes_s = takes_s.max(rates.shortest_s(own, at));
             found.shortest_s = found.shortest_s.min(delay);
             found.least = found.least.min(delay - takes_s);
             let near = [at - rates.window_s, at, at + rates.window_s];
@@ -229,6 +236,22 @@ impl Delays {
             }
         }
         found
+    }
+}
+
+/// Packets that were sent at one time and arrived: the link sends all of them before the last one arrives.
+#[derive(Clone, Copy, Debug)]
+struct Together {
+    sent_s: f64,
+    bits: f64,
+}
+
+impl Together {
+    /// Bits of the packets sent at this time, with one more.
+    fn with(&mut self, sent_s: f64, bits: f64) -> f64 {
+        self.bits = if sent_s == self.sent_s { self.bits + bits } else { bits };
+        self.sent_s = sent_s;
+        self.bits
     }
 }
 
@@ -371,5 +394,31 @@ mod tests {
         assert!(!base.is_shown && base.delay_s <= 20.5e-3, "{base:?}");
         let base = Base::by_trains(&[train(0.0, |_| 0.0)], (20.1e-3, 20.1e-3, 21e-3), 1e-3).unwrap();
         assert!(base.is_shown && base.tells(1e-3), "{base:?}");
+    }
+
+    /// Packets sent at one time are all on the link before the last one arrives; a later one counts alone.
+    #[test]
+    fn packets_of_one_time_are_sent_one_after_another() {
+        let mut together = Together { sent_s: f64::NEG_INFINITY, bits: 0.0 };
+        let bits = [0.0, 0.0, 1e-3, 2e-3, 2e-3, 2e-3].map(|sent_s| together.with(sent_s, 12e3));
+        assert_eq!(bits, [12e3, 24e3, 12e3, 12e3, 24e3, 36e3]);
+    }
+
+    /// Pairs with one acknowledgement each on an idle link of 40 ms, whose rate changes after 5 s, and at the end a train
+    /// that found a queue of which nothing is known: the delay of a pair contradicts the longer path that it tells.
+    #[test]
+    fn a_pair_on_an_idle_link_bounds_the_path_by_both_of_its_packets() {
+        let rate = |at: f64| if at < 5.0 { 5e6 } else { 10e6 };
+        let packets = (0..2000_u32).map(|index| {
+            let sent_s = f64::from(index / 2) * 10e-3;
+            let seen_s = (index % 2 == 1).then(|| sent_s + 40e-3 + 24e3 / rate(sent_s));
+            crate::record::Packet { sent_s, bytes: 1500.0, seen_s, fate: Fate::Arrived }
+        });
+        let record = Record::new(packets.collect(), true).unwrap();
+        let left: Vec<f64> =
+            record.packets().iter().map(|packet| packet.sent_s + 24e3 / rate(packet.sent_s)).collect();
+        let rows = [(0.0, 5e6), (5.0, 10e6)];
+        let found = Delays::new(&record, &left, Rates { rows: &rows, shown: &[true; 100], window_s: 0.1 });
+        assert!((found.least - 40e-3).abs() < 1e-9 && (found.most - 40e-3).abs() < 1e-9, "{}", found.most);
     }
 }

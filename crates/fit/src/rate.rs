@@ -22,11 +22,20 @@ pub struct RateFit {
     pub deviation_s: f64,
     /// Mean absolute deviation, in seconds, from a link that delays all packets alike.
     pub without_queue_s: f64,
-    /// Rate of the slow blocks of the record, if their rates differ.
-    pub(crate) slow_bps: Option<f64>,
+    /// Rates of blocks of the record, if they differ.
+    pub(crate) blocks: Option<BlockRates>,
     /// Candidate rates in ascending order, each with the sum of deviations per block, and its base delay.
     tried: Vec<Tried>,
     counts: Vec<f64>,
+}
+
+/// Rates of blocks of a record over one path. A shorter path makes all of them slower.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockRates {
+    /// Rate in bit/s of the slow blocks.
+    pub(crate) slow_bps: f64,
+    /// Start of each block since the first packet, in seconds, and in bit/s the least rate that its halves leave open.
+    pub(crate) rows: Vec<(f64, f64)>,
 }
 
 #[derive(Clone, Debug)]
@@ -68,7 +77,11 @@ const BLOCKS: usize = 40;
 /// Successive seen packets in the same half of a block, in the test whether the rate changes.
 const HALVES: usize = 8;
 /// Rates of a block in that test, as multiples of the rate of all.
-const CHOICES: [f64; 10] = [0.4, 0.5, 0.6, 0.7, 0.85, 1.2, 1.4, 1.7, 2.0, 2.5];
+const CHOICES: [f64; 12] = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.4, 1.7, 2.0, 2.5];
+/// Half of the step between these rates, as a factor: the rate of a block is known to that.
+const HALF_STEP: f64 = 0.95;
+/// Largest deviation that counts in that test, as a multiple of the median one, at least a transmission.
+const OUTLIER: f64 = 5.0;
 /// Maximum share of the deviations that remain with rates of blocks, and a minimum gain in transmissions a packet.
 const BLOCKS_BETTER: f64 = 0.95;
 const EXACT: f64 = 1e-3;
@@ -97,7 +110,26 @@ const LONG: usize = 200_000;
 const STRETCHES: usize = 8;
 const STRETCH: usize = 20_000;
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(record: &'a Record, dropped: &'a [bool]) -> Self {
+        let packets = record.packets();
+        let seen: Vec<(usize, f64)> = (packets.iter().enumerate())
+            .filter_map(|(index, packet)| Some((index, packet.seen_s? - packet.sent_s)))
+            .collect();
+        let least_s = seen.iter().map(|(_, delay)| *delay).fold(f64::INFINITY, f64::min);
+        Self {
+            record,
+            sent: packets.iter().map(|packet| (packet.sent_s, packet.bytes)).collect(),
+            seen,
+            dropped,
+            least_s,
+            room_s: ROOM_S + ROOM * least_s.clamp(0.0, 0.2),
+            full_bits: 8.0 * record.full_bytes(),
+            first: first(record),
+            stretches: stretches(packets.len()),
+        }
+    }
+
     fn block_of(&self, at: f64) -> usize {
         let start = self.sent[0].0;
         (((at - start) / self.record.lasts_s() * BLOCKS as f64) as usize).min(BLOCKS - 1)
@@ -120,39 +152,47 @@ impl Search<'_> {
         if first_s <= least_s + room { found_s.max(first_s.min(least_s) - room) } else { found_s }
     }
 
-    /// Sum of the deviations in each half of each block, for one rate.
-    fn halves(&self, rate_bps: f64) -> Vec<[f64; 2]> {
-        let (rests, base_s) = self.rests(rate_bps);
+    /// Sum of the deviations in each half of each block, of delays without queueing from a base delay. A deviation
+    /// beyond `most_s` counts as that: acknowledgements that losses held up say nothing of the rate.
+    fn halves(&self, rests: &[f64], base_s: f64, most_s: f64) -> Vec<[f64; 2]> {
         let mut found = vec![[0.0; 2]; BLOCKS];
         for (number, ((index, _), rest)) in self.seen.iter().zip(rests).enumerate() {
-            found[self.block_of(self.sent[*index].0)][number / HALVES % 2] += (rest - base_s).abs();
+            let of = &mut found[self.block_of(self.sent[*index].0)][number / HALVES % 2];
+            *of += (rest - base_s).abs().min(most_s);
         }
         found
     }
 
     /// Change of the rate between blocks: rates that one half of a block chooses explain the other half far better than
-    /// one rate of all does. Gives the slowest of the usual choices.
-    fn changes(&self, best: f64) -> Option<f64> {
-        let rates: Vec<f64> = CHOICES.iter().map(|choice| choice * best).collect();
-        let of_all = self.halves(best);
-        let tried: Vec<Vec<[f64; 2]>> = rates.iter().map(|rate| self.halves(*rate)).collect();
-        let (mut one, mut several, mut chosen) = (0.0, 0.0, Vec::new());
-        for block in 0..BLOCKS {
-            for half in 0..2 {
-                let choose = |choice: (f64, f64, f64), at: usize| {
-                    let of = tried[at][block];
-                    if of[half] < choice.0 { (of[half], of[1 - half], rates[at]) } else { choice }
-                };
-                let all = of_all[block];
-                let choice = (0..rates.len()).fold((all[half], all[1 - half], best), choose);
-                one += all[1 - half];
-                several += choice.1;
-                chosen.push(choice.2);
+    /// one rate of all does. The path is one for all blocks: of those that single rates show, the one with which the
+    /// blocks explain most.
+    fn changes(&self, best: f64) -> Option<BlockRates> {
+        let rates: Vec<f64> = [1.0].iter().chain(&CHOICES).map(|choice| choice * best).collect();
+        let tried: Vec<(Vec<f64>, f64)> = rates.iter().map(|rate| self.rests(*rate)).collect();
+        let (rests, base_s) = &tried[0];
+        let usual_s = median(&mut rests.iter().map(|rest| (rest - base_s).abs()).collect::<Vec<f64>>());
+        let most_s = (OUTLIER * usual_s).max(self.full_bits / best);
+        let of_all = self.halves(rests, *base_s, most_s);
+        let one: f64 = of_all.iter().flatten().sum();
+        let (mut several, mut chosen) = (f64::INFINITY, Vec::<f64>::new());
+        for (_, base_s) in &tried {
+            let halves = |(rests, _): &(Vec<f64>, f64)| self.halves(rests, *base_s, most_s);
+            let of: Vec<Vec<[f64; 2]>> = tried.iter().map(halves).collect();
+            let choices = chosen_by_halves(&of, &rates);
+            let sum: f64 = choices.iter().map(|choice| choice.0).sum();
+            if sum < several {
+                (several, chosen) = (sum, choices.into_iter().map(|choice| choice.1).collect());
             }
         }
         let least = EXACT * self.seen.len() as f64 * self.full_bits / best;
+        if several >= BLOCKS_BETTER * one || one - several <= least {
+            return None;
+        }
+        let at = |block: usize| self.record.lasts_s() * block as f64 / BLOCKS as f64;
+        let rate = |halves: &[f64]| HALF_STEP * halves[0].min(halves[1]);
+        let rows = chosen.chunks(2).enumerate().map(|(block, halves)| (at(block), rate(halves))).collect();
         chosen.sort_by(f64::total_cmp);
-        (several < BLOCKS_BETTER * one && one - several > least).then(|| quantile(&chosen, SLOW))
+        Some(BlockRates { slow_bps: quantile(&chosen, SLOW), rows })
     }
 
     /// Evaluates a candidate rate.
@@ -209,25 +249,7 @@ impl RateFit {
         dropped: &[bool],
         thorough: bool,
     ) -> Self {
-        let search = Search {
-            record,
-            sent: record.packets().iter().map(|packet| (packet.sent_s, packet.bytes)).collect(),
-            seen: record
-                .packets()
-                .iter()
-                .enumerate()
-                .filter_map(|(index, packet)| Some((index, packet.seen_s? - packet.sent_s)))
-                .collect(),
-            dropped,
-            least_s: f64::INFINITY,
-            room_s: 0.0,
-            full_bits: 8.0 * record.full_bytes(),
-            first: first(record),
-            stretches: stretches(record.packets().len()),
-        };
-        let least_s = search.seen.iter().map(|(_, delay)| *delay).fold(f64::INFINITY, f64::min);
-        let room_s = ROOM_S + ROOM * least_s.clamp(0.0, 0.2);
-        let search = Search { least_s, room_s, ..search };
+        let search = Search::new(record, dropped);
         let least = 0.5 * record.arrived_bps().max(1.0);
         let steps = (libm::log(2.0 * MOST) / libm::log(STEP)).ceil() as i32;
         let coarse: Vec<f64> = (0..=steps).map(|step| least * libm::pow(STEP, f64::from(step))).collect();
@@ -262,14 +284,14 @@ impl RateFit {
             base_s,
             deviation_s,
             without_queue_s,
-            slow_bps: None,
+            blocks: None,
             tried: Vec::new(),
             counts,
         };
         if !thorough {
             return found;
         }
-        found.slow_bps = if found.is_flat() { None } else { search.changes(best) };
+        found.blocks = if found.is_flat() { None } else { search.changes(best) };
         // Search all rates if many explain the record.
         if found.is_flat() {
             tried.extend(coarse.iter().map(|rate| search.attempt(*rate)));
@@ -332,6 +354,19 @@ impl Tried {
         let totals: Vec<f64> = tried.iter().map(Self::total).collect();
         (0..totals.len()).fold(0, |best, at| if totals[at] < totals[best] { at } else { best })
     }
+}
+
+/// For each half of each block, the deviations of the other half with the rate that it chooses, and that rate; from
+/// deviations for each rate, block and half.
+fn chosen_by_halves(tried: &[Vec<[f64; 2]>], rates: &[f64]) -> Vec<(f64, f64)> {
+    let choose = |block: usize, half: usize| {
+        let least = |best: usize, at: usize| {
+            if tried[at][block][half] < tried[best][block][half] { at } else { best }
+        };
+        let at = (1..rates.len()).fold(0, least);
+        (tried[at][block][1 - half], rates[at])
+    };
+    (0..BLOCKS).flat_map(|block| [choose(block, 0), choose(block, 1)]).collect()
 }
 
 /// Delays of the first few packets that were seen, with the bits that arrived until then and how long after the first
@@ -402,5 +437,32 @@ mod tests {
         let fit = RateFit::new(&record, Some(10e6), None, &dropped, true);
         assert!((fit.base_s - 40e-3).abs() < 0.1e-3, "{}", fit.base_s);
         assert!((fit.rate_bps / 10e6 - 1.0).abs() < 2e-3, "{}", fit.rate_bps);
+    }
+
+    /// Pairs each 20 ms over levels of 4 s; the acknowledgements of one pair in 80 come late.
+    fn pairs(levels: &[f64]) -> Record {
+        let packets = (0..6000_u32).map(|index| {
+            let pair = index / 2;
+            let sent_s = f64::from(pair) * 20e-3;
+            let takes_s = f64::from(index % 2 + 1) * 12e3 / levels[(sent_s / 4.0) as usize % levels.len()];
+            let late_s = if pair % 80 == 17 { 0.1 } else { 0.0 };
+            let seen_s = Some(sent_s + 50e-3 + takes_s + late_s);
+            Packet { sent_s, bytes: 1500.0, seen_s, fate: Fate::Arrived }
+        });
+        Record::new(packets.collect(), true).unwrap()
+    }
+
+    /// Each block shows its own rate over one path, although late acknowledgements make most of all deviations.
+    #[test]
+    fn blocks_show_that_a_rate_changes_whatever_comes_late() {
+        let changes = |levels: &[f64]| {
+            let record = pairs(levels);
+            Search::new(&record, &vec![false; record.packets().len()]).changes(40e6)
+        };
+        assert!(changes(&[40e6]).is_none());
+        let found = changes(&[40e6, 32e6, 48e6]).unwrap();
+        assert!((30e6..=34e6).contains(&found.slow_bps), "{found:?}");
+        let mean_bps = found.rows.iter().map(|row| row.1).sum::<f64>() / BLOCKS as f64;
+        assert!((0.9..=1.0).contains(&(mean_bps / 40e6)), "{found:?}");
     }
 }

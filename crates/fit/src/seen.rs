@@ -85,10 +85,14 @@ impl Seen {
         };
         let by_windows = by_windows && !over.rows.is_empty();
         // A rate that changes without windows that show it is bounded by its slow times.
-        let slow_bps = rate.slow_bps.filter(|_| is_constant && !by_windows);
-        let (is_constant, bound_bps) = match slow_bps {
-            Some(slow_bps) => (false, slow_bps.min(bound_bps).max(record.arrived_bps())),
+        let blocks = rate.blocks.as_ref().filter(|_| is_constant && !by_windows && !over.shows_most());
+        let (is_constant, bound_bps) = match blocks {
+            Some(of) => (false, of.slow_bps.min(bound_bps).max(record.arrived_bps())),
             None => (is_constant, bound_bps),
+        };
+        let over = match blocks {
+            Some(of) => OverTime { rows: of.rows.clone(), varies: true, ..over },
+            None => over,
         };
         let base_s = if by_windows { base_s } else { rate.base_s };
         let Drops { limit, dropped, near, .. } = drops;
@@ -234,6 +238,12 @@ impl OverTime {
     /// Whether windows enough show the rate.
     fn shows_rates(&self) -> bool {
         self.series.iter().flatten().count() >= FEWEST_WINDOWS
+    }
+
+    /// Whether most windows show the rate: then they tell better than blocks whether it changes. Errors of delays add up
+    /// in a queue that is hardly ever empty, and make blocks differ.
+    fn shows_most(&self) -> bool {
+        self.shows_rates() && 2 * self.series.iter().flatten().count() > self.series.len()
     }
 
     /// The rates that transmissions on an idle link show, if some trains of packets tell the path exactly, although

@@ -67,8 +67,9 @@ def predict(
     ``mine`` has the control and others react. Every run has a draw of its own, so that intervals hold what is
     not known of the link and what varies from run to run. Several links are ways in which one may have been,
     as of :meth:`crossfade.LinkFit.write_variants`: runs are divided among them. An interval is at least
-    ``least`` of its value wide to either side. Of a link whose rate is only known to be at least
-    ``bound_bps`` it has all runs, and no upper end where goodput goes beyond the bound.
+    ``least`` of its value wide to either side, and the ends of a range go as far. Of a link whose rate is
+    only known to be at least ``bound_bps`` it has all runs, and no upper end where goodput goes beyond the
+    bound.
     """
     links = [link] if isinstance(link, (str, PathLike)) else list(link)
     if not controls:
@@ -92,8 +93,11 @@ def predict(
             replayed = sorted(of_replay.get(metric, []))
             beside = quantile(replayed, 0.5) if replayed else None
             # What models leave out is independent of what varies from run to run.
-            low = max(0.0, min(low, mean - math.hypot(mean - low, mean * least)))
-            high = max(high, mean + math.hypot(high - mean, mean * least))
+            if is_range:
+                low, high = low * (1 - least), high * (1 + least)
+            else:
+                low = max(0.0, min(low, mean - math.hypot(mean - low, mean * least)))
+                high = max(high, mean + math.hypot(high - mean, mean * least))
             of_mine = of_reacting.get(metric, [])
             if_react = fmean(of_mine) if of_mine else None
             found.append(Predicted(control, metric, mean, low, high, beside, is_range, if_react))

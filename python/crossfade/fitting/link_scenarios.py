@@ -150,20 +150,24 @@ def varied_rates(
     carried: Callable[[float, float], float],
     draw: random.Random,
     number: int,
+    place: float,
 ) -> list[list[float]]:
     """A table of rates as it may have been; each fourth begins at another time of the record.
 
     ``seen`` are the windows in which the rate was seen, ``carried`` is the rate at which data arrived between
-    two times: between windows that were seen the rate takes a path of its own.
+    two times: between windows that were seen the rate takes a path of its own. A rate that is only bounded
+    is as high as ``place``, between 0 and 1, says: from the bound to four times it.
     """
     step, lasts, quiet = fit.found["window_s"], fit.found["lasts_s"], fit.found["quiet_bps"]
-    faster = BEYOND ** draw.random()
+    faster = BEYOND**place
+    # If blocks show how a bounded rate changes, all of it may be faster, else what was quiet.
+    is_scaled = fit.rate.verdict == "bounded" and not quiet
     moved = [
-        (at, rate * faster if quiet and abs(rate / quiet - 1) < ALIKE else rate)
+        (at, rate * faster if is_scaled or (quiet and abs(rate / quiet - 1) < ALIKE) else rate)
         for at, rate in fit.found["rates"]
     ]
     known = [(round(row[0] / step), row[2] / row[1]) for row in seen]
-    if not quiet and len(known) >= FEWEST_SEEN:
+    if not quiet and not is_scaled and len(known) >= FEWEST_SEEN:
         ends = [*(at for at, _ in moved[1:]), lasts]
         outages = [(at, end) for (at, rate), end in zip(moved, ends, strict=True) if rate == 0.0 and end > at]
         moved = filled(known, outages, step, lasts, carried, draw)

@@ -255,12 +255,14 @@ class LinkFit:
         draws = self.found["draws"]
         found = []
         for number in range(count):
-            # Each takes draws of its own.
-            at = number * len(draws) // count
+            # All variants together take the draws in order: run r of variant v takes draw v + r * count.
+            own = [draw for first in range(count) for draw in draws[(number + first) % count :: count]]
             rows = self.found["rates"]
             if number:
-                rows = varied_rates(self, self._seen_windows(), self._carried(), draw, number)
-            varied = replace(self, found={**self.found, "rates": rows, "draws": draws[at:] + draws[:at]})
+                rows = varied_rates(
+                    self, self._seen_windows(), self._carried(), draw, number, number / (count - 1)
+                )
+            varied = replace(self, found={**self.found, "rates": rows, "draws": own})
             found.append(varied.write(base / f"link-{number}.toml")[0])
         return found
 

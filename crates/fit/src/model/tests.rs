@@ -345,6 +345,7 @@ fn intervals_cover_what_they_say() {
     let told = |name: &str, usual: u64| std::env::var(name).map_or(usual, |value| value.parse().unwrap());
     let (first, all) = (told("CROSSFADE_FIRST", 0), told("CROSSFADE_RECORDS", 200));
     let (mut rate, mut delay, mut loss, mut queue, mut burst) = (0, 0, 0, 0, 0);
+    let (mut lost, mut bursts) = (Vec::new(), Vec::new());
     for seed in first..first + all {
         let mut random = stream(50_000 + seed);
         let times = trains(30.0, 6, &mut random);
@@ -359,6 +360,7 @@ fn intervals_cover_what_they_say() {
         rate += holds(&draws(&|draw| draw.rate_bps), 20e6);
         delay += holds(&draws(&|draw| draw.delay_s), 40e-3);
         loss += holds(&draws(&|draw| draw.loss), 0.01);
+        lost.push(fit.loss.value);
 
         let times = trains(8.0, 120, &mut random);
         let fit = Fit::new(&Link { loss: 0.005, ..LINK }.record(&times, &mut random), seed);
@@ -378,7 +380,10 @@ fn intervals_cover_what_they_say() {
         let fit = Fit::new(&Record::new(packets.collect(), true).unwrap(), seed);
         let of: Vec<f64> = fit.draws.iter().filter_map(|draw| draw.mean_burst).collect();
         burst += if of.is_empty() { 0 } else { holds(&of, 4.0) };
+        bursts.extend(fit.mean_burst);
     }
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    println!("means of {all}: loss {}, mean burst {} of {}", mean(&lost), mean(&bursts), bursts.len());
     println!(
         "of {all}: rate {rate}, delay {delay}, loss {loss}, mean burst {burst}; queue within a packet {queue}"
     );
