@@ -122,6 +122,9 @@ class Harness:
         words = [sys.executable, "-m", "crossfade", "live", str(scenario), "--quiet", "--run", str(run)]
         words += ["--seed", str(seed)] if seed is not None else []
         words += ["--congestion", self.congestion] if self.congestion is not None else []
+        if live.rebind is not None:
+            words += ["--rebind", ",".join(f"{time_s:g} s" for time_s in live.rebind)]
+        words += ["--corrupt"] if live.corrupts else []
         words += ["--record", str(kept["journal"]), "--json", str(kept["report"])]
         words += ["--pcap", f"{kept['capture']},{kept['far capture']}"]
         far = self._under("server", here, live.limit_s, self.stack.server)
