@@ -48,7 +48,8 @@ def run(folder: Path, loss: float, *options: str) -> list[tuple[int, int]]:
     need_live()
     scenario = folder / "x.toml"
     scenario.write_text(
-        f"schema = 2\nchannel = {{ model = 'iid', p_e = 0 }}\nreverse.channel = {{ model = 'iid', p_e = {loss} }}\n"
+        "schema = 2\nchannel = { model = 'iid', p_e = 0 }\n"
+        f"reverse.channel = {{ model = 'iid', p_e = {loss} }}\n"
         "link = { rate = '20 Mbit/s', packet_size = '1500 B', delay = '1 ms' }\n"
         "tcp = { flavour = 'rfc', variant = 'sack' }\n"
     )

@@ -174,7 +174,7 @@ def test_a_server_that_ends_within_a_transfer_is_named(cli: Cli, folder: str, tm
     done = suite(cli, folder, CLIENT, f"exec {PYTHON} {program}", "--json")
     assert done.code == 1, done.err  # type: ignore[attr-defined]
     (row,) = json.loads(done.out)  # type: ignore[attr-defined]
-    said = r"the client ended with exit code \d+ after .*; the server had ended with exit code 5 \(see .*/server/log\)$"
+    said = r"the client ended with exit code \d+ .*; the server had ended with exit code 5 \(see .*/log\)$"
     assert re.search(said, row["note"]), row["note"]
     assert left_behind(tmp_path) == []
     assert not (tmp_path / f"suite-{tmp_path.name}" / "root").exists()
