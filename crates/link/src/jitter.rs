@@ -44,7 +44,7 @@ impl Spikes {
             return SimTime::ZERO;
         }
         // Knuth's method: uniform numbers are multiplied until their product falls below exp(-mean).
-        let (floor, mut product, mut steps) = ((-self.steps).exp(), 1.0, 0);
+        let (floor, mut product, mut steps) = (libm::exp(-self.steps), 1.0, 0);
         loop {
             product *= draws.random::<f64>();
             if product < floor {
