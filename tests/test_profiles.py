@@ -86,3 +86,13 @@ def test_the_wifi_hop_has_the_quantiles_that_it_says() -> None:
             assert found.value(f"one_way_delay_{name}_s") == pytest.approx(said, rel=within)
     # 0.122 exp(-x/100 ms) is 5 % at 89 ms.
     assert found.value("one_way_delay_p95_s") == pytest.approx(0.089, rel=0.25)
+
+
+def test_the_home_wifi_has_the_delays_of_its_source() -> None:
+    """Echoes each 20 ms, as of the source: 0.067 exp(-x/90 ms) beyond x, 5 % at 26 ms and 1 % at 171 ms."""
+    probes = {"traffic": "udp", "rate": "40 kbit/s", "packet_size": "100 B", "start_within": "1 s"}
+    run = {"duration": "600 s", "runs": 8}
+    found = cf.run(scenario("wifi-home-2025", flows={"probe": probes}, run=run), cache=False).points[0]
+    assert found.value("one_way_delay_p50_s") == pytest.approx(0.001, rel=0.25)
+    assert found.value("one_way_delay_p95_s") == pytest.approx(0.026, rel=0.35)
+    assert found.value("one_way_delay_p99_s") == pytest.approx(0.171, rel=0.25)

@@ -512,6 +512,7 @@ class Live:
     def __new__(cls, plan: Plan, asked: str) -> Live:
         """The hosts of the plan's only point. ``asked`` is JSON: ``{"bulk": bool, "congestion": str | null,
         "mtu": n | null, "ipv6": bool, "large_segments": bool, "data_only": bool,
+        "rebind": [first, every] in seconds | null, "corrupt": bool,
         "awake": "never" | "while-passing" | "always", "run": n, "journal": path | null,
         "captures": [far, near] | null, "packets": [file, bytes of each] | null, "version": str,
         "watch": bool, "source": {"name", "text", "overrides", "files"}}``.

@@ -123,6 +123,9 @@ def test_what_cannot_be_tested_is_one_line(
     assert len(lines) == 1, lines
     assert re.search(rf"^error: case short, run 0: {said}", lines[0]), lines[0]
     assert left_behind(tmp_path) == []
+    # The folder of the runs stays where the line names a log in it, and else is no obstacle to the next try.
+    out = tmp_path / f"suite-{tmp_path.name}"
+    assert out.exists() == (str(out) in lines[0])
 
 
 @pytest.mark.parametrize(
@@ -136,6 +139,7 @@ def test_what_cannot_be_tested_is_one_line(
             r"the client left 100 bytes in \$CROSSFADE_DOWNLOAD, not the 300,000",
         ),
         ("true", r"the client left 0 bytes"),
+        ("mkdir $CROSSFADE_DOWNLOAD", r"the client left a folder in \$CROSSFADE_DOWNLOAD, not the file"),
     ],
 )
 def test_a_client_that_does_not_do_its_part_fails(
@@ -154,6 +158,26 @@ def test_a_client_that_does_not_do_its_part_fails(
     assert row["verdict"] == "fail"
     assert re.search(said, row["note"])
     assert left_behind(tmp_path) == []
+
+
+def test_a_server_that_ends_within_a_transfer_is_named(cli: Cli, folder: str, tmp_path: Path) -> None:
+    """It sends half of what it promised, and is gone."""
+    program = tmp_path / "server.py"
+    program.write_text(
+        "import os, socket, sys\n"
+        "server = socket.create_server(('0.0.0.0', int(os.environ['CROSSFADE_PORT'])))\n"
+        "peer, _ = server.accept()\n"
+        "peer.recv(65536)\n"
+        "peer.sendall(b'HTTP/1.0 200 OK\\r\\nContent-Length: 300000\\r\\n\\r\\n' + bytes(150000))\n"
+        "sys.exit(5)\n"
+    )
+    done = suite(cli, folder, CLIENT, f"exec {PYTHON} {program}", "--json")
+    assert done.code == 1, done.err  # type: ignore[attr-defined]
+    (row,) = json.loads(done.out)  # type: ignore[attr-defined]
+    said = r"the client ended with exit code \d+ .*; the server had ended with exit code 5 \(see .*/log\)$"
+    assert re.search(said, row["note"]), row["note"]
+    assert left_behind(tmp_path) == []
+    assert not (tmp_path / f"suite-{tmp_path.name}" / "root").exists()
 
 
 def test_a_missing_qlog_is_one_line(cli: Cli, folder: str) -> None:

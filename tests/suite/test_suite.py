@@ -166,8 +166,11 @@ def test_a_page_for_somebody_who_did_not_write_it(tmp_path: Path) -> None:
     text = page(result)
     assert "&lt;b&gt;A suite" in text
     assert "<b>A suite" not in text
-    for word in ("main.completion_time_s at most 0.2 s", "section 1", "fail", "Replayed by", "ours"):
+    for word in ("main.completion_time_s at most 0.2 s", "section 1", "fail", "To replay it", "ours"):
         assert word in text
+    # What the metric means, what the scenario is, what bars and lines are.
+    for word in ("Mean time of flows that have an end", "the red line is the limit", "(scenario <code>"):
+        assert word in " ".join(text.split())
     assert "http" not in text.replace('http-equiv="Content-Security-Policy"', "")
     root = ElementTree.fromstring(junit(result).partition("\n")[2])
     (failure,) = root.iter("failure")

@@ -95,6 +95,13 @@ def test_recovery(after: str, level: str, value: float) -> None:
     assert not is_bound
 
 
+def test_a_time_of_recovery_that_equals_its_limit_keeps_to_it() -> None:
+    """Samples end at multiples of 0.1 s: 92 times 0.1 s less 7 s is 2.2 s, and no rounding error more."""
+    target = read_target(most("2.2 s", metric="recovery_s", after="7 s", level="8 Mbit/s"))
+    line = Timeline({"goodput_bps": [(n * 0.1, 8e6 if n == 92 else 0.0) for n in range(1, 100)]})
+    assert line.value(target) == (target.limit, False)
+
+
 def test_no_recovery_is_a_lower_bound() -> None:
     target = read_target(most("2 s", metric="recovery_s", after="1 s", level="10 Mbit/s"))
     assert LINE.value(target) == (2.0, True)

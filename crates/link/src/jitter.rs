@@ -6,6 +6,7 @@ use crate::parcel::Parcel;
 use crate::report::LinkReport;
 use crossfade_channel::complex_normal;
 use crossfade_core::{SimTime, Stream};
+use rand::RngExt;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::f64::consts::SQRT_2;
@@ -20,6 +21,38 @@ pub struct JitterConfig {
     /// Bit rate in bit/s at which packets of a flow follow an earlier packet that was held longer; `None` releases them
     /// at once.
     pub rate_bps: Option<f64>,
+    /// Longer delays of some packets, added to the Gaussian ones.
+    pub spikes: Option<Spikes>,
+}
+
+/// Long delays of some packets, as the retransmissions of a crowded Wi-Fi cause (draft-huitema-ccwg-c4-test): a packet
+/// is delayed by a Poisson number of steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spikes {
+    /// Share of packets with such a delay, between 0 and 1.
+    pub share: f64,
+    /// Mean number of steps; above zero and at most 100.
+    pub steps: f64,
+    /// Length of a step; above zero.
+    pub step: SimTime,
+}
+
+impl Spikes {
+    /// Additional delay of one packet.
+    fn draw(&self, draws: &mut Stream) -> SimTime {
+        if draws.random::<f64>() >= self.share {
+            return SimTime::ZERO;
+        }
+        // Knuth's method: uniform numbers are multiplied until their product falls below exp(-mean).
+        let (floor, mut product, mut steps) = (libm::exp(-self.steps), 1.0, 0);
+        loop {
+            product *= draws.random::<f64>();
+            if product < floor {
+                return self.step * steps;
+            }
+            steps += 1;
+        }
+    }
 }
 
 /// Holds each packet behind a link for a random time |max(min(N(0, std²), `n_std` std), -`n_std` std)|, and at least
@@ -72,9 +105,10 @@ impl Jitter {
 
     /// Holds a packet that comes out of the link at time `now`.
     fn hold(&mut self, now: SimTime, parcel: Parcel) {
-        let JitterConfig { std, n_std, rate_bps } = self.config;
+        let JitterConfig { std, n_std, rate_bps, spikes } = self.config;
         let deviations = (complex_normal(&mut self.draws).re * SQRT_2).abs().min(n_std);
-        let delay = SimTime::from_secs_f64(std.as_secs_f64() * deviations);
+        let spike = spikes.map_or(SimTime::ZERO, |spikes| spikes.draw(&mut self.draws));
+        let delay = SimTime::from_secs_f64(std.as_secs_f64() * deviations) + spike;
         if self.next.len() > 2 * self.held.len() + 16 {
             self.next.retain(|_, next| *next > now);
         }
@@ -146,7 +180,7 @@ mod tests {
     fn jittered(n_std: f64, rate_bps: Option<f64>, loss: Box<dyn LossProcess>) -> Decorated<Hop, Jitter> {
         let hop = Hop::new(HopConfig { rate_bps: None, delay: MS * 2, queue_limit: None, loss });
         let draws = RunSeed { seed: 1, run: 0 }.stream("jitter.dl");
-        Jitter::new(JitterConfig { std: MS * 5, n_std, rate_bps }, draws).around(hop)
+        Jitter::new(JitterConfig { std: MS * 5, n_std, rate_bps, spikes: None }, draws).around(hop)
     }
 
     /// The delays in seconds, beyond the link's own, of packets `gap` apart.
@@ -195,6 +229,36 @@ mod tests {
             let at_most = in_deviations.filter(|x| (x - k).abs() < 1e-6).count() as f64 / count;
             assert!((at_most - q).abs() < 4.0 * (q / count).sqrt(), "{k}: {at_most} at the bound, {q}");
         }
+    }
+
+    /// 7 % of the packets are delayed by a Poisson number of steps of 7.5 ms with mean 12: far apart, these delays have
+    /// the mean 90 ms and the variance 12 steps squared; the Gaussian part is at most a tenth of a step here.
+    #[test]
+    fn spikes_have_the_moments_of_their_law() {
+        let spikes = Spikes { share: 0.07, steps: 12.0, step: SimTime::from_micros(7_500) };
+        let config =
+            JitterConfig { std: SimTime::from_micros(750), n_std: 1.0, rate_bps: None, spikes: Some(spikes) };
+        let hop = Hop::new(HopConfig {
+            rate_bps: None,
+            delay: MS * 2,
+            queue_limit: None,
+            loss: Box::new(Lossless),
+        });
+        let draws = RunSeed { seed: 1, run: 0 }.stream("jitter.dl");
+        let n = 40_000;
+        let steps: Vec<f64> = delays(Jitter::new(config, draws).around(hop), n, MS * 1000)
+            .iter()
+            .map(|delay| (delay / 0.0075).floor())
+            .filter(|&steps| steps > 0.0)
+            .collect();
+        let (count, all) = (steps.len() as f64, f64::from(n));
+        let share = count / all;
+        assert!((share - 0.07).abs() < 4.0 * (0.07 * 0.93 / all).sqrt(), "{share}");
+        let mean = steps.iter().sum::<f64>() / count;
+        assert!((mean - 12.0).abs() < 4.0 * (12.0 / count).sqrt(), "{mean}");
+        let variance = steps.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
+        // The variance of the squared deviation of a Poisson number is 2 mean² + mean.
+        assert!((variance - 12.0).abs() < 4.0 * ((2.0 * 144.0 + 12.0) / count).sqrt(), "{variance}");
     }
 
     /// A packet that leaves later than those behind it holds them back until it has gone, at once or at a rate.

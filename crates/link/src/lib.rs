@@ -50,7 +50,7 @@ pub use error_rate_frames::{ErrorRateCopies, ErrorRateFrames};
 pub use event::{EventLog, LinkEvent, QueueChange, Verdict};
 pub use fabric::{Fabric, PointToPoint, Port};
 pub use hop::{Hop, HopConfig};
-pub use jitter::{Jitter, JitterConfig};
+pub use jitter::{Jitter, JitterConfig, Spikes};
 pub use limit::{QueueLimit, QueueLimitError};
 pub use link::{Departure, Link, Push};
 pub use node::{NodeStatistics, mean_exchanges};

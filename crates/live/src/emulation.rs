@@ -1,6 +1,7 @@
 //! Two hosts, the network between them, and the threads that pass packets.
 
 use crate::clock::Clock;
+use crate::disturbance::Translator;
 use crate::driver::Driver;
 use crate::error::{LiveError, Trying};
 use crate::header::Kind;
@@ -88,10 +89,15 @@ impl Emulation {
         };
         let [first, second] = hosts;
         let [on_way, on_way_back] = emulation.meters.clone();
-        let there = |ports| Way::new([first.tun(), second.tun()], ports, spared[0], on_way);
+        let translator = config.rebinding.map(Translator::new);
+        let there = |ports| {
+            Way::new([first.tun(), second.tun()], ports, spared[0], on_way)
+                .with_translator(translator.clone(), false)
+        };
         let back = |ports| {
             Way::new([second.tun(), first.tun()], ports, spared[1], on_way_back)
                 .with_receive_window(config.receive_window)
+                .with_translator(translator.clone(), true)
         };
         let one_way = [PointToPoint::<()>::IN, PointToPoint::<()>::OUT];
         let driver =

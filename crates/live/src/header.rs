@@ -90,6 +90,14 @@ pub(crate) fn tcp(packet: &[u8]) -> Option<usize> {
     (packet.len() >= at + 20).then_some(at)
 }
 
+/// Offset of a UDP header with all of its 8 bytes; `None` for other packets.
+pub(crate) fn udp(packet: &[u8]) -> Option<usize> {
+    const UDP: u8 = 17;
+    let Flow { protocol: UDP, ports: [_, ..], .. } = Flow::of(packet)? else { return None };
+    let at = if packet[0] >> 4 == 4 { usize::from(packet[0] & 0x0f) * 4 } else { 40 };
+    (packet.len() >= at + 8).then_some(at)
+}
+
 /// Whether the packet is for a single host. Others are for a group, or not IP, such as those that kernels send by
 /// themselves.
 pub(crate) fn is_for_one_host(packet: &[u8]) -> bool {

@@ -1,6 +1,7 @@
 //! Packets from TUN devices through a medium into others, in real time.
 
 use crate::clock::Clock;
+use crate::disturbance::{Rebinding, corrupt};
 use crate::error::LiveError;
 use crate::header;
 use crate::offload::Segments;
@@ -50,6 +51,10 @@ pub struct PumpConfig {
     pub receive_window: Option<u32>,
     /// Classes of packets by port, for a medium that tells them apart; `None`: packets have no class.
     pub classes: Option<PortClasses>,
+    /// Rebindings of the second host's UDP ports by a NAT; `None`: no NAT.
+    pub rebinding: Option<Rebinding>,
+    /// Whether packets that a link loses arrive corrupted.
+    pub corrupts: bool,
 }
 
 impl Default for PumpConfig {
@@ -65,6 +70,8 @@ impl Default for PumpConfig {
             waits: false,
             receive_window: None,
             classes: None,
+            rebinding: None,
+            corrupts: false,
         }
     }
 }
@@ -172,8 +179,13 @@ impl Pump {
                 self.clock.begin();
             }
             let segments = Segments::of(virtio, &self.buffer[..length]);
+            let is_partial = segments.has_partial_checksum();
             if let Some(window) = &mut self.ways[way].window {
-                window.hold(&mut self.buffer[..length], segments.has_partial_checksum());
+                window.hold(&mut self.buffer[..length], is_partial);
+            }
+            let now = self.clock.now();
+            if !self.ways[way].translate(now, &mut self.buffer[..length], is_partial) {
+                continue;
             }
             let mut parcel = header::parcel(0, &self.buffer[..length]);
             if let Some(classes) = &self.config.classes {
@@ -220,7 +232,10 @@ impl Pump {
         self.recorder.arrival(now, enters, parcel, fate, &wire)?;
         match fate {
             Push::Accepted => return Ok(()),
-            Push::Lost => self.ways[way].passed.lost += 1,
+            Push::Lost => {
+                self.ways[way].passed.lost += 1;
+                self.corrupted(way, id);
+            }
             Push::QueueDrop => self.ways[way].passed.dropped += 1,
         }
         self.store.remove(id);
@@ -257,11 +272,27 @@ impl Pump {
                     Departure::QueueDrop(_) => self.ways[way].passed.dropped += 1,
                 }
                 self.hand_over();
+                if let Departure::Lost(parcel) = departure {
+                    self.corrupted(way, parcel.id());
+                }
                 self.store.remove(departure.parcel().id());
                 self.recorder.departure(at, at, port, departure, &[]);
             }
         }
         self.hand_over();
+    }
+
+    /// Hands a lost packet to the receiving host with a byte changed, if this is asked for.
+    fn corrupted(&mut self, way: usize, id: u32) {
+        if !self.config.corrupts {
+            return;
+        }
+        let place = self.store.place(id);
+        let (packet, segments) = self.store.read(place.read);
+        let mut wire = segments.on_wire(packet, place.segment);
+        corrupt(&mut wire);
+        self.ways[way].deliver(&wire);
+        self.done.handed_over = true;
     }
 
     /// Takes a packet that left the medium at `at`, to be handed over alone or with its neighbours.

@@ -1,5 +1,6 @@
 //! One direction through a medium: from the device of one host to that of the other.
 
+use crate::disturbance::Translator;
 use crate::header::{self, Kind};
 use crate::meter::{Meter, Passed};
 use crate::offload::VirtioHeader;
@@ -21,6 +22,8 @@ pub(crate) struct Way {
     pub(crate) spared: &'static [Kind],
     /// Limit of the receive windows that packets advertise.
     pub(crate) window: Option<ReceiveWindow>,
+    /// NAT that the packets pass before they enter the medium, and whether they come from the host behind it.
+    translator: Option<(Translator, bool)>,
     meter: Meter,
     /// Counts that the meter shows next; of the drops, `refused` never reached the link.
     pub(crate) passed: Passed,
@@ -82,6 +85,7 @@ impl Way {
             ports,
             spared,
             window: None,
+            translator: None,
             meter,
             passed: Passed::default(),
             refused: 0,
@@ -96,6 +100,29 @@ impl Way {
     /// Limits the advertised receive windows to this number of bytes.
     pub(crate) fn with_receive_window(self, bytes: Option<u32>) -> Self {
         Self { window: bytes.map(ReceiveWindow::new), ..self }
+    }
+
+    /// Lets packets pass a NAT before they enter the medium; `is_outward` for those of the host behind it.
+    pub(crate) fn with_translator(self, translator: Option<Translator>, is_outward: bool) -> Self {
+        Self { translator: translator.map(|translator| (translator, is_outward)), ..self }
+    }
+
+    /// Translates the port of a packet; false if the NAT drops it.
+    pub(crate) fn translate(&self, now: SimTime, packet: &mut [u8], is_partial: bool) -> bool {
+        match &self.translator {
+            None => true,
+            Some((translator, false)) => translator.inward(now, packet, is_partial),
+            Some((translator, true)) => {
+                translator.outward(now, packet, is_partial);
+                true
+            }
+        }
+    }
+
+    /// Hands a packet to the receiving host that counts as arrived nowhere.
+    pub(crate) fn deliver(&self, packet: &[u8]) {
+        // A host that is going down refuses packets; of these none is missed.
+        let _ = self.to.write(&VirtioHeader::default(), [&[], packet]);
     }
 
     /// Updates the meter.

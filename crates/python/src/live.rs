@@ -5,7 +5,7 @@ use crate::plan::{Plan, to_json};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_experiment::CaptureConfig;
 use crossfade_experiment::live::{Options, RecordedPacket, Session, Source, StayAwake};
-use crossfade_live::{LiveError, Packets};
+use crossfade_live::{LiveError, Packets, Rebinding};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -25,6 +25,9 @@ struct Asked {
     ipv6: bool,
     large_segments: bool,
     data_only: bool,
+    #[serde(deserialize_with = "Option::deserialize")]
+    rebind: Option<[f64; 2]>,
+    corrupt: bool,
     awake: StayAwake,
     run: u64,
     #[serde(deserialize_with = "Option::deserialize")]
@@ -68,6 +71,11 @@ impl Live {
             ipv6: asked.ipv6,
             large_segments: asked.large_segments,
             data_only: asked.data_only,
+            rebinding: asked.rebind.map(|[first, every]| Rebinding {
+                first: SimTime::from_secs_f64(first),
+                every: SimTime::from_secs_f64(every),
+            }),
+            corrupts: asked.corrupt,
             awake: asked.awake,
             journal: journal.map(|file| (file, asked.source)),
             captures: captures.transpose()?,

@@ -117,7 +117,9 @@ impl Plan {
         let profile = |key: &str, name: &str| {
             read.text(name).map_err(|problem| ScenarioError::value(key, &json!(name), problem))
         };
-        if is_link_swept(&root, overrides) && root.get("link").is_some_and(Value::is_string) {
+        // The profile of the scenario gives way to another one whole, with its channel.
+        let gives_way = is_link_swept(&root, overrides) || is_link_set(overrides);
+        if gives_way && root.get("link").is_some_and(Value::is_string) {
             root.shift_remove("link");
         }
         profiles::expand(&mut root, "", &profile)?;
@@ -149,6 +151,11 @@ impl Plan {
         let methods = points.at(0).scenario.methods.clone().unwrap_or_default();
         Ok(Self { axes: names, steps, points: Arc::new(points), methods, stop, seed, new_flows })
     }
+}
+
+/// Whether an override replaces the whole link.
+fn is_link_set(overrides: &Overrides) -> bool {
+    overrides.set.iter().any(|(key, _)| key.trim() == "link")
 }
 
 /// Whether `link` itself is an axis. The profile that the file names is then one of its values.

@@ -140,6 +140,15 @@ mod tests {
     }
 
     #[test]
+    fn a_profile_that_is_set_leaves_nothing_of_the_one_before() {
+        let set = json!({ "set": [["link", "profile:lan"]] });
+        let found = load("link = \"profile:dsl\"", &set).unwrap();
+        let expected = load("link = \"profile:lan\"", &json!({})).unwrap();
+        assert_eq!(document(&found, 0), document(&expected, 0));
+        assert_eq!(found.points.id(0), expected.points.id(0));
+    }
+
+    #[test]
     fn it_is_set_swept_and_an_alternative() {
         let link = "channel = { model = \"none\" }\nlink = { rate = \"1 Mbit/s\", packet_size = \"1500 B\" }";
         let set = load(link, &json!({ "set": [["link", "profile:lan"]] })).unwrap();

@@ -29,6 +29,8 @@ _CASE = {
     "size",
     "time_limit",
     "lasts",
+    "rebind",
+    "corrupt",
 }
 
 
@@ -37,12 +39,21 @@ class Live:
     """A case for real programs: bytes that the client fetches, and its time limit.
 
     With ``lasts_s`` the file is longer than can be fetched in that time: the client is ended then, and what
-    came from the warm-up of the scenario on is measured.
+    came from the warm-up of the scenario on is measured. ``rebind`` has the times in seconds of the first
+    rebinding of the client's UDP port and between two, as a NAT does; with ``corrupts`` packets that the
+    channel loses arrive with a byte changed. Both are nothing that a simulated control sees.
     """
 
     size: int
     limit_s: float
     lasts_s: float | None = None
+    rebind: tuple[float, float] | None = None
+    corrupts: bool = False
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether a real program alone can tell the case from another one."""
+        return self.rebind is not None or self.corrupts
 
 
 @dataclass(frozen=True)
@@ -164,7 +175,7 @@ class _Reader:
     def _live(self, table: Mapping[str, Any], place: str) -> tuple[str, Live | None]:
         """Why a case is for simulated controls alone, or what it is for real programs."""
         if "size" not in table:
-            for key in ("lasts", "time_limit"):
+            for key in ("lasts", "time_limit", "rebind", "corrupt"):
                 if key in table:
                     raise self._error(f"{place}.{key}", "needs size, the bytes of the file that is fetched")
             return self._text(table, "live", f"{place}.live", "no transfer with an end"), None
@@ -183,7 +194,26 @@ class _Reader:
         key, value = ("time_limit", limit_s) if lasts_s is None else ("lasts", lasts_s)
         if not 0.0 < value <= 3600.0:
             raise self._error(f"{place}.{key}", "must be above 0 s and at most 1 h")
-        return "", Live(size, value, lasts_s)
+        corrupts = table.get("corrupt", False)
+        if not isinstance(corrupts, bool):
+            raise self._error(f"{place}.corrupt = {shortened(repr(corrupts))}", "must be true or false")
+        return "", Live(size, value, lasts_s, self._rebind(table, place), corrupts)
+
+    def _rebind(self, table: Mapping[str, Any], place: str) -> tuple[float, float] | None:
+        """Times of the first rebinding of a port, and between two."""
+        if "rebind" not in table:
+            return None
+        value = table["rebind"]
+        problem = 'must be two times above 0 s, such as ["1 s", "5 s"]'
+        if not isinstance(value, list) or len(value) != 2:
+            raise self._error(f"{place}.rebind = {shortened(repr(value))}", problem)
+        try:
+            first_s, every_s = (seconds("rebind", one) for one in value)
+        except ScenarioError as error:
+            raise self._error(place, str(error)) from None
+        if not min(first_s, every_s) > 0.0:
+            raise self._error(f"{place}.rebind = {shortened(repr(value))}", problem)
+        return first_s, every_s
 
     def _target(self, table: Any, place: str) -> Target:
         if not isinstance(table, Mapping):

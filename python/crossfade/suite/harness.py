@@ -86,7 +86,9 @@ class Harness:
         near, far = kept["capture"], kept["far capture"]
         captured = transfer(near, NEAR, EVERY_S) if near.exists() else None
         took = delays(near, far, NEAR) if near.exists() and far.exists() else Delays()
-        (here / "download").unlink(missing_ok=True)
+        if (download := here / "download").is_dir():
+            shutil.rmtree(download)
+        download.unlink(missing_ok=True)
         far.unlink(missing_ok=True)
         near.unlink(missing_ok=True)
         files = {name: str(file) for name, file in kept.items() if file.exists()}
@@ -95,6 +97,10 @@ class Harness:
         if found == "" and captured is None:
             found = "nothing came through the link"
         return Outcome(captured, report, found and f"{where}: {found}", files, took)
+
+    def remove_content(self) -> None:
+        """Remove the files that clients fetched, which no report needs."""
+        shutil.rmtree(self._root, ignore_errors=True)
 
     def _content(self, live: Live) -> bytes:
         """The bytes of the file that is fetched, the same in every run; none of one that is never whole."""
@@ -122,6 +128,9 @@ class Harness:
         words = [sys.executable, "-m", "crossfade", "live", str(scenario), "--quiet", "--run", str(run)]
         words += ["--seed", str(seed)] if seed is not None else []
         words += ["--congestion", self.congestion] if self.congestion is not None else []
+        if live.rebind is not None:
+            words += ["--rebind", ",".join(f"{time_s:g} s" for time_s in live.rebind)]
+        words += ["--corrupt"] if live.corrupts else []
         words += ["--record", str(kept["journal"]), "--json", str(kept["report"])]
         words += ["--pcap", f"{kept['capture']},{kept['far capture']}"]
         far = self._under("server", here, live.limit_s, self.stack.server)
@@ -182,7 +191,7 @@ class Harness:
         """Fault of the client's transfer, in words; raises if further runs are pointless."""
         server, client = _status(here, "server"), _status(here, "client")
         if server is None and client is None:
-            said = " ".join(done.stdout.split()) or f"exit code {done.returncode}"
+            said = " ".join(done.stdout.split()).removeprefix("error: ") or f"exit code {done.returncode}"
             raise ScenarioError(f"{where}: crossfade live failed: {shortened(said)}")
         if server is None or not server["ready"]:
             raise ScenarioError(f"{where}: {self._no_server(server, here)}")
@@ -193,6 +202,9 @@ class Harness:
             what = shortened(self.stack.client)
             raise ScenarioError(f"{where}: the client cannot be started (exit code {code}): {what}")
         problem = self._of_client(client, here, live, data)
+        if problem and server.get("code") is not None:
+            log = here / "server" / "log"
+            problem += f"; the server had ended with exit code {server['code']} (see {log})"
         # A client that is ended may have written none, and a server that heard no farewell.
         wants_qlog = self.stack.has_qlog and live.lasts_s is None and not problem
         for role in ("client", "server"):
@@ -220,6 +232,8 @@ class Harness:
         if not self.stack.has_file:
             return ""
         download = here / "download"
+        if download.is_dir():
+            return "the client left a folder in $CROSSFADE_DOWNLOAD, not the file"
         got = download.read_bytes() if download.is_file() else b""
         if hashlib.sha256(got).digest() != hashlib.sha256(data).digest():
             what = f"not the {live.size:,} of the file"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -10,18 +11,26 @@ from pathlib import Path
 from markupsafe import Markup
 
 from crossfade.errors import ScenarioError, visible
+from crossfade.files import SCENARIOS
 from crossfade.files.version import version
 from crossfade.reports.page import packaged, templates
+from crossfade.results.metrics import metric_of
 from crossfade.suite.baseline import Pair
+from crossfade.suite.cases import Case
 from crossfade.suite.qlogs import beside_link
 from crossfade.suite.running import Row, SuiteResult
 
 # Nothing may be asked for anywhere.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'"
+# Metrics that suites alone have.
+OWN_METRICS = {
+    "recovery_s": "Time from an event until the goodput is back at a level.",
+    "share": "Goodput of the flow as a share of that of all flows.",
+}
 SIGNS = {"pass": "✓ pass", "fail": "✗ fail", "too close to call": "? too close"}
 STYLE = """
 .pass { color: #1a6b2f; } .fail { color: #a11a1a; font-weight: bold; } .close { color: #7a5a00; }
-.interval { vertical-align: middle; } .why { color: #555; }
+.interval { vertical-align: middle; } td.why { color: #555; white-space: normal; min-width: 18em; }
 """
 
 
@@ -50,10 +59,33 @@ def page(result: SuiteResult, pairs: Sequence[Pair] = ()) -> str:
                 for case in suite.cases
                 if rows[case.name]
             ],
+            meanings=_meanings(result.rows),
+            titles={case.name: _title(case) for case in suite.cases},
             drawn=_drawn,
             of_run=_of_run,
         )
     )
+
+
+def _meanings(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """The metrics of the targets, each once, and what they mean."""
+    found: dict[str, str] = {}
+    for row in rows:
+        for part in row.metric.split("/"):
+            name = part.strip().rpartition(".")[2]
+            metric = metric_of(name)
+            found[name] = OWN_METRICS.get(name) or (metric.meaning if metric is not None else "")
+    return [(name, meaning) for name, meaning in sorted(found.items()) if meaning]
+
+
+def _title(case: Case) -> str:
+    """The title of a case's scenario; its name where the file is gone or has none."""
+    path = SCENARIOS / f"{case.scenario}.toml"
+    try:
+        text = (path if path.is_file() else Path(case.scenario)).read_text(encoding="utf-8")
+        return str(tomllib.loads(text).get("title", case.name))
+    except (OSError, ValueError):
+        return case.name
 
 
 def _pictures(result: SuiteResult) -> dict[str, str]:

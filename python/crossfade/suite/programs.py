@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
+import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -56,7 +57,7 @@ class Programs:
         self._flags: dict[str, list[tuple[int, str]]] = {}
         self._busy: list[float] = []
         self._paths: dict[str, _Path] = {}
-        self._has_worked = False
+        self.has_worked = False
 
     def names(self) -> list[str]:
         congestion = self._harness.congestion
@@ -121,10 +122,10 @@ class Programs:
         try:
             outcome = self._harness.run(case, run, self._seed, scenario)
         except ScenarioError as error:
-            if not self._has_worked:
+            if not self.has_worked:
                 raise
             return Outcome(None, {}, str(error))
-        self._has_worked = self._has_worked or not outcome.problem
+        self.has_worked = self.has_worked or not outcome.problem
         return outcome
 
     def _sample(self, case: Case, target: Target, outcomes: Mapping[int, Outcome]) -> Sample:
@@ -307,5 +308,14 @@ def run_programs(
     if not out.parent.is_dir():
         raise ScenarioError(f"{shortened(out)}: cannot be made (there is no folder {shortened(out.parent)})")
     out.mkdir()
-    source = Programs(Harness(stack, out.resolve(), congestion), number, seed, tell)
-    return carry_out(found, source, 1 if seed is None else seed, tell)
+    harness = Harness(stack, out.resolve(), congestion)
+    source = Programs(harness, number, seed, tell)
+    try:
+        result = carry_out(found, source, 1 if seed is None else seed, tell)
+    except ScenarioError as error:
+        # Only the logs that the error names are worth keeping.
+        if not source.has_worked and str(out.resolve()) not in str(error):
+            shutil.rmtree(out)
+        raise
+    harness.remove_content()
+    return result

@@ -57,8 +57,13 @@ class Timeline:
         for before, (time_s, value) in zip([0.0, *(time for time, _ in series)], series, strict=False):
             last = time_s
             if before >= after_s - 1e-9 and value >= level:
-                return time_s - after_s, False
-        return max(last - after_s, 0.0), True
+                return _to_nanoseconds(time_s - after_s), False
+        return _to_nanoseconds(max(last - after_s, 0.0)), True
+
+
+def _to_nanoseconds(time_s: float) -> float:
+    """A difference of times without its rounding error, by which it would miss a limit that it equals."""
+    return round(time_s, 9)
 
 
 def added(series: Sequence[Series]) -> Series:

@@ -11,7 +11,7 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{AggregationConfig, OutsideClass};
 use crossfade_live::{
     Bulk, BulkFlow, BulkReport, Emulation, Host, HostOptions, Machine, PortClasses, PumpConfig, PumpReport,
-    Recording, TcpCounters, TcpRoute,
+    Rebinding, Recording, TcpCounters, TcpRoute,
 };
 use crossfade_scenario::{FlowSetup, Point, ScenarioError, Setup, TrafficSetup, outside_classes};
 use serde::Deserialize;
@@ -52,6 +52,10 @@ pub struct Options {
     pub large_segments: bool,
     /// Whether losses apply only to TCP segments that carry data, as in simulation.
     pub data_only: bool,
+    /// Rebindings of the near host's UDP ports by a NAT; `None`: no NAT.
+    pub rebinding: Option<Rebinding>,
+    /// Whether packets that the channel loses arrive corrupted.
+    pub corrupts: bool,
     /// Choice of when idle processors are kept from sleeping.
     pub awake: StayAwake,
     /// File of the journal, and the scenario for its header.
@@ -175,6 +179,8 @@ impl Session {
             receive_window: self.receive_window,
             waits: !self.options.bulk,
             classes: port_classes(setup, self.options.bulk)?,
+            rebinding: self.options.rebinding,
+            corrupts: self.options.corrupts,
             ..PumpConfig::default()
         };
         match self.options.awake {

@@ -2,9 +2,9 @@
 
 use super::base::{absent, json, positive_time};
 use crate::error::{ScenarioError, join};
-use crate::quantity::{Rate, Span};
+use crate::quantity::{Rate, Share, Span};
 use crossfade_core::SimTime;
-use crossfade_link::JitterConfig;
+use crossfade_link::{JitterConfig, Spikes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,21 @@ pub struct Jitter {
     #[schemars(extend("x-default" = "none: packets follow a delayed one at once"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+
+    /// Share of packets with a longer delay in addition, such as "7 %". Needs std.
+    #[schemars(extend("x-default" = "none"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spike_share: Option<Share>,
+
+    /// Mean number of steps of a longer delay, a Poisson number. Needs spike_share.
+    #[schemars(extend("x-default" = "12, with spike_share"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spike_steps: Option<f64>,
+
+    /// Length of a step of a longer delay. Needs spike_share.
+    #[schemars(extend("x-default" = "7.5 ms, with spike_share"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spike_step: Option<Span>,
 }
 
 absent!(Jitter);
@@ -51,6 +66,25 @@ impl Jitter {
             let problem = "must be above 0 and at most 100";
             return Err(ScenarioError::value(join(table, "n_std"), &json(n_std), problem));
         }
-        Ok(Some(JitterConfig { std, n_std, rate_bps: self.rate.map(|rate| rate.0) }))
+        let spikes = self.spikes(table, slot)?;
+        Ok(Some(JitterConfig { std, n_std, rate_bps: self.rate.map(|rate| rate.0), spikes }))
+    }
+
+    /// Longer delays of some packets.
+    fn spikes(&mut self, table: &str, slot: SimTime) -> Result<Option<Spikes>, ScenarioError> {
+        let Some(Share(share)) = self.spike_share else {
+            if self.spike_steps.is_some() || self.spike_step.is_some() {
+                let needs = "the share of packets that are delayed longer, such as \"7 %\"";
+                return Err(ScenarioError::missing(&join(table, "spike_share"), needs));
+            }
+            return Ok(None);
+        };
+        let steps = *self.spike_steps.get_or_insert(12.0);
+        if !(steps > 0.0 && steps <= 100.0) {
+            let problem = "must be above 0 and at most 100";
+            return Err(ScenarioError::value(join(table, "spike_steps"), &json(steps), problem));
+        }
+        let step = *self.spike_step.get_or_insert(Span::exactly(SimTime::from_micros(7_500)));
+        Ok(Some(Spikes { share, steps, step: positive_time(&join(table, "spike_step"), step, slot)? }))
     }
 }

@@ -59,6 +59,16 @@ fn frames_and_their_protocols() {
             "link.jitter.n_std = 0: must be above 0 and at most 100",
         ),
         (json!([["link.jitter", { "std": "5 ms", "rate": "0 bit/s" }]]), "link.jitter.rate"),
+        (json!([["link.jitter", { "std": "5 ms", "spike_steps": 5 }]]), "link.jitter.spike_share: missing"),
+        (json!([["link.jitter.spike_share", "7 %"]]), "link.jitter.std: missing"),
+        (
+            json!([["link.jitter", { "std": "5 ms", "spike_share": 0.1, "spike_steps": 0 }]]),
+            "link.jitter.spike_steps = 0: must be above 0 and at most 100",
+        ),
+        (
+            json!([["link.jitter", { "std": "5 ms", "spike_share": 0.1, "spike_step": "0 ms" }]]),
+            "link.jitter.spike_step = \"0 s\": must be longer than 0 s",
+        ),
         (
             json!([["link.policer", { "rate": "1 Mbit/s", "burst": "1 kB" }]]),
             "link.policer.rate = \"1000000 bit/s\": must be at most the rate of the link, or the bucket polices nothing",

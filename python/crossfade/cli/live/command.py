@@ -126,6 +126,8 @@ def _config(command: list[str], scenario: str | None, asked: AskedLive) -> Confi
         ),
         # A transfer is compared with simulated ones, which have no handshake.
         data_only=asked.data_only or asked.workload is not None,
+        rebind=None if asked.rebind is None else _rebind(asked.rebind),
+        corrupt=asked.corrupt,
         awake="never" if asked.let_sleep else "always" if asked.realtime else "while-passing",
         realtime=asked.realtime,
         strict=asked.strict,
@@ -247,6 +249,14 @@ def seconds(option: str, text: str) -> float:
     if found is None or found[0][0] <= 0.0:
         raise ScenarioError(f"{option} {shortened(text)}: must be a time above 0 such as 10 s")
     return found[0][0]
+
+
+def _rebind(text: str) -> list[float]:
+    """The times of ``--rebind``: of the first rebinding, and between two."""
+    times = text.split(",")
+    if len(times) != 2:
+        raise ScenarioError(f"--rebind {shortened(text)}: must be two times, such as 1 s,5 s")
+    return [seconds("--rebind", one.strip()) for one in times]
 
 
 def _pair(option: str, names: str, text: str | None) -> list[str] | None:

@@ -26,6 +26,9 @@ class Hosts:
     ipv6: bool
     large_segments: bool
     data_only: bool
+    rebind: list[float] | None
+    """Times in seconds of the first rebinding of UDP ports, and between two."""
+    corrupt: bool
     awake: Literal["never", "while-passing", "always"]
     captures: list[str] | None
     """Files, the far host's first."""

@@ -25,7 +25,7 @@ link = { rate = "1 Mbit/s", packet_size = "1500 B" }
 tcp = { flavour = "rfc", variant = "sack" }
 '''
 asked = dict(bulk=False, congestion=None, mtu=None, ipv6=False, large_segments=False,
-             data_only=False, awake="never", run=0, journal=None,
+             data_only=False, rebind=None, corrupt=False, awake="never", run=0, journal=None,
              captures=None, packets=None, version="", watch=False,
              source=dict(name="", text="", overrides={}, files={}))
 core.Live(core.Plan.load(text, "doctor", "{}"), json.dumps(asked))

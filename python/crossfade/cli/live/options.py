@@ -128,6 +128,21 @@ class AskedLive:
             "--data-only", help="Apply losses only to TCP segments that carry data, as in simulation."
         ),
     ] = False
+    rebind: Annotated[
+        str | None,
+        typer.Option(
+            "--rebind",
+            metavar="FIRST,EVERY",
+            help="Give the command's UDP flows other ports at a time and then at an interval, as a NAT does.",
+        ),
+    ] = None
+    corrupt: Annotated[
+        bool,
+        typer.Option(
+            "--corrupt",
+            help="Deliver packets that the channel loses with a byte changed: UDP without a checksum.",
+        ),
+    ] = False
     let_sleep: Annotated[
         bool,
         typer.Option(
