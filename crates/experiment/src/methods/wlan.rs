@@ -169,7 +169,7 @@ fn in_one_ppdu(
         Some(found) => Ok(found),
         None => unmet(
             "wlan.ofdma",
-            "stations of 802.11ax or be with block acknowledgements and RUs of one size: 2, 4, 8, ... of them, or wlan.ofdma.ru",
+            "stations of 802.11ax or be with block acknowledgements and RUs of one size (2, 4, 8, ... of them, or wlan.ofdma.ru) in which a packet takes at most 5.484 ms",
         ),
     }
 }

@@ -1,6 +1,6 @@
 //! Shares of the air of saturated stations: by contention, in turns, or for equal times.
 
-use crossfade_mac::wlan::{AccessPointQueues, Backoff, Exchange, Form, Sharing, rates_in_turns};
+use crossfade_mac::wlan::{AccessPointQueues, Exchange, Sharing, rates_in_turns};
 use crossfade_scenario::{ScenarioError, WlanSetup};
 
 /// Result.
@@ -30,10 +30,7 @@ pub(super) fn contention(wlan: &WlanSetup, exchanges: &[Exchange]) -> Result<Fou
         return Err(ScenarioError::key("wlan.stations", problem));
     }
     let refuse = |error: crossfade_mac::MeshError| ScenarioError::key("wlan", error.to_string());
-    // A station alone meets no empty slot with DCF: it goes on from its own draw.
-    let is_alone = exchanges.len() == 1 && wlan.model.config.backoff == Backoff::Dcf;
-    let form = if is_alone { Form::Plain } else { wlan.model.form };
-    let found = first.saturated(exchanges.len()).throughput(form).map_err(refuse)?;
+    let found = first.saturated(exchanges.len()).throughput(wlan.model.form).map_err(refuse)?;
     let each = found.throughput_bps / exchanges.len() as f64;
     Ok(Found::of(vec![each; exchanges.len()], found.collision_probability))
 }

@@ -64,6 +64,8 @@ pub struct Ampdu {
     mode: Mode,
     /// Bytes that its PSDU has at most.
     most: u64,
+    /// Bytes of the longest MPDU that it begins with, whatever `most` is.
+    longest_first: u32,
     bytes: u32,
     mpdus: u32,
     window: u32,
@@ -75,18 +77,19 @@ impl Ampdu {
     pub fn new(mode: Mode, limits: &AmpduLimits, time: Option<SimTime>) -> Self {
         let duration = time.map_or(limits.duration, |time| time.min(limits.duration));
         let most = u64::from(limits.bytes).min(mode.bytes_within(duration));
-        Self { mode, most, bytes: 0, mpdus: 0, window: limits.window }
+        Self { mode, most, longest_first: u32::MAX, bytes: 0, mpdus: 0, window: limits.window }
     }
 
-    /// An empty one of at most so many bytes and MPDUs, in a part of a PPDU whose duration is not its own.
-    pub(super) const fn of_bytes(mode: Mode, most: u64, window: u32) -> Self {
-        Self { mode, most, bytes: 0, mpdus: 0, window }
+    /// An empty one of at most so many bytes and MPDUs, in a part of a PPDU whose duration is not its own. The first
+    /// MPDU is taken if its subframe has at most `longest_first` bytes.
+    pub(super) const fn of_bytes(mode: Mode, most: u64, longest_first: u32, window: u32) -> Self {
+        Self { mode, most, longest_first: longest_first.saturating_sub(4), bytes: 0, mpdus: 0, window }
     }
 
     /// The longest MPDU that still fits; `None` where none does.
     pub fn room(&self) -> Option<u32> {
         if self.mpdus == 0 {
-            return Some(u32::MAX);
+            return (self.longest_first > 0).then_some(self.longest_first);
         }
         let left = self.most.saturating_sub(u64::from(self.bytes));
         (self.mpdus < self.window && left > 4).then(|| (left - 4).min(u64::from(u32::MAX)) as u32)
@@ -94,7 +97,7 @@ impl Ampdu {
 
     /// Takes an MPDU, if it fits.
     pub fn push(&mut self, mpdu: u32) -> bool {
-        let fits = self.room().is_some_and(|room| subframe_bytes(mpdu) - 4 <= room || self.mpdus == 0);
+        let fits = self.room().is_some_and(|room| subframe_bytes(mpdu) - 4 <= room);
         if fits {
             self.bytes += subframe_bytes(mpdu);
             self.mpdus += 1;
@@ -163,6 +166,33 @@ mod tests {
     }
 
     proptest! {
+        /// A PPDU with any one packet that 802.11 carries is within the standard's limit, in every mode.
+        #[test]
+        fn no_first_mpdu_takes_longer_than_the_longest_ppdu(
+            standard in prop::sample::select(vec![
+                Standard::A, Standard::G, Standard::N, Standard::Ac, Standard::Ax, Standard::Be,
+            ]),
+            packet in 40_u32..=2296,
+            micros in 1_u64..5484,
+        ) {
+            let guards: &[u16] = if standard >= Standard::Ax { &[800, 1600, 3200] } else { &[400, 800] };
+            let bands = [Band::Ghz2, Band::Ghz5, Band::Ghz6];
+            for (&width, &guard) in standard.widths_mhz().iter().flat_map(|w| guards.iter().map(move |g| (w, g))) {
+                for (band, mcs) in bands.iter().flat_map(|band| (0..=13).map(move |mcs| (*band, mcs))) {
+                    for streams in 1..=8 {
+                        let Ok(mode) = Mode::new(standard, band, mcs, streams, width, guard) else { continue };
+                        for limit in [LONGEST_PPDU, SimTime::from_micros(micros)] {
+                            let limits = AmpduLimits { duration: limit, ..AmpduLimits::of(standard) };
+                            let mut ampdu = Ampdu::new(mode, &limits, None);
+                            while ampdu.push(packet + MPDU_OVERHEAD) {}
+                            prop_assert!(ampdu.mpdus() >= 1 && ampdu.mpdus() <= limits.window);
+                            prop_assert!(ampdu.duration() <= LONGEST_PPDU, "{mode:?}: {}", ampdu.duration());
+                        }
+                    }
+                }
+            }
+        }
+
         /// Whatever goes in: beyond the first MPDU, nothing lasts longer or has more bytes than allowed.
         #[test]
         fn no_aggregate_is_beyond_its_limits(

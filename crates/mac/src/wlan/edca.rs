@@ -241,6 +241,8 @@ impl Contest {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ampdu::{Ampdu, AmpduLimits, MPDU_OVERHEAD};
+    use super::super::modes::Standard;
     use super::super::saturation::{Form, Saturated};
     use super::*;
     use crossfade_core::RunSeed;
@@ -351,38 +353,71 @@ mod tests {
         f64::from(successes) / now.as_secs_f64()
     }
 
-    /// Contention alone: within 1 % of the closed forms, 1 to 20 stations, exchanges of 0.2 to 3.4 ms. EDCA is the plain
-    /// form, DCF that in which an empty slot follows a success unless the winner sends again; a station alone meets no
-    /// such slot with either.
+    /// Contention alone: within 1 % of the closed forms, 1 to 20 stations, single frames of 140 us and the aggregates of
+    /// 0.4 to 5.4 ms with which the forms were computed apart from this code. EDCA is the plain form, DCF that in which
+    /// an empty slot follows a success unless the winner sends again.
+    ///
+    /// The form with a slot after each success is neither. Its successes last a slot longer than those of EDCA, which
+    /// is 1.2 % to 1.9 % of an exchange of 0.5 ms, and at most 1 % of exchanges from 2 ms on. DCF has the slot, but one
+    /// winner in 16 draws 0 and sends at once, without contention: it is up to 2.4 % above that form at 20 stations.
     #[test]
     fn saturated_stations_are_those_of_the_closed_form() {
-        let aifs = EDCA[BEST_EFFORT].aifs(Band::Ghz5);
+        let us = |time: SimTime| time.as_nanos() / 1000;
+        let row = |width, mcs, k| {
+            let mode = Mode::new(Standard::Ax, Band::Ghz5, mcs, 1, width, 800).unwrap();
+            let limits = AmpduLimits { window: k, ..AmpduLimits::of(Standard::Ax) };
+            let mut ampdu = Ampdu::new(mode, &limits, None);
+            while ampdu.push(1500 + MPDU_OVERHEAD) {}
+            assert_eq!(ampdu.mpdus(), k);
+            (ampdu.duration(), BlockAckFrame::of_window(k).duration(mode))
+        };
+        let rows = [
+            row(20, 0, 3),
+            row(20, 7, 37),
+            row(80, 7, 64),
+            row(80, 11, 16),
+            row(80, 11, 64),
+            row(80, 11, 256),
+        ];
         for backoff in [Backoff::Edca, Backoff::Dcf] {
-            for (data, answer) in [(140, 28), (1234, 32), (3340, 40)] {
-                let success = US * (data + 16 + answer);
-                let collision = US * (data + 16 + 44);
+            for (data, answer) in [(US * 140, US * 28)].into_iter().chain(rows) {
+                let success = data + US * 16 + answer;
+                let collision = data + US * (16 + 44);
                 for stations in [1, 2, 3, 5, 10, 20] {
-                    let form = match (backoff, stations) {
-                        (Backoff::Dcf, 2..) => Form::SlotOrAgain,
-                        _ => Form::Plain,
-                    };
-                    let saturated = Saturated {
-                        stations,
-                        windows: [15, 1023],
-                        slot_s: 9e-6,
-                        success_s: (success + aifs).as_secs_f64(),
-                        collision_s: (collision + aifs).as_secs_f64(),
-                        packets: 1,
-                        bits: 1.0,
-                    };
-                    let expected = saturated.throughput(form).unwrap().packets_per_s;
-                    let found = successes_per_s(backoff, stations, [success, collision], 20 + data / 20);
-                    assert!(
-                        (found / expected - 1.0).abs() < 0.01,
-                        "{backoff:?}, {data} us, {stations}: {found} for {expected}"
-                    );
+                    let saturated = of_spans(stations, [success, collision]);
+                    let by = |form| saturated.throughput(form).unwrap().packets_per_s;
+                    let found = successes_per_s(backoff, stations, [success, collision], 40 + us(data) / 10);
+                    let off = |form| found / by(form) - 1.0;
+                    let form = if backoff == Backoff::Edca { Form::Plain } else { Form::SlotOrAgain };
+                    let of = format!("{backoff:?}, {} us, {stations} stations", us(data));
+                    assert!(off(form).abs() < 0.01, "{of}: {} off", off(form));
+                    let slot = off(Form::Slot);
+                    match (backoff, us(data)) {
+                        (Backoff::Edca, 2000..) => assert!(slot.abs() < 0.01, "{of}: {slot} off the slot"),
+                        (Backoff::Edca, 300..1000) if stations > 1 => {
+                            assert!((0.01..0.022).contains(&slot), "{of}: {slot} off the slot");
+                        }
+                        (Backoff::Dcf, _) if stations == 20 => {
+                            assert!((0.015..0.03).contains(&slot), "{of}: {slot} off the slot");
+                        }
+                        _ => {}
+                    }
                 }
             }
+        }
+    }
+
+    /// Stations of best effort whose successes and collisions last so long.
+    fn of_spans(stations: usize, [success, collision]: [SimTime; 2]) -> Saturated {
+        let aifs = EDCA[BEST_EFFORT].aifs(Band::Ghz5);
+        Saturated {
+            stations,
+            windows: [15, 1023],
+            slot_s: 9e-6,
+            success_s: (success + aifs).as_secs_f64(),
+            collision_s: (collision + aifs).as_secs_f64(),
+            packets: 1,
+            bits: 1.0,
         }
     }
 }

@@ -31,6 +31,8 @@ mod recipient;
 mod ru;
 mod saturation;
 #[cfg(test)]
+mod shadowing_tests;
+#[cfg(test)]
 mod shared_tests;
 mod way;
 

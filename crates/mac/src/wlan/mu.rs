@@ -9,13 +9,16 @@
 //!
 //! All parts of a PPDU have one preamble and are padded to the longest of them.
 
-use super::ampdu::{Ampdu, AmpduLimits, subframe_bytes};
+use super::ampdu::{Ampdu, AmpduLimits, LONGEST_PPDU, subframe_bytes};
 use super::config::{RateConfig, StationConfig, WlanConfig, mpdu_overhead};
 use super::edca::{ANSWER_BYTES, BlockAckFrame, SLOT};
 use super::modes::{Durations, Mode, Standard, sig_bits_per_symbol};
 use super::ofdma::{BAR_USER, BASIC_USER, MuAck, OfdmaConfig, RTS_USER, trigger_bytes};
 use super::ru::{Layout, RuPlace};
 use crossfade_core::SimTime;
+
+/// Bytes of the longest PSDU at a rate of 802.11a, by the length in its header (IEEE 802.11-2020 table 17-1).
+const LONGEST_OF_OFDM: u32 = 4095;
 
 /// A mode in an RU.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -145,6 +148,8 @@ pub struct MuExchange {
     pub after: SimTime,
     /// Bytes of each PSDU that are not data.
     pub(super) extra: u32,
+    /// Bytes of a block acknowledgement for all; none where each has one of its own.
+    common_answer: u32,
     /// Mode of control frames that all stations read.
     pub(super) control: Mode,
     /// The mode of each station's acknowledgement.
@@ -187,6 +192,7 @@ impl MuExchange {
                     answer_at,
                     after: answer_at + answers.lasts(symbols.unwrap_or(0)),
                     extra,
+                    common_answer: 0,
                     control,
                     responses,
                     modes,
@@ -204,6 +210,7 @@ impl MuExchange {
                     answer_at: sifs,
                     after: sifs + of(answer),
                     extra: 0,
+                    common_answer: answer,
                     control,
                     responses,
                     modes,
@@ -212,11 +219,26 @@ impl MuExchange {
         }
     }
 
-    /// An aggregate of a station in a PPDU of at most so many symbols.
+    /// Whether its answer is within the limits of the standard: a PPDU of 5.484 ms, and the 4095 bytes of a frame at a
+    /// rate of 802.11a.
+    pub(super) fn is_answerable(&self) -> bool {
+        self.after - self.answer_at <= LONGEST_PPDU && self.common_answer <= LONGEST_OF_OFDM
+    }
+
+    /// Whether a part of so many symbols is within the longest PPDU of the standard.
+    pub(super) fn is_within_longest(&self, symbols: u64) -> bool {
+        symbols <= self.ppdu.symbols_within(LONGEST_PPDU)
+    }
+
+    /// An aggregate of a station in a PPDU of at most so many symbols. Its first MPDU may need more, as long as the
+    /// PPDU is none beyond the standard.
     pub(super) fn ampdu(&self, station: usize, limits: &AmpduLimits, symbols: u64) -> Ampdu {
         let one = self.modes[station];
         let most = u64::from(limits.bytes).min(one.bytes_within(symbols));
-        Ampdu::of_bytes(one.mode, most.saturating_sub(u64::from(self.extra)), limits.window)
+        let longest =
+            one.bytes_within(self.ppdu.symbols_within(LONGEST_PPDU)).min(u64::from(u32::MAX)) as u32;
+        let of_data = most.saturating_sub(u64::from(self.extra));
+        Ampdu::of_bytes(one.mode, of_data, longest.saturating_sub(self.extra), limits.window)
     }
 
     /// Symbols of a station's PSDU with so many bytes of data.
@@ -227,7 +249,7 @@ impl MuExchange {
 
 /// Stations that are alike, always have packets of `bytes` and lose none, all of them in each PPDU of an access point
 /// that contends alone: packets of each one's aggregates, and the bit rate of each. `None` where their RUs differ in
-/// size, or where they take no part.
+/// size, where they take no part, and where a packet or the answer is too long for one PPDU.
 ///
 /// An exchange follows the one before it after an interframe space and half of the first contention window.
 pub fn saturated_in_one_ppdu(
@@ -253,6 +275,9 @@ pub fn saturated_in_one_ppdu(
     }
     let mut ampdu = exchange.ampdu(0, limits, exchange.ppdu.symbols_within(limits.duration));
     while ampdu.push(bytes + mpdu_overhead(mode.standard())) {}
+    if ampdu.mpdus() == 0 || !exchange.is_answerable() {
+        return None;
+    }
     let data = exchange.ppdu.lasts(exchange.symbols(0, ampdu.bytes()));
     let wait =
         category.aifs(mode.band()).as_secs_f64() + SLOT.as_secs_f64() * f64::from(category.windows[0]) / 2.0;

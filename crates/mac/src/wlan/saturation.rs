@@ -7,7 +7,8 @@
 use crate::bianchi::{Saturation, attempt_probability};
 use crate::error::{MeshError, out_of_range};
 
-/// Slot after a success, in which the forms of the literature and of simulators differ.
+/// Slot after a success, in which the forms of the literature and of simulators differ. A station alone meets no such
+/// slot in any form: its next counter runs from its own draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Form printed in 2000, and that of EDCA, where a busy backoff slot counts as one: the next slot follows at once.
@@ -39,7 +40,7 @@ pub struct Saturated {
 }
 
 impl Saturated {
-    /// Throughput of all stations together.
+    /// Throughput of all stations together; of one station alone the same in all forms.
     ///
     /// # Errors
     /// No stations or more than 10,000, windows that are not, spans that are not positive.
@@ -69,6 +70,7 @@ impl Saturated {
         let one = stations as f64 * tau * libm::pow(1.0 - tau, others);
         let again = 1.0 - 1.0 / (f64::from(windows[0]) + 1.0);
         let (success, of_one) = match form {
+            _ if stations == 1 => (success_s, 1.0),
             Form::Plain => (success_s, 1.0),
             Form::Slot => (success_s + slot_s, 1.0),
             Form::SlotOrAgain => (success_s / again + slot_s, 1.0 / again),

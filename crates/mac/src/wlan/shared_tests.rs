@@ -3,7 +3,8 @@
 use super::network_tests::{SEED, config, he, saturate};
 use super::*;
 use crossfade_core::SimTime;
-use crossfade_link::{Departure, Fabric, LinkEvent, Parcel, Port};
+use crossfade_link::{Departure, Fabric, FqCoDelConfig, LinkEvent, Parcel, Port, QueueConfig};
+use proptest::prelude::*;
 
 pub(super) const OFDMA: OfdmaConfig = OfdmaConfig {
     downlink: true,
@@ -194,4 +195,88 @@ fn stations_that_know_no_ofdma_contend() {
     assert_eq!((report.stations[2].shared_ppdus, back.stations[2].shared_ppdus), (0, 0));
     assert!(report.stations[0].shared_ppdus > 100 && back.stations[0].shared_ppdus > 100);
     assert!(back.stations[2].collisions > 0, "with the access point");
+}
+
+/// The duration of the longest frame in the air, and the packets that arrived, over 20 s.
+fn longest_frame(of: WlanConfig, pushes: &[(u32, bool, u32)]) -> (SimTime, usize) {
+    let stations = of.stations.len() as u32;
+    let mut wlan = Wlan::new(of, SEED).unwrap();
+    wlan.trace(true);
+    for (id, &(station, is_down, bytes)) in (0..).zip(pushes) {
+        let port = 1 + station % stations;
+        let (from, to) = if is_down { (0, port) } else { (port, 0) };
+        wlan.push(SimTime::ZERO, from, to, Parcel::new(id, port, bytes));
+    }
+    let (mut longest, mut arrived) = (SimTime::ZERO, 0);
+    while let Some(now) = wlan.next_event().filter(|now| *now < SimTime::from_secs_f64(20.0)) {
+        while let Some((_, departure)) = wlan.advance(now) {
+            arrived += usize::from(matches!(departure, Departure::Arrived(_)));
+        }
+        while let Some(event) = wlan.next_trace().or_else(|| wlan.next_trace_back()) {
+            if let LinkEvent::Air { at, end, .. } = event {
+                longest = longest.max(end - at);
+            }
+        }
+    }
+    (longest, arrived)
+}
+
+/// A packet of 1500 bytes takes 15 ms in 26 tones at MCS 0: 12 bits in a symbol of 14.4 us. Its station is asked alone,
+/// in 106 tones: 12,374 bits in 51 a symbol are 243 symbols, 48 us of preamble before them.
+#[test]
+fn what_an_ru_cannot_carry_has_a_larger_one() {
+    let ofdma = OfdmaConfig { ru: Some(Ru::Tones26), users: 4, ..OFDMA };
+    let of = network(he(0, 20), 3, 0.0, 64, ofdma);
+    let all: Vec<&StationConfig> = of.stations.iter().collect();
+    assert_eq!(saturated_in_one_ppdu(&of, &ofdma, MuWay::Up, &all, 1500), None);
+    let (longest, arrived) = longest_frame(of, &[(0, false, 1500), (1, false, 1500), (2, false, 1500)]);
+    assert_eq!((longest, arrived), (SimTime::from_nanos(48_000 + 243 * 14_400), 3));
+}
+
+/// One block acknowledgement for 37 stations with windows of 1024 has 22 + 37 x 132 bytes, more than the 4095 of a
+/// frame at a rate of 802.11a: 30 are asked at once, and 22 + 30 x 132 bytes at 6 Mbit/s, 24 bits in 4 us, take 1329
+/// symbols.
+#[test]
+fn an_answer_to_all_is_a_frame_that_there_is() {
+    let ofdma = OfdmaConfig { users: 37, ..OFDMA };
+    let mode = Mode::new(Standard::Be, Band::Ghz5, 0, 1, 80, 800).unwrap();
+    let of = network(mode, 37, 0.0, 1024, ofdma);
+    let pushes: Vec<_> = (0..37).map(|station| (station, false, 200)).collect();
+    let (longest, arrived) = longest_frame(of, &pushes);
+    assert_eq!((longest, arrived), (SimTime::from_micros(20 + 4 * 1329), 37));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// No frame of a network with OFDMA is longer than a PPDU of the standard, in any mode, RU and direction, and every
+    /// packet arrives.
+    #[test]
+    fn no_frame_is_longer_than_the_standard_allows(
+        kind in (any::<bool>(), 0_u8..4, 1_u8..5, prop::sample::select(vec![20_u16, 40, 80, 160])),
+        guard in prop::sample::select(vec![800_u16, 1600, 3200]),
+        ru in prop::option::of(prop::sample::select(Ru::ALL.to_vec())),
+        more in (any::<bool>(), any::<bool>(), 1_usize..40, 200_u64..5484, any::<bool>()),
+        pushes in prop::collection::vec((0_u32..40, any::<bool>(), 40_u32..=2296), 1..80),
+    ) {
+        let ((is_be, mcs, streams, width), (aggregated, is_fair_queued, stations, micros, rts)) = (kind, more);
+        let standard = if is_be { Standard::Be } else { Standard::Ax };
+        let mode = Mode::new(standard, Band::Ghz5, mcs, streams, width, guard).unwrap();
+        let ru = ru.filter(|ru| ru.count(width) > 0);
+        let users = stations.min(OfdmaConfig::most_users(ru, width));
+        let ack = if aggregated { MuAck::Aggregated } else { MuAck::MuBar };
+        let ofdma = OfdmaConfig { users, ru, ack, ..OFDMA };
+        let mut of = network(mode, stations, 0.0, standard.largest_window(), ofdma);
+        of.rts = rts;
+        if is_fair_queued {
+            // The length of its next packet is not known before it is taken.
+            of.queue = QueueConfig::FqCoDel(FqCoDelConfig::default());
+        }
+        for station in &mut of.stations {
+            station.limits.duration = SimTime::from_micros(micros);
+        }
+        let (longest, arrived) = longest_frame(of, &pushes);
+        prop_assert!(longest <= LONGEST_PPDU, "{mode:?}: {longest}");
+        prop_assert!(arrived == pushes.len() || is_fair_queued, "{arrived} of {}", pushes.len());
+    }
 }

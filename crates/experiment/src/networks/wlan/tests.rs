@@ -261,6 +261,44 @@ fn queues_end_the_anomaly() {
     assert!(metric(&new[0], "goodput_bps") > 1.3 * metric(&old[0], "goodput_bps"));
 }
 
+/// The testbed of the anomaly with a CUBIC download to each station, once these have filled the FIFO, which takes them a
+/// minute: sparse packets to a fast and to the slow station wait at least five times as long in one FIFO as behind
+/// FQ-CoDel by airtime with AQL, the 10 ms before the access point included.
+#[test]
+fn latency_falls_fivefold_for_fast_and_slow() {
+    let of = |access_point: Value| {
+        results(&json!([
+            ["run", { "duration": "60 s", "warmup": "20 s" }],
+            ["wired", { "rtt": "20 ms" }],
+            ["wlan.standard", null],
+            ["wlan.streams", null],
+            ["wlan.mcs", null],
+            ["wlan.ampdu", null],
+            ["wlan.queue", null],
+            ["wlan", {
+                "preset": "atc-2017", "access_point": access_point,
+                "stations": { "fast": { "count": 2, "mcs": 7, "streams": 2 }, "slow": { "mcs": 0, "streams": 1 } },
+            }],
+            ["tcp.congestion", "cubic"],
+            ["flows.full", null],
+            ["flows", {
+                "fast": { "station": "fast" }, "slow": { "station": "slow" },
+                "ping-fast": { "station": "fast", "traffic": "udp", "rate": "6720 bit/s", "packet_size": "84 B" },
+                "ping-slow": { "station": "slow", "traffic": "udp", "rate": "6720 bit/s", "packet_size": "84 B" },
+            }],
+        ]))
+    };
+    let delay = |found: &[PointResult], flow: &str| {
+        let part = found[0].parts.iter().find(|part| part.part.name == flow).unwrap();
+        part.metrics.iter().find(|(name, _)| *name == "one_way_delay_mean_s").unwrap().1.value
+    };
+    let (old, new) = (of(json!({ "queues": "fifo" })), of(json!({})));
+    for (flow, times) in [("ping-fast", 5.0), ("ping-slow", 10.0)] {
+        let [old, new] = [&old, &new].map(|found| delay(found, flow));
+        assert!(old > times * new, "{flow}: {old} against {new}");
+    }
+}
+
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn what_cannot_be_is_said_in_a_line() {

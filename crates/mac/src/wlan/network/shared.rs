@@ -9,6 +9,7 @@ use crate::wlan::modes::{Durations, Standard};
 use crate::wlan::mu::{MuExchange, MuWay};
 use crate::wlan::ofdma::{MuAck, OfdmaConfig};
 use crate::wlan::originator::Transmit;
+use crate::wlan::ru::Ru;
 use crossfade_core::SimTime;
 use rand::RngExt;
 
@@ -174,7 +175,8 @@ impl Wlan {
     /// be asked.
     ///
     /// The data last as long as the shorter half of the stations needs, so that few pad for what waits for others, and
-    /// at least for a first MPDU of each.
+    /// at least for a first MPDU of each. A station alone whose first MPDU does not fit into an RU of the fixed size
+    /// within the longest PPDU of the standard has a larger RU.
     fn plan(
         &mut self,
         direction: usize,
@@ -203,11 +205,16 @@ impl Wlan {
                 some.iter().map(|one| self.stations[one.station].end(ONLY).modes[one.rate.0]).collect();
             let answers: Vec<u32> = some.iter().map(|one| self.stations[one.station].answer_bytes).collect();
             let way = if direction == DOWN { MuWay::Down } else { MuWay::Up };
-            let exchange = MuExchange::new(&ofdma, way, &modes, &answers, self.config.rts && is_first);
+            let width = modes[0].width_mhz();
+            let with = |ru| {
+                let ofdma = OfdmaConfig { ru, ..ofdma };
+                MuExchange::new(&ofdma, way, &modes, &answers, self.config.rts && is_first)
+            };
+            let mut exchange = with(ofdma.ru);
             let of_limits = some.iter().map(|one| self.stations[one.station].limits.duration).min()?;
             let of_left = left.map(|left| left.saturating_sub(exchange.before + exchange.after));
             let most = exchange.ppdu.symbols_within(of_left.map_or(of_limits, |left| left.min(of_limits)));
-            let first = |(place, one): (usize, &Wanted)| {
+            let first = |(place, one): (usize, &Wanted), exchange: &MuExchange| {
                 let (of, overhead) = (&self.ways[one.way], self.stations[one.station].overhead);
                 let bytes = match of.transmit(ONLY) {
                     Some(Transmit::Bar(_)) => BAR_BYTES,
@@ -215,9 +222,16 @@ impl Wlan {
                 };
                 exchange.symbols(place, subframe_bytes(bytes))
             };
-            let longest_first = some.iter().enumerate().map(first).max()?;
-            if longest_first > most && (count > 1 || !is_first) {
+            let mut longest_first = some.iter().enumerate().map(|one| first(one, &exchange)).max()?;
+            if (longest_first > most || !exchange.is_answerable()) && (count > 1 || !is_first) {
                 continue;
+            }
+            let mut larger = Ru::ALL.into_iter().filter(|ru| Some(*ru) > ofdma.ru && ru.count(width) > 0);
+            while !exchange.is_within_longest(longest_first)
+                && let Some(ru) = larger.next()
+            {
+                exchange = with(Some(ru));
+                longest_first = first((0, &some[0]), &exchange);
             }
             let mut needs: Vec<u64> =
                 some.iter().enumerate().map(|(place, one)| exchange.symbols(place, one.bytes)).collect();
