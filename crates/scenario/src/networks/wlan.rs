@@ -125,7 +125,11 @@ pub(super) fn resolve(
     let back = way(&model.config, SYN_BYTES);
     let limit: Option<QueueLimit> = None;
     let ahead = Forward { ways: [back, back], limit, data: packets, satellite: None };
-    let around = around::resolve(scenario, &mut flows, ahead, slot, files)?;
+    let mut around = around::resolve(scenario, &mut flows, ahead, slot, files)?;
+    // Data goes both ways, so that both ways have the queue.
+    if let Some([there, back]) = &mut around.wired {
+        back.carrier = there.carrier.clone();
+    }
     Ok((OnNetwork { slot, packet_size: usual, flows }, WlanSetup { model, around }))
 }
 

@@ -590,6 +590,23 @@ fn data_and_acknowledgements_share_the_air() {
     assert!(metric(result, "uplink_mpdus_per_ampdu") > 1.0);
 }
 
+/// Uploads through a wired segment of 1 Mbit/s wait in its queue, of 300 ms, as downloads do.
+#[test]
+fn a_wired_queue_bounds_both_directions() {
+    for direction in ["down", "up"] {
+        let found = results(&json!([
+            ["wlan.queue", null],
+            ["tcp.congestion", "cubic"],
+            ["flows.full", null],
+            ["flows", { "main": { "direction": direction } }],
+            ["wired", { "one_way_delay": "50 ms", "rate": "1 Mbit/s", "queue": { "limit": "38 kB" } }],
+            ["run", { "duration": "30 s", "warmup": "10 s" }],
+        ]));
+        let delay = metric(&found[0], "one_way_delay_p95_s");
+        assert!((0.2..0.4).contains(&delay), "{direction}: {delay}");
+    }
+}
+
 /// A network without stations of 802.11ax in its table is served as before, and an OFDMA of neither direction is none.
 #[test]
 fn several_stations_are_counted_where_there_are_any() {
