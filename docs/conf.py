@@ -21,7 +21,7 @@ release = cf.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build", "gallery/*.md"]
 # Links name headings as they do in the plain files.
-myst_heading_anchors = 3
+myst_heading_anchors = 4
 html_theme = "pydata_sphinx_theme"
 html_title = project
 html_theme_options = {

@@ -230,11 +230,11 @@ def test_a_build_shows_what_it_has_made(tmp_path: Path, monkeypatch: pytest.Monk
     assert "![A](gallery/there.png) ![B](../pictures/missing.png)" in made
 
 
-# The sections of a page of a model, in order. Others write those of nr.
+# The sections of a page of a model, in order.
 FORM = ["Scope", "Equations", "Keys", "Limits", "Validated against"]
 
 
-@pytest.mark.parametrize("name", [name for name in below("models") if name not in ("nr", "wifi")])
+@pytest.mark.parametrize("name", below("models"))
 def test_models_have_one_form(name: str) -> None:
     text = re.sub(r"^(```+).*?^\1$", "", plain(shown_pages()[name]), flags=re.DOTALL | re.MULTILINE)
     title, *sections = re.split(r"^## ", text, flags=re.MULTILINE)

@@ -137,8 +137,8 @@ pub struct Wired {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt: Option<Span>,
 
-    /// Queue of the wired segment on the path of the data; in a Wi-Fi network, whose data go both ways, in each
-    /// direction. Elsewhere the reverse path drops nothing.
+    /// Queue of the wired segment on the path of the data. In a Wi-Fi network, whose data go both ways, each direction
+    /// has one; elsewhere the reverse path drops nothing.
     #[serde(skip_serializing_if = "Queue::is_absent")]
     pub queue: Queue,
 }
