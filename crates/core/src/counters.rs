@@ -1,4 +1,4 @@
-//! Counters of a run, and their increase since the end of a warm-up.
+//! Counters of a run (counts, sums, histograms), and their increase since the end of a warm-up.
 
 use crate::{DelayHistogram, SimTime};
 
@@ -7,11 +7,11 @@ use crate::{DelayHistogram, SimTime};
 /// The macro [`counters!`](macro@crate::counters) gives these methods to a struct of counters; a forgotten field does
 /// not compile.
 pub trait Counter: Sized {
-    /// The increase since the count was `earlier`.
+    /// Increase of this counter since `earlier`, a former state of it.
     #[must_use]
     fn since(&self, earlier: &Self) -> Self;
 
-    /// Adds the counts of another flow or run.
+    /// Adds the counter of another flow or run to this one.
     fn add(&mut self, other: &Self);
 }
 
@@ -75,7 +75,7 @@ impl<C: Counter> Counter for Box<C> {
     }
 }
 
-/// A counter that is optional: `None` counts nothing.
+/// Optional counter: `None` counts nothing.
 impl<C: Counter + Clone> Counter for Option<C> {
     fn since(&self, earlier: &Self) -> Self {
         match (self, earlier) {
@@ -93,7 +93,9 @@ impl<C: Counter + Clone> Counter for Option<C> {
     }
 }
 
-/// Gives a struct of counters `since` and `add`, field by field: `counters!(Type { every, field })`.
+/// Implements [`Counter`](crate::Counter) for a struct, whose methods `since` and `add` work field by field:
+/// `counters!(Type { every, field })`. Fields after the semicolon are not counters (times, names): results have those
+/// of `self`.
 ///
 /// Fields after the semicolon are not counters (times, names): the result has those of `self`.
 ///
@@ -119,7 +121,7 @@ impl<C: Counter + Clone> Counter for Option<C> {
 macro_rules! counters {
     ($type:ty { $($counter:ident),* $(; $($kept:ident),*)? }) => {
         impl $type {
-            /// Counts since `earlier` ones, such as those at the end of a warm-up.
+            /// Increase of every counter since `earlier`, a former state such as that at the end of a warm-up.
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
                 let Self { $($counter,)* $($($kept,)*)? } = self;
@@ -129,7 +131,7 @@ macro_rules! counters {
                 }
             }
 
-            /// Adds what was counted elsewhere.
+            /// Adds the counters of `other`, such as those of another flow or run, field by field.
             pub fn add(&mut self, other: &Self) {
                 $($crate::Counter::add(&mut self.$counter, &other.$counter);)*
             }

@@ -1,6 +1,7 @@
-//! The checksum of journals' blocks and of frames.
+//! CRC-32 checksum of journal blocks and of link frames.
 
-/// CRC-32 as in IEEE 802.3: it finds every change of up to 32 bits in a row. On the air its least byte goes first.
+/// CRC-32 of IEEE 802.3 over `bytes`: it detects every burst error of up to 32 bits. On the air its least significant
+/// byte is sent first.
 pub fn crc32<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u32 {
     !bytes.into_iter().fold(!0, |crc: u32, &byte| crc >> 8 ^ TABLE[(crc as u8 ^ byte) as usize])
 }

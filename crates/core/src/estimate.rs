@@ -7,40 +7,41 @@ use crate::student::student_quantiles;
 /// Method by which a value was obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MethodKind {
-    /// Solved analytically.
+    /// The value was solved analytically.
     Analysis,
-    /// Estimated from simulated runs.
+    /// The value was estimated from simulated runs.
     Simulation,
-    /// Measured on real programs.
+    /// The value was measured on real programs.
     Live,
 }
 
-/// The normal quantile at 97.5 %.
+/// Quantile of the standard normal distribution at 97.5 %, for two-sided 95 % intervals.
 const NORMAL: f64 = 1.959_963_984_540_054;
 
 /// A value with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The mean over the runs.
+    /// Mean over the runs, in the metric's unit.
     pub value: f64,
-    /// Half-width of the two-sided 95 % Student interval; `None` for a single run, and where events are too rare for
+    /// Half-width of the two-sided 95 % Student interval; `None` for a single run, and if the events are too rare for
     /// Student's distribution.
     pub ci95: Option<f64>,
-    /// Lower end of the 95 % interval that also covers rare events and skewed runs; it is never narrower than
-    /// Student's. `None` where no bound is known.
+    /// Lower end of the 95 % interval that also covers rare events and skewed runs; it never lies above that of
+    /// Student's interval. `None` if no bound is known.
     pub low: Option<f64>,
-    /// Upper end of the confidence interval.
+    /// Upper end of the 95 % interval that also covers rare events and skewed runs; it never lies below that of
+    /// Student's interval. `None` if no bound is known.
     pub high: Option<f64>,
     /// Number of runs in which the value is defined.
     pub n: u64,
     /// Method by which the value was obtained.
     pub method: MethodKind,
-    /// Whether the value is a lower bound, because some runs ended before the measured times did.
+    /// True if the value is only a lower bound, because some runs ended before the measured times did.
     pub at_least: bool,
 }
 
 impl Estimate {
-    /// The mean of independent replications and its Student interval; `None` of an empty slice.
+    /// Mean of the values of independent runs with its 95 % Student interval; `None` for an empty slice.
     ///
     /// ```
     /// use crossfade_core::{Estimate, MethodKind};
@@ -53,8 +54,9 @@ impl Estimate {
         Self::of(MetricKind::Mean, values, None, method)
     }
 
-    /// The mean of independent replications of a metric of some kind. `events` are those behind a count or a rate;
-    /// without them the interval is that of a mean, and of no events there is none.
+    /// Mean of a metric over independent runs, with the 95 % interval for its `kind`. `events` holds the events and
+    /// trials behind a count or a rate: if they are rare, the interval is that of a Poisson count; without `events`, it
+    /// is that of a mean, or absent if the mean is 0. `None` for an empty slice.
     pub fn of(kind: MetricKind, values: &[f64], events: Option<Events>, method: MethodKind) -> Option<Self> {
         if values.is_empty() {
             return None;
@@ -84,23 +86,23 @@ impl Estimate {
         Some(Self { value, ci95, low, high, n: values.len() as u64, method, at_least: false })
     }
 
-    /// Estimate as a lower bound: the value and the lower end, without an upper end.
+    /// This estimate as a lower bound: its value and lower end, with neither upper end nor half-width.
     #[must_use]
     pub fn as_lower_bound(self) -> Self {
         Self { ci95: None, high: None, at_least: true, ..self }
     }
 
-    /// Estimate of a quantity between `least` and `most`, which limit its interval. The half-width
-    /// stays: it is the standard error that comparisons use.
+    /// This estimate with both ends of its interval clipped to the possible range `least` to `most` of the quantity.
+    /// The half-width `ci95` is kept, because comparisons use it as the standard error.
     #[must_use]
     pub fn within(self, least: f64, most: f64) -> Self {
         let clip = |end: Option<f64>| end.map(|end| end.clamp(least, most));
         Self { low: clip(self.low), high: clip(self.high), ..self }
     }
 
-    /// The probability of an event in independent trials, with its exact interval; `n` is the number of runs that
-    /// the trials were made in. `ci95` is that of the normal distribution, where events are not rare. `None` of
-    /// no trials.
+    /// Probability of an event, from independent trials, with its exact 95 % interval (Clopper and Pearson). `n` is the
+    /// number of runs in which the trials were made. `ci95` is the half-width by the normal distribution, or `None` if
+    /// fewer than 30 trials had the event or fewer than 30 did not. `None` without trials.
     pub fn of_trials(events: Events, n: u64, method: MethodKind) -> Option<Self> {
         let (low, high) = interval::of_trials(events)?;
         let value = events.events / events.chances;
@@ -109,16 +111,16 @@ impl Estimate {
         Some(Self { value, ci95, low: Some(low), high: Some(high), n, method, at_least: false })
     }
 
-    /// Whether the interval is no wider than `relative` of the value on either side.
+    /// True if the half-width of the 95 % interval is at most `relative` times the value.
     pub fn is_within(&self, relative: f64) -> bool {
         self.ci95.is_some_and(|ci95| ci95 <= relative * self.value.abs())
     }
 }
 
-/// Values, one a run, whose mean is a ratio of two means over the runs (the sum of `of` over that of `over`), and whose
-/// spread is that of the ratio: each is the ratio plus what the run adds to it, to first order (the delta method:
-/// Cochran, Sampling Techniques, 1977, section 6.3). If `over` is the same in all runs, they are the quotients. Empty
-/// if the sum of `over` is 0.
+/// Values, one for each run, whose mean is the ratio of two means over the runs (sum of `of` over sum of `over`) and
+/// whose spread is that of this ratio. Each value is the ratio plus the run's first-order contribution to it (delta
+/// method: Cochran, Sampling Techniques, 1977, section 6.3). If `over` is equal in all runs, the values are the
+/// quotients of each run. Empty if the sum of `over` is 0.
 ///
 /// ```
 /// use crossfade_core::of_ratio;
@@ -139,9 +141,8 @@ pub fn of_ratio(of: &[f64], over: &[f64]) -> Vec<f64> {
     of.iter().zip(over).map(|(y, x)| ratio + (y - ratio * x) / mean).collect()
 }
 
-/// Jain's fairness index of what several users get: (sum x)^2 / (n sum x^2). It is 1 if all get the same
-/// and 1/n if one gets everything (Jain, Chiu and Hawe, DEC TR-301, 1984). `None` of no users, or if nobody
-/// gets anything.
+/// Jain's fairness index (sum x)^2 / (n sum x^2) of the shares that n users receive: 1 if all receive the same, 1/n if
+/// one user receives everything (Jain, Chiu and Hawe, DEC TR-301, 1984). `None` without users, or if all values are 0.
 ///
 /// ```
 /// use crossfade_core::jain_fairness;
@@ -173,7 +174,7 @@ mod tests {
         assert!(of(0.0, 0.0).is_none() && of(2.0, 1.0).is_none());
     }
 
-    /// Mean 10 and t(0.975, 2) = 4.302653 standard errors of 10/sqrt(3): -14.8 to 34.8.
+    /// Student's interval of the values is 10 +/- t(0.975, 2) = 4.302653 standard errors of 10/sqrt(3): -14.8 to 34.8.
     #[test]
     fn an_end_outside_of_what_is_possible_is_cut() {
         let free = Estimate::from_runs(&[0.0, 10.0, 20.0], MethodKind::Simulation).unwrap();
@@ -190,8 +191,8 @@ mod tests {
         assert_eq!((estimate.low, estimate.high), (Some(0.1), Some(0.1)));
     }
 
-    /// Student's interval by hand: 1, 2, 3 have the deviation 1 and 2 degrees of freedom, for which the quantile is
-    /// 4.302653 (R: qt(0.975, 2)).
+    /// Student's interval by hand: 1, 2, 3 have a standard deviation of 1 and 2 degrees of freedom, for which the
+    /// quantile is 4.302653 (R: qt(0.975, 2)).
     #[test]
     fn three_runs_have_students_interval() {
         let estimate = Estimate::from_runs(&[1.0, 2.0, 3.0], MethodKind::Simulation).unwrap();
@@ -232,7 +233,8 @@ mod tests {
         assert!(count.ci95.is_some());
     }
 
-    /// Student's interval stands from 30 events on, of a count as of trials, and trials need 30 that failed as well.
+    /// Student's interval is used from 30 events on, both for counts and for trials; trials also need 30 without the
+    /// event.
     #[test]
     fn fewer_than_thirty_events_are_rare() {
         let of = |events: f64| {
@@ -261,11 +263,13 @@ mod tests {
         assert_eq!(Estimate::from_runs(&[], MethodKind::Simulation), None);
     }
 
-    /// A name, a time from two uniform numbers, and the mean.
+    /// Name of a distribution of times, a function from two uniform random numbers to a time, and the distribution's
+    /// mean.
     type Kind = (&'static str, fn(f64, f64) -> f64, f64);
 
-    /// Experiments with times that some runs did not see the end of: in how many the interval has the mean of what was
-    /// seen, and in how many the mean of the times is not below the bound.
+    /// Number of experiments, of `experiments` with partly unfinished times, in which the interval contains the mean of
+    /// the observed times, and in which the lower bound does not exceed the mean of the full times; one row for each
+    /// distribution.
     fn coverage_of_bounds(experiments: u32) -> Vec<(String, u32, u32)> {
         use rand::Rng;
         let mut stream = crate::RunSeed { seed: 1, run: 0 }.stream("bounds");

@@ -1,10 +1,18 @@
-//! The event queue.
+//! Time-ordered event queue of the simulation (a calendar queue), with a defined order of simultaneous events.
 
 use crate::SimTime;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Time-ordered queue of events with a defined order of ties.
+/// Time-ordered event queue in which simultaneous events have a defined order.
+///
+/// Events leave by time, at equal times by `rank` (lowest first), and at equal rank in the order in which they were
+/// scheduled: equal calls give the same order on every machine.
+///
+/// It is a calendar queue (Brown 1988): a wheel of days, each with an unsorted list of its events. Only the day that
+/// has begun is sorted. As long as a day is about as long as the time between two events, the cost of an event does not
+/// depend on the number of scheduled events; the queue adapts the length of a day and the number of days to the
+/// observed events.
 ///
 /// Events leave by time, at equal times by `rank` (lowest first), and at equal rank in the order in which
 /// they were scheduled: equal calls give the same order on every machine.
@@ -14,23 +22,23 @@ use std::collections::BinaryHeap;
 /// event costs the same however many wait; the length of a day and the number of days follow what happens.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
-    /// Remaining events of the current day, the next event last.
+    /// Remaining events of the current day in reverse order: the next event is the last item.
     today: Vec<Item<E>>,
     /// Number of the current day, counted from time zero.
     day: u64,
     /// Binary logarithm of the length of a day in nanoseconds.
     day_bits: u32,
-    /// First item of the list of each day on the wheel.
+    /// Index in `items` of the first event of each day on the wheel, or [`NONE`].
     wheel: Vec<u32>,
-    /// A bit for each day of the wheel, set if the day has events.
+    /// Bitmap of the days of the wheel: a bit is set if the day has events.
     busy: Vec<u64>,
-    /// The items of the lists.
+    /// Storage of the linked lists of all days on the wheel.
     items: Vec<Listed<E>>,
-    /// First item of the list of unused ones.
+    /// Index in `items` of the first unused entry; unused entries form a linked list.
     unused: u32,
     /// Events after the last day of the wheel, mostly timers.
     far: BinaryHeap<Item<E>>,
-    /// Day of the first of these events, or [`NEVER`].
+    /// Day of the earliest event in `far`, or [`NEVER`] if there is none.
     far_day: u64,
     len: usize,
     scheduled: u64,
@@ -41,7 +49,7 @@ pub struct EventQueue<E> {
 #[derive(Clone, Copy, Debug)]
 struct Item<E> {
     time: u64,
-    /// Rank and order of scheduling, from the most to the least significant bits: no two are equal.
+    /// Rank (8 most significant bits) and scheduling number: unique among all events.
     order: u64,
     event: E,
 }
@@ -49,13 +57,13 @@ struct Item<E> {
 const RANK_SHIFT: u32 = 56;
 
 impl<E> Item<E> {
-    /// Time and order as one number, so that items compare at once.
+    /// Time and order as one number, so that one comparison orders two items.
     fn key(&self) -> u128 {
         u128::from(self.time) << 64 | u128::from(self.order)
     }
 }
 
-/// The earliest is the greatest, as [`BinaryHeap`] wants it.
+/// Reversed order of time, since [`BinaryHeap`] returns the greatest item first.
 impl<E> Ord for Item<E> {
     fn cmp(&self, other: &Self) -> Ordering {
         other.key().cmp(&self.key())
@@ -82,25 +90,25 @@ struct Listed<E> {
     next: u32,
 }
 
-/// Index that marks the end of a list.
+/// Index that marks the end of a linked list.
 const NONE: u32 = u32::MAX;
 
-/// Index that marks no day.
+/// Day number that stands for no day.
 const NEVER: u64 = u64::MAX;
 
-/// Counters by which the calendar decides whether its days have the right length.
+/// Counters since the last review, from which the queue decides if its days have the right length.
 #[derive(Clone, Copy, Debug, Default)]
 struct Watch {
     since: u64,
     events: u32,
     days: u32,
-    /// Words of `busy` looked at.
+    /// Number of words of the bitmap `busy` that were searched.
     words: u32,
-    /// Events scheduled beyond the wheel.
+    /// Number of events scheduled beyond the last day of the wheel.
     far: u32,
 }
 
-/// A day of 292 years: a sorted list of all there is.
+/// Binary logarithm of a day of 292 years in nanoseconds: the queue is then one sorted list.
 const EVERLASTING: u32 = 63;
 /// Number of events up to which a sorted list is fastest.
 const FEW: usize = 8;
@@ -147,7 +155,8 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Apart, so that the usual case calls nothing and has no registers to save.
+    /// Slow path of [`Self::schedule`] if the list of today must grow. It is a function of its own so that the fast
+    /// path makes no calls and saves no registers.
     #[cold]
     #[inline(never)]
     fn schedule_after_growth(&mut self, at: SimTime, rank: u8, event: E) {
@@ -155,13 +164,13 @@ impl<E: Copy> EventQueue<E> {
         self.schedule(at, rank, event);
     }
 
-    /// Removes and returns the next event.
+    /// Removes and returns the next event with its time; `None` if the queue is empty.
     #[inline]
     pub fn pop(&mut self) -> Option<(SimTime, E)> {
         self.pop_by(SimTime::MAX)
     }
 
-    /// Removes and returns the next event if it happens by `until`.
+    /// Removes and returns the next event if its time is at most `until`.
     #[inline]
     pub fn pop_by(&mut self, until: SimTime) -> Option<(SimTime, E)> {
         let Item { time, event, .. } = match self.today.pop_if(|item| item.time <= until.as_nanos()) {
@@ -177,7 +186,7 @@ impl<E: Copy> EventQueue<E> {
         Some((SimTime::from_nanos(time), event))
     }
 
-    /// Whether the next event after one that has just left at `at` happens at the same time and has this rank.
+    /// True if, after an event of time `at` has left, the next event has the same time and this rank.
     #[inline]
     pub fn has_another(&self, at: SimTime, rank: u8) -> bool {
         // All that happens at one time is on one day.
@@ -185,7 +194,7 @@ impl<E: Copy> EventQueue<E> {
         self.today.last().is_some_and(is_such)
     }
 
-    /// Time of the next event; `None` without one.
+    /// Time of the next event; `None` if the queue is empty.
     pub fn next_time(&self) -> Option<SimTime> {
         if let Some(item) = self.today.last() {
             return Some(SimTime::from_nanos(item.time));
@@ -207,12 +216,13 @@ impl<E: Copy> EventQueue<E> {
         self.len
     }
 
-    /// Whether no event is scheduled.
+    /// True if no event is scheduled.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Takes its arguments apart: what is written in pieces and read as a whole has to wait.
+    /// Puts an event into its day. The fields are separate arguments because an item written in parts and read as a
+    /// whole would stall store forwarding.
     #[inline]
     fn enter(&mut self, time: u64, order: u64, event: E) {
         let day = time >> self.day_bits;
@@ -246,7 +256,8 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Takes what happens first on a later day, if it happens by `until` and nothing is left of today.
+    /// Begins the next day with events and removes its first event, if today's list is empty and that event's time is
+    /// at most `until`.
     #[inline(never)]
     fn begin_day_by(&mut self, until: SimTime) -> Option<Item<E>> {
         if !self.today.is_empty() || (until < SimTime::MAX && self.next_time()? > until) {
@@ -255,7 +266,7 @@ impl<E: Copy> EventQueue<E> {
         self.begin_day()
     }
 
-    /// Advances to the next day with an event, and takes the first event.
+    /// Advances to the next day with an event, and removes its first event.
     #[inline]
     fn begin_day(&mut self) -> Option<Item<E>> {
         let (busy, words) = self.next_busy_day();
@@ -283,7 +294,8 @@ impl<E: Copy> EventQueue<E> {
         self.today.pop()
     }
 
-    /// Moves the wheel to the next span of events that were beyond it.
+    /// Advances to the day of the earliest event beyond the wheel, and removes its first event. `is_busy` says that the
+    /// wheel holds events of this day as well.
     #[cold]
     fn begin_far_day(&mut self, is_busy: bool) -> Option<Item<E>> {
         self.day = self.far_day;
@@ -301,7 +313,7 @@ impl<E: Copy> EventQueue<E> {
         self.today.pop()
     }
 
-    /// Takes a list apart into today's.
+    /// Moves the linked list that begins at `at` to the end of today's list, unsorted.
     fn gather(&mut self, mut at: u32) {
         while let Some(listed) = self.items.get_mut(at as usize) {
             self.today.push(listed.item);
@@ -309,7 +321,8 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Like [`Self::gather`], but in order, for a list that is nearly always short.
+    /// Like [`Self::gather`], but keeps today's list sorted by insertion, which is fast for the usual list of few
+    /// events.
     fn gather_sorted(&mut self, mut at: u32) {
         while let Some(listed) = self.items.get_mut(at as usize) {
             let item = listed.item;
@@ -322,7 +335,7 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Puts an item in its place among today's.
+    /// Inserts an item into today's sorted list.
     #[inline]
     fn insert_today(&mut self, item: Item<E>) {
         let mut at = self.today.len();
@@ -335,8 +348,8 @@ impl<E: Copy> EventQueue<E> {
         self.today[at] = item;
     }
 
-    /// The next day of the wheel on which something happens, or [`NEVER`], and how many words of `busy` it took
-    /// to find it.
+    /// Next day of the wheel that has events, or [`NEVER`], and the number of further words of `busy` that were
+    /// searched for it.
     #[inline]
     fn next_busy_day(&self) -> (u64, u32) {
         let mask = self.wheel.len() - 1;
@@ -358,7 +371,7 @@ impl<E: Copy> EventQueue<E> {
         (NEVER, 0)
     }
 
-    /// Makes a new calendar if the one that there is does not fit what happens.
+    /// Rebuilds the calendar with other days if the counters of the last [`WATCHED`] events show a bad fit.
     #[cold]
     fn review(&mut self) {
         let Watch { since, events, days, words, far } = self.watch;
@@ -377,7 +390,7 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Too much happens today to keep it sorted.
+    /// Shortens the day when today has too many events for a sorted list.
     #[cold]
     fn divide_today(&mut self) {
         if let [last, .., first] = &self.today[..] {
@@ -388,7 +401,7 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Makes a new calendar.
+    /// Rebuilds the calendar with days of 2^`day_bits` ns and a wheel of `wheel` days.
     fn change(&mut self, day_bits: u32, wheel: usize) {
         if day_bits == self.day_bits && wheel == self.wheel.len() {
             return;
@@ -417,8 +430,8 @@ impl<E: Copy> EventQueue<E> {
     }
 }
 
-/// Binary logarithm of the length of a day in nanoseconds: two to four days lie between events, so that few days have
-/// two.
+/// Binary logarithm of the length of a day in nanoseconds for a mean gap between events: a gap spans two to four days,
+/// so that few days have two events.
 fn fitting_day(gap_nanos: u64) -> u32 {
     gap_nanos.max(4).ilog2() - 1
 }
@@ -440,8 +453,8 @@ mod tests {
         assert_eq!(order, ["first", "a", "b", "c", "d"]);
     }
 
-    /// A calendar that was made for other events changes; the order stays. Times from nanoseconds to hours
-    /// apart, few and many.
+    /// The order of events does not change when the calendar is rebuilt for other gaps: times from nanoseconds to hours
+    /// apart, few and many events.
     #[test]
     fn order_does_not_depend_on_the_calendar() {
         let mut queue = EventQueue::default();
@@ -468,7 +481,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a stable sort, with pops between the pushes.
+        /// Events leave in the order of a stable sort by time and rank, also with pops between the pushes.
         #[test]
         fn order_equals_a_stable_sort(batches in prop::collection::vec(
             (prop::collection::vec((0u64..20, 0u8..3), 0..20), 0usize..20), 1..10)) {

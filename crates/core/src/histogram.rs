@@ -1,18 +1,18 @@
-//! Histograms of delays in little memory.
+//! Histogram of delays with a relative error below 1/64 in little memory.
 
 use crate::SimTime;
 
-/// Counts of delays in buckets whose width grows with the delay.
+/// Histogram of delays whose buckets widen with the delay.
 ///
-/// Each octave (from one power of two of nanoseconds to the next) has 64 buckets of equal width, so that a
-/// quantile is off by less than 1/64 of itself, however long the run and whatever the delays: below 128 ns it
-/// is exact. (The layout is that of `HdrHistogram`.) Memory is 512 bytes an octave from the least to the
-/// greatest delay: the round trips of a flow span a few.
+/// Each octave (from one power of two of nanoseconds to the next) has 64 buckets of equal width, so that a quantile has
+/// a relative error below 1/64 for any run length and any delays; below 128 ns it is exact. (The layout is that of
+/// `HdrHistogram`.) Memory is 512 bytes for each octave from the least to the greatest delay; the RTTs of a flow span a
+/// few octaves.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
-    /// Buckets from the first octave with counts to the last.
+    /// Counts of all buckets, from the lowest octave with counts to the highest.
     buckets: Vec<u64>,
-    /// The first of these octaves.
+    /// Number of the lowest octave in `buckets`.
     first: usize,
     /// Number of zero delays, the most frequent on an unloaded link, which are counted apart because that is cheapest.
     zeros: u64,
@@ -20,7 +20,7 @@ pub struct DelayHistogram {
 
 const BUCKET_BITS: u32 = 6;
 const BUCKETS: usize = 1 << BUCKET_BITS;
-/// The first octave holds all that is below 64 ns, the last what is from 2^63 ns on.
+/// Number of octaves: the first holds all delays below 64 ns, the last those from 2^63 ns on.
 const OCTAVES: usize = (u64::BITS - BUCKET_BITS) as usize + 1;
 
 impl DelayHistogram {
@@ -39,12 +39,12 @@ impl DelayHistogram {
         }
     }
 
-    /// Takes back the count of one zero delay.
+    /// Removes one recorded zero delay from the counts.
     pub fn take_back_zero(&mut self) {
         self.zeros -= 1;
     }
 
-    /// The buckets of an octave, which need not have counted anything before.
+    /// Counts of the 64 buckets of an octave; memory grows if the octave had no counts before.
     fn octave(&mut self, octave: usize) -> &mut [u64] {
         if self.buckets.is_empty() {
             self.first = octave;
@@ -57,7 +57,7 @@ impl DelayHistogram {
         &mut self.buckets[from..from + BUCKETS]
     }
 
-    /// The octaves with their numbers.
+    /// Octaves with their numbers and the counts of their 64 buckets, from the shortest delays on.
     fn octaves(&self) -> impl Iterator<Item = (usize, &[u64])> {
         (self.first..).zip(self.buckets.chunks_exact(BUCKETS))
     }
@@ -67,9 +67,8 @@ impl DelayHistogram {
         self.zeros + self.buckets.iter().sum::<u64>()
     }
 
-    /// The delay that a share `p` of all delays does not exceed (the smallest with at least `p * count`
-    /// delays at or below it), within 1/64 of itself; `None` before the first delay. `p` outside [0, 1] means
-    /// the nearer end.
+    /// Quantile `p` of the delays (the smallest delay with at least `p * count` delays at or below it), with a relative
+    /// error below 1/64; `None` before the first delay. `p` is clamped to [0, 1].
     ///
     /// ```
     /// use crossfade_core::{DelayHistogram, SimTime};
@@ -83,7 +82,8 @@ impl DelayHistogram {
         self.ranked(((p * count as f64).ceil() as u64).clamp(1, count.max(1)))
     }
 
-    /// The delay of that rank, the shortest being the first, within 1/64 of itself; `None` beyond the longest.
+    /// Delay of rank `rank`, counted from 1 for the shortest, with a relative error below 1/64; `None` beyond the
+    /// longest.
     pub(crate) fn ranked(&self, rank: u64) -> Option<SimTime> {
         let mut below = self.zeros;
         if rank <= below {
@@ -103,24 +103,24 @@ impl DelayHistogram {
         None
     }
 
-    /// The buckets that counted anything, from the shortest delays on: each with its number, which rises with the
-    /// delay.
+    /// Number and count of each bucket that is not empty, from the shortest delays on. Bucket numbers rise with the
+    /// delay; 0 is that of zero delays.
     pub fn counts(&self) -> impl Iterator<Item = (u32, u64)> {
         let zeros = Some((0, self.zeros)).filter(|(_, count)| *count > 0);
         let counts = (first_number(self.first)..).zip(self.buckets.iter().copied());
         zeros.into_iter().chain(counts.filter(|(_, count)| *count > 0))
     }
 
-    /// Start and width of the bucket with this index.
+    /// Start and width of the bucket with this number.
     pub(crate) fn bucket(number: u32) -> (SimTime, SimTime) {
         let Some(at) = number.checked_sub(1) else { return (SimTime::ZERO, SimTime::ZERO) };
         let (start, width) = bounds(at as usize / BUCKETS, at as usize % BUCKETS);
         (SimTime::from_nanos(start), SimTime::from_nanos(width))
     }
 
-    /// The counts in few bytes, most often one a bucket: numbers of 7 bits a byte (LEB128), that of zeros, the number
-    /// of the first bucket, then the counts in order; a 0 stands for as many empty buckets as the number behind it
-    /// says.
+    /// Compact encoding of the counts, usually one byte for each bucket. It is a sequence of LEB128 numbers (7 bits a
+    /// byte): the count of zero delays, the number of the first bucket, then the counts in order. A 0 is followed by
+    /// the number of empty buckets that it stands for.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         write_number(&mut bytes, self.zeros);
@@ -140,7 +140,7 @@ impl DelayHistogram {
         bytes
     }
 
-    /// Histogram from the bytes of [`Self::to_bytes`]; `None` for other bytes.
+    /// Decodes the bytes of [`Self::to_bytes`]; `None` for any other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut rest = bytes;
         let mut histogram = Self { zeros: read_number(&mut rest)?, ..Self::default() };
@@ -163,7 +163,7 @@ impl DelayHistogram {
         Some(histogram)
     }
 
-    /// Adds the delays of another histogram: of another flow, or another run.
+    /// Adds the counts of another histogram, such as that of another flow or run.
     pub fn merge(&mut self, other: &Self) {
         self.combine(other, |count, other| *count += other);
     }
@@ -185,7 +185,7 @@ impl DelayHistogram {
     }
 }
 
-/// Whether the same delays were counted.
+/// Equality of the counted delays; empty buckets in memory do not matter.
 impl PartialEq for DelayHistogram {
     fn eq(&self, other: &Self) -> bool {
         let counts = |histogram: &Self| -> Vec<(usize, u64)> {
@@ -199,12 +199,12 @@ impl PartialEq for DelayHistogram {
 
 impl Eq for DelayHistogram {}
 
-/// The number of the first bucket of an octave; that of delays of zero is 0.
+/// Number of the first bucket of an octave, from 1 on: number 0 is the bucket of zero delays.
 fn first_number(octave: usize) -> u32 {
     (octave * BUCKETS) as u32 + 1
 }
 
-/// A number of 7 bits a byte, the lowest first; the highest bit says that more follow.
+/// Appends `number` as LEB128: 7 bits a byte, the lowest first; the highest bit of a byte is set if more follow.
 pub fn write_number(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
@@ -213,7 +213,7 @@ pub fn write_number(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// The number that `bytes` begin with, which are those behind it from then on; `None` where there is none.
+/// Reads a LEB128 number and advances `bytes` beyond it; `None` if `bytes` is truncated or the number exceeds 64 bits.
 pub fn read_number(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..u64::BITS).step_by(7) {
@@ -231,7 +231,7 @@ pub fn read_number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// The octave and the bucket of a delay.
+/// Octave of a delay in nanoseconds, and its bucket in the octave.
 fn position(nanos: u64) -> (usize, usize) {
     let shift = (u64::BITS - BUCKET_BITS - 1).saturating_sub(nanos.leading_zeros());
     // Octave 0 is linear like octave 1, and begins at zero.
@@ -302,7 +302,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the sorted delays, over all scales at once.
+        /// Quantiles against those of the sorted delays, of delays over all scales at once.
         #[test]
         fn quantiles_are_within_one_part_in_64(
             scaled in prop::collection::vec((0_u32..64, any::<u64>()), 1..200), p in 0.0..=1.0_f64,

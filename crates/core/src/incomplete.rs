@@ -1,9 +1,10 @@
-//! Incomplete beta and gamma functions, and quantiles of the distributions that they are, by the pinned `libm` alone.
+//! Incomplete beta and gamma functions, and quantiles of the beta and gamma distributions, computed by the pinned
+//! `libm` alone.
 
 use crate::portable::square;
 use std::f64::consts::PI;
 
-/// A distribution function at one point: the shares below and above, and what the share below gains per unit of the
+/// A distribution function at one point: the probabilities below and above it, and the derivative of that below by the
 /// logarithm of the argument.
 #[derive(Clone, Copy, Debug)]
 struct Shares {
@@ -12,8 +13,8 @@ struct Shares {
     slope: f64,
 }
 
-/// The regularised incomplete beta function `I_x(a, b)`: the probability that a beta variable lies below `x`, and that
-/// `a` of `a + b - 1` independent trials or more succeed, each with probability `x`.
+/// Regularised incomplete beta function `I_x(a, b)`: the probability that a beta variable lies below `x`. It is also
+/// the probability of at least `a` successes in `a + b - 1` independent trials, each with probability `x`.
 ///
 /// Source: DLMF 8.17. The relative error is below 1e-10 (compared with scipy for `a` and `b` from 0.5 to 5e8).
 ///
@@ -46,13 +47,13 @@ pub(crate) fn gamma_quantile(p: f64, a: f64) -> f64 {
     quantile(p, a, |x| gamma(a, x))
 }
 
-/// The odds `x / (1 - x)` of the `p` quantile `x` of a beta variable: they keep all digits of one minus `x`.
+/// Odds `x / (1 - x)` of the `p` quantile `x` of a beta variable. Unlike `x`, they keep all digits of `1 - x`.
 pub(crate) fn beta_quantile_odds(p: f64, a: f64, b: f64) -> f64 {
     quantile(p, a / b, |odds| beta(a, b, odds / (1.0 + odds), 1.0 / (1.0 + odds)))
 }
 
-/// Argument at which the share below is `p`: Newton's method for the logarithm of the smaller share over that of the
-/// argument, within a bracket.
+/// Argument at which the probability below is `p`: Newton's method for the logarithm of the smaller of both
+/// probabilities over the logarithm of the argument, within a bracket.
 fn quantile(p: f64, start: f64, shares: impl Fn(f64) -> Shares) -> f64 {
     assert!(p > 0.0 && p < 1.0, "the quantile {p}");
     let (mut low, mut high, mut at) = (0.0, f64::INFINITY, start);
@@ -108,7 +109,8 @@ fn beta(a: f64, b: f64, x: f64, y: f64) -> Shares {
     }
 }
 
-/// The continued fraction of Didonato and Morris (ACM Transactions on Mathematical Software 18, 1992, equation 9).
+/// Continued fraction of Didonato and Morris for the incomplete beta function (ACM Transactions on Mathematical
+/// Software 18, 1992, equation 9).
 fn beta_fraction(a: f64, b: f64, x: f64, y: f64) -> f64 {
     // a - (a + b) x, from whichever of x and y has more digits.
     let lambda = if a > b { (a + b) * y - b } else { a - (a + b) * x };
@@ -121,8 +123,8 @@ fn beta_fraction(a: f64, b: f64, x: f64, y: f64) -> f64 {
     })
 }
 
-/// Gamma distribution of shape `a` at `x > 0`: the series DLMF 8.7.1 below the mean, the continued fraction 8.9.2
-/// above.
+/// Gamma distribution of shape `a` at `x > 0`: by the series of DLMF 8.7.1 below the mean, by the continued fraction of
+/// DLMF 8.9.2 above.
 fn gamma(a: f64, x: f64) -> Shares {
     // x^a e^-x / Gamma(a) (Loader 2000, equation 6: as a Poisson probability).
     let slope = (a / (2.0 * PI)).sqrt() * libm::exp(-stirling_error(a) - deviance(a, x));
@@ -145,8 +147,8 @@ fn gamma(a: f64, x: f64) -> Shares {
     }
 }
 
-/// `1 / (first + over(1) / (of(1) + over(2) / (of(2) + ...)))` by the method of Lentz as modified by Thompson and
-/// Barnett (Journal of Computational Physics 64, 1986).
+/// Continued fraction `1 / (first + over(1) / (of(1) + over(2) / (of(2) + ...)))` by the method of Lentz as modified by
+/// Thompson and Barnett (Journal of Computational Physics 64, 1986).
 fn continued_fraction(first: f64, term: impl Fn(u64) -> (f64, f64)) -> f64 {
     let nonzero = |x: f64| if x.abs() < 1e-300 { 1e-300 } else { x };
     let (mut value, mut c, mut d) = (nonzero(first), nonzero(first), 0.0);
@@ -163,7 +165,7 @@ fn continued_fraction(first: f64, term: impl Fn(u64) -> (f64, f64)) -> f64 {
     1.0 / value
 }
 
-/// `ln Gamma(z + 1) - (z + 1/2) ln z + z - ln(2 pi) / 2`: what Stirling's formula leaves (DLMF 5.11.1).
+/// Error of Stirling's formula, `ln Gamma(z + 1) - (z + 1/2) ln z + z - ln(2 pi) / 2` (DLMF 5.11.1).
 fn stirling_error(z: f64) -> f64 {
     if z < 16.0 {
         return libm::lgamma(z + 1.0) - (z + 0.5) * libm::log(z) + z - 0.5 * libm::log(2.0 * PI);
@@ -172,8 +174,8 @@ fn stirling_error(z: f64) -> f64 {
     (1.0 / 12.0 - s * (1.0 / 360.0 - s * (1.0 / 1260.0 - s * (1.0 / 1680.0 - s / 1188.0)))) / z
 }
 
-/// `x ln(x / mean) + mean - x` without cancellation near the mean (Loader, "Fast and accurate computation of binomial
-/// probabilities", 2000).
+/// Deviance `x ln(x / mean) + mean - x` of a Poisson variable, without cancellation near the mean (Loader, "Fast and
+/// accurate computation of binomial probabilities", 2000).
 fn deviance(x: f64, mean: f64) -> f64 {
     let v = (x - mean) / (x + mean);
     if v.abs() > 0.1 {

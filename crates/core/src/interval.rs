@@ -1,44 +1,45 @@
-//! Confidence intervals that cover where Student's does not: rare events, rates without an event, shares at
-//! their ceiling, and few skewed runs.
+//! Confidence intervals for cases in which Student's covers too rarely: rare events, rates without an event, shares
+//! close to 0 or 1, and few skewed runs.
 //!
-//! How often each contains the truth is measured by `bench/coverage.py` and kept in `docs/intervals.md`.
+//! Their measured coverage is in `docs/intervals.md`, computed by `bench/coverage.py`.
 
 use crate::incomplete::{beta_quantile_odds, gamma_quantile};
 use crate::portable::{cube, square};
 use crate::student::student_quantiles;
 
-/// Kind of a metric's values, which decides the interval of their mean.
+/// Kind of a metric's values, which decides the confidence interval of their mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricKind {
-    /// A mean or a sum of much.
+    /// Mean or sum of many values.
     Mean,
     /// Number of events in a run.
     Count,
-    /// Events over what they can befall, such as losses over transmissions.
+    /// Number of events over the number of trials, such as losses over transmissions.
     Rate,
-    /// Share between 0 and 1, without countable events.
+    /// Share between 0 and 1 without countable events.
     Share,
-    /// A quantile within a run: that of many runs together differs, the more the shorter the runs.
+    /// Quantile within one run. It differs from the quantile of all runs together, the more the shorter the runs.
     Quantile,
 }
 
-/// Number of events in all runs, and the number of trials.
+/// Number of events and number of trials in all runs together, behind a count or a rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Events {
-    /// The events of all runs.
+    /// Number of events in all runs together.
     pub events: f64,
-    /// Trials in all runs: slots, transmissions; for a count the number of runs.
+    /// Number of trials in all runs together, such as slots or transmissions; for a count, the number of runs.
     pub chances: f64,
 }
 
-/// The two ends of an interval.
+/// Lower and upper end of an interval.
 pub(crate) type Limits = (f64, f64);
 
-/// Fewer events than these in all runs together are rare: the exact limits of a count stand for Student's.
+/// Number of events in all runs together below which they are rare: the interval is then that of a Poisson count
+/// instead of Student's.
 pub(crate) const RARE: f64 = 30.0;
 
-/// Limits of a mean of `n` runs between which the truth lies in 95 % of experiments: Student's, and those that
-/// correct for the skewness of the runs, whichever is further out on each side. `None` of a single run.
+/// Limits of the 95 % interval of a mean over `n` runs: on each side the outer one of Student's limit and of a limit
+/// corrected for the skewness of the runs. `None` for a single run.
 ///
 /// The correction is the cubic transformation of Willink, "A confidence interval and test for the mean of an
 /// asymmetric distribution", Communications in Statistics 34 (2005), with a coverage of 98 % where the skewness
@@ -61,13 +62,14 @@ pub(crate) fn of_mean(values: &[f64]) -> Option<Limits> {
     Some(hull(student, (mean - transformed(t) * error, mean - transformed(-t) * error)))
 }
 
-/// Limits of a mean of events per run, or of a share of chances, from rare `events`; one-sided of none: above
-/// `high` no more than 5 % of experiments would have none. `None` of no chances, or of a single run.
+/// Limits of the 95 % interval of a mean number of events per run, or of a rate per trial, from rare `events`. Without
+/// events it is one-sided: above `high`, at most 5 % of experiments would have none. `None` without trials, or for a
+/// single run with events.
 ///
-/// They are the exact ones of a Poisson count (Garwood, Biometrika 28, 1936). Where the runs vary more than such
-/// a count does (index of dispersion, at 5 %), events come in clusters: then they count as so many fewer, and the
-/// limits are no closer than those of a mean. That of no events takes them to come singly: of clusters it
-/// limits how many there are.
+/// The limits are the exact ones of a Poisson count (Garwood, Biometrika 28, 1936). If the counts of runs vary more
+/// than Poisson counts do (index of dispersion, at 5 %), events are clustered: the effective number of events is then
+/// smaller, and the interval at least as wide as that of a mean. The limit without events assumes single events: of
+/// clustered ones it bounds the number of clusters.
 pub(crate) fn of_events(values: &[f64], events: Events) -> Option<Limits> {
     let Events { events, chances } = events;
     if !(chances > 0.0 && chances.is_finite() && events >= 0.0) {
@@ -85,8 +87,8 @@ pub(crate) fn of_events(values: &[f64], events: Events) -> Option<Limits> {
     Some(hull(of_mean(values)?, scaled_poisson(rate, effective.min(events))))
 }
 
-/// The exact limits of a probability, from independent trials of which `events` had it (Clopper and Pearson,
-/// Biometrika 26, 1934); one-sided where none or all had. `None` of no trials.
+/// Exact limits of the 95 % interval of a probability, from independent trials (Clopper and Pearson, Biometrika 26,
+/// 1934); one-sided if all trials or none had the event. `None` without trials.
 pub(crate) fn of_trials(Events { events, chances }: Events) -> Option<Limits> {
     if !(chances >= 1.0 && chances.is_finite() && (0.0..=chances).contains(&events)) {
         return None;
@@ -102,9 +104,9 @@ pub(crate) fn of_trials(Events { events, chances }: Events) -> Option<Limits> {
     Some((quantile(0.025, events, chances - events + 1.0), quantile(0.975, events + 1.0, chances - events)))
 }
 
-/// Limits of a share between 0 and 1: as [`of_mean`], and where most runs are at 0 or 1 those of the few that
-/// are not. Of runs that are all there the limit is exact: if more than a share `1 - 0.05^(1/n)` of all runs
-/// were elsewhere, one of `n` would have been in 95 % of experiments.
+/// Limits of the 95 % interval of a mean share between 0 and 1: those of [`of_mean`], widened to the Poisson limits of
+/// the mean distance to the nearer of 0 and 1. If all `n` runs are at 0 or all at 1, the limit is exact: were more than
+/// a share `1 - 0.05^(1/n)` of all runs elsewhere, 95 % of experiments would have shown one.
 pub(crate) fn of_share(values: &[f64]) -> Option<Limits> {
     let moments = Moments::of(values)?;
     let beyond = libm::pow(0.05, 1.0 / moments.n);
@@ -125,7 +127,7 @@ pub(crate) fn of_share(values: &[f64]) -> Option<Limits> {
     Some((low.max(0.0), high.min(1.0)))
 }
 
-/// The mean; that of values that are all equal is that value to the last digit.
+/// Mean of `values`. If all are equal, it is exactly their value.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     if values.iter().all(|x| *x == values[0]) {
         return values[0];
@@ -133,7 +135,8 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Limits of `mean` if it comes from a Poisson count of `events`, which need not be whole.
+/// Limits of the 95 % interval of `mean` if it comes from a Poisson count of `events`, which need not be a whole
+/// number.
 fn scaled_poisson(mean: f64, events: f64) -> Limits {
     // What is not negative varies no more than a single event does. Beyond a million a Poisson count is as good
     // as normal, and its limits lie within Student's.
@@ -148,7 +151,7 @@ fn hull(a: Limits, b: Limits) -> Limits {
     (a.0.min(b.0), a.1.max(b.1))
 }
 
-/// The standard error of the skewness of `n` normal values (Fisher 1930).
+/// Standard error of the skewness of `n` normal values (Fisher 1930).
 fn skewness_error(n: f64) -> f64 {
     (6.0 * n * (n - 1.0) / ((n - 2.0) * (n + 1.0) * (n + 3.0))).sqrt()
 }
@@ -157,9 +160,9 @@ fn skewness_error(n: f64) -> f64 {
 struct Moments {
     n: f64,
     mean: f64,
-    /// Standard deviation of the values, not of their mean.
+    /// Standard deviation of the values (not of their mean).
     deviation: f64,
-    /// Without bias in the third moment.
+    /// Skewness, from an unbiased third central moment.
     skewness: f64,
 }
 
@@ -178,7 +181,7 @@ impl Moments {
         Some(Self { n, mean, deviation, skewness })
     }
 
-    /// Effective number of events: those of a Poisson process with the runs' variability.
+    /// Effective number of events: that of a Poisson process with the relative variability of the runs.
     fn effective_events(&self) -> f64 {
         self.n * square(self.mean / self.deviation)
     }
@@ -193,7 +196,7 @@ mod tests {
         assert!((l - low).abs() < 2e-9 && (h - high).abs() < 2e-9, "{l} to {h}, not {low} to {high}");
     }
 
-    /// So many runs, with the events in one each.
+    /// One value for each run: 1 event in each of the first `events` runs, 0 in the others.
     fn singles(runs: usize, events: usize) -> Vec<f64> {
         (0..runs).map(|run| f64::from(u8::from(run < events))).collect()
     }

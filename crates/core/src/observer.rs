@@ -1,7 +1,7 @@
-//! Observers of a run, which get its events while it goes on.
+//! Observers of a run, which receive its events while it runs.
 //!
-//! Traces, statistics, captures and live plots are observers. An engine is generic over its observer; with
-//! `()` every call is compiled away.
+//! Event traces, statistics, captures and live plots are observers. An engine is generic over its observer; with `()`
+//! every call is compiled away.
 
 use crate::SimTime;
 
@@ -39,7 +39,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// The name in the `event` column of an events file.
+    /// Name of the kind in the `event` column of an events file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Send => "send",
@@ -60,59 +60,59 @@ impl EventKind {
     }
 }
 
-/// The sender's variables right after an event.
+/// State variables of a TCP sender right after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct TcpSnapshot {
-    /// Congestion window in segments, without the inflation of fast recovery where the flavour keeps it
-    /// apart.
+    /// Congestion window in segments. It excludes the inflation of fast recovery if the TCP flavour keeps this apart.
     pub cwnd: f64,
     /// Slow-start threshold in segments.
     pub ssthresh: f64,
-    /// Duplicate acknowledgements in a row.
+    /// Number of consecutive duplicate acknowledgements.
     pub dupacks: u32,
-    /// Multiplier of the retransmission timeout.
+    /// Backoff factor by which the retransmission timeout is multiplied.
     pub backoff: u32,
-    /// Segments sent and not acknowledged.
+    /// Number of segments sent and not yet acknowledged.
     pub flight_size: u64,
 }
 
-/// One event of one flow.
+/// One event of one flow, with the sender's state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EventRecord {
     /// Time of the event.
     pub time: SimTime,
     /// Kind of the event.
     pub kind: EventKind,
-    /// Number of the flow, counted from 0.
+    /// Number of the flow that the event belongs to, counted from 0.
     pub flow: u32,
-    /// The segment sent, lost or received, or the first segment not yet acknowledged.
+    /// Number of the segment that was sent, lost or received; for other kinds, of the first segment not yet
+    /// acknowledged.
     pub seq: u64,
-    /// The sender's state.
+    /// State of the TCP sender right after the event.
     pub tcp: TcpSnapshot,
 }
 
-/// Watches a run.
+/// Observer of a run: receives its events while it runs.
 pub trait Observer {
-    /// Whether [`Observer::record`] does anything; where false an engine skips building the record.
+    /// False if [`Observer::record`] does nothing; engines then do not build the record.
     const ENABLED: bool = true;
 
-    /// Takes one event, in order of time.
+    /// Records one event; events come in order of time.
     fn record(&mut self, event: &EventRecord);
 
-    /// Like [`Self::record`], with `info` that gives the state of the flow's congestion control as text.
+    /// Like [`Self::record`], but `info` gives the state of the flow's congestion control as text.
     fn record_with(&mut self, event: &EventRecord, _info: &dyn Fn() -> String) {
         self.record(event);
     }
 }
 
-/// No observer.
+/// Observer that ignores every event.
 impl Observer for () {
     const ENABLED: bool = false;
 
     fn record(&mut self, _event: &EventRecord) {}
 }
 
-/// An observer that keeps every event.
+/// Observer that keeps every event in memory.
 impl Observer for Vec<EventRecord> {
     fn record(&mut self, event: &EventRecord) {
         self.push(*event);

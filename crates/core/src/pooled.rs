@@ -1,8 +1,7 @@
-//! A quantile of all runs together, of delays or of times that some runs did not see the end of.
+//! Quantiles of the times of all runs together: of delays, or of times some of which had not ended when their run did.
 //!
-//! Each run keeps its times in a [`DelayHistogram`], so that a quantile is off by less than 1/64 of itself, whatever
-//! gaps the times have. Times that had not ended when the run did are *censored*: such a time is longer than what was
-//! seen of it.
+//! Each run keeps its times in a [`DelayHistogram`], so that a quantile has a relative error below 1/64 for any gaps
+//! between the times. A time that had not ended when the run did is *censored*: it is longer than its observed part.
 
 use crate::estimate::{Estimate, MethodKind};
 use crate::portable::square;
@@ -10,32 +9,32 @@ use crate::student::student_quantiles;
 use crate::{DelayHistogram, SimTime, incomplete_beta};
 use std::borrow::Cow;
 
-/// The times of one run.
+/// Times of one run: those that ended, and those that had not ended with the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunTimes {
-    /// Times that ended.
+    /// Durations of the intervals that ended within the run.
     pub ended: DelayHistogram,
-    /// Durations of unfinished intervals so far; empty for delays.
+    /// Durations, so far, of the intervals that had not ended when the run did; empty for delays.
     pub unended: DelayHistogram,
 }
 
-/// The time that a share `p` of the times of all runs together does not exceed, each counting once: the smallest with
-/// at least that share at or below it. `None` of no times.
+/// Quantile `p` of the times of all runs together, with its 95 % interval: the smallest time with at least a share `p`
+/// of all times at or below it, each time with equal weight. `None` without times.
 ///
-/// Of times that did not end it is known that they are longer than what was seen of them, and nothing else: longer
-/// times may well be cut off sooner, as those of flows that arrive late at an overloaded link. If less than 1 - `p` of
-/// the times did not end, the quantile lies between that of the times as they were seen and that with an endless time
-/// for each of these, and the value is that of Kaplan and Meier ("Nonparametric estimation from incomplete
-/// observations", J. American Statistical Association 53, 1958), which lies between the two. Otherwise the quantile of
-/// the times as they were seen is a lower bound (`at_least`).
+/// A censored time (one that had not ended when its run did) is only known to be longer than its observed part; longer
+/// times may well be cut off earlier, such as those of flows that arrive late at an overloaded link. If less than `1 -
+/// p` of the times are censored, the quantile lies between two bounds: that of the observed parts, and that with all
+/// censored times taken as endless. The value is the estimate of Kaplan and Meier ("Nonparametric estimation from
+/// incomplete observations", J. American Statistical Association 53, 1958), which lies between both. Otherwise, the
+/// quantile of the observed parts is given as a lower bound (`at_least`).
 ///
-/// The interval goes from the lower end of the interval of the one to the upper end of that of the other. The share at
-/// or below a quantile varies over the runs, which are clusters of times (Woodruff, "Confidence intervals for medians
-/// and other position measures", J. American Statistical Association 47, 1952), as that of so many independent times
-/// would (Korn and Graubard, "Confidence intervals for proportions with small expected number of positive counts",
-/// Survey Methodology 24, 1998); the ends are the order statistics of these between which the quantile lies in 95 % of
-/// experiments. There is no `high` where the longest time that ended may be below the quantile. It is not symmetric, so
-/// `ci95` is empty.
+/// The interval goes from the lower end of the lower bound's interval to the upper end of the upper bound's. Runs are
+/// clusters of times (Woodruff, "Confidence intervals for medians and other position measures", J. American Statistical
+/// Association 47, 1952). The variance over the runs of the share at or below a quantile gives an effective number of
+/// independent times (Korn and Graubard, "Confidence intervals for proportions with small expected number of positive
+/// counts", Survey Methodology 24, 1998); the ends are the order statistics of as many independent times between which
+/// the quantile lies in 95 % of experiments. `high` is `None` if the longest time that ended may be below the quantile.
+/// The interval is not symmetric, so `ci95` is `None`.
 pub fn pooled_quantile(runs: &[RunTimes], p: f64) -> Option<Estimate> {
     let p = p.clamp(0.0, 1.0);
     let as_seen = Times::of(runs, |run| {
@@ -67,23 +66,23 @@ pub fn pooled_quantile(runs: &[RunTimes], p: f64) -> Option<Estimate> {
 }
 
 impl RunTimes {
-    /// Number of values.
+    /// Number of times of the run, both ended and unfinished.
     fn count(&self) -> u64 {
         self.ended.count() + self.unended.count()
     }
 }
 
-/// Times of several runs, the longest of which may have no end.
+/// Times of several runs; some of the longest may be known only to be longer than any given time (endless).
 struct Times<'a> {
-    /// The times of each run that have an end, and how many times the run has in all.
+    /// For each run, the histogram of its times with an end, and the number of all its times.
     runs: Vec<(Cow<'a, DelayHistogram>, u64)>,
-    /// The times with an end, of all runs together.
+    /// Histogram of the times with an end, of all runs together.
     all: DelayHistogram,
     count: u64,
 }
 
 impl<'a> Times<'a> {
-    /// Times of runs, in which those that `known` gives have an end.
+    /// Times of `runs`: those in the histogram that `known` returns for a run have an end, all its others are endless.
     fn of(runs: &'a [RunTimes], known: impl Fn(&'a RunTimes) -> Cow<'a, DelayHistogram>) -> Self {
         let runs: Vec<_> = runs.iter().map(|run| (known(run), run.count())).collect();
         let mut all = DelayHistogram::default();
@@ -94,17 +93,18 @@ impl<'a> Times<'a> {
         Self { runs, all, count }
     }
 
-    /// The smallest time with a share `level` at or below it; `None` of no times and where it has no end.
+    /// Smallest time with a share `level` of all times at or below it; `None` without times, and if this time is
+    /// endless.
     fn quantile(&self, level: f64) -> Option<SimTime> {
         self.all.ranked(self.rank(level))
     }
 
-    /// Rank of the quantile of `level` among all times, from the shortest on.
+    /// Rank of the quantile `level` among all times, counted from 1 for the shortest.
     fn rank(&self, level: f64) -> u64 {
         ((level * self.count as f64).ceil() as u64).clamp(1, self.count.max(1))
     }
 
-    /// Number of the bucket that holds the quantile of `level`.
+    /// Number of the histogram bucket that holds the quantile `level`; `None` if it is endless.
     fn bucket(&self, level: f64) -> Option<u32> {
         let (rank, mut up_to) = (self.rank(level), 0);
         let is_here = |&(_, count): &(u32, u64)| {
@@ -114,14 +114,15 @@ impl<'a> Times<'a> {
         self.all.counts().find(is_here).map(|(number, _)| number)
     }
 
-    /// Below and above which times the quantile `p` is in 2.5 % of experiments at the most; `None` where there is none.
+    /// Lower and upper end of the 95 % interval of the quantile `p`; `None` for an end that no time gives.
     fn ends(&self, p: f64) -> (Option<SimTime>, Option<SimTime>) {
         let (below, above) = order_statistics(self.independent_times(p), p);
         (below.and_then(|level| self.quantile(level)), above.and_then(|level| self.quantile(level)))
     }
 
-    /// Effective number of independent times for the share up to the quantile `p` (up to the longest time with an
-    /// end, where that is longer) would vary as it does over the runs; not more than there are.
+    /// Effective number of independent times whose share up to the quantile `p` would vary as much as it does over the
+    /// runs; at most the number of times. If the quantile is endless, the share is that up to the longest time with an
+    /// end.
     fn independent_times(&self, p: f64) -> f64 {
         let count = self.count as f64;
         if self.runs.iter().all(|(_, count)| *count <= 1) {
@@ -155,9 +156,9 @@ impl<'a> Times<'a> {
     }
 }
 
-/// The quantile `p` by the estimate of Kaplan and Meier: the share that has ended by then grows, where a time ended, by
-/// that part of what is left of it which ended of those that were seen so long. In a bucket with both, those that ended
-/// are the shorter. `None` where it does not come to `p`.
+/// Quantile `p` by the estimate of Kaplan and Meier. The share of times that have ended grows at each ended time: of
+/// the share that is left, by the fraction of times ending there among all observed so long. In a bucket with ended and
+/// censored times, ended ones count as the shorter. `None` if the share never reaches `p`.
 fn kaplan_meier(as_seen: &Times<'_>, endless: &Times<'_>, p: f64) -> Option<SimTime> {
     let total = as_seen.count;
     if endless.all.count() == total {
@@ -182,17 +183,17 @@ fn kaplan_meier(as_seen: &Times<'_>, endless: &Times<'_>, p: f64) -> Option<SimT
     None
 }
 
-/// Tolerance of products of shares.
+/// Tolerance for rounding in products of shares.
 const ROUNDING: f64 = 1e-12;
 
-/// The normal quantile at 97.5 %.
+/// Quantile of the standard normal distribution at 97.5 %, for two-sided 95 % intervals.
 const NORMAL: f64 = 1.959_963_984_540_054;
 
-/// More independent times than these are as good as normal.
+/// Number of independent times above which order statistics are taken from the normal distribution.
 const MANY: f64 = 1e5;
 
-/// The order statistics of `n` independent values, as shares of them, below and above which the quantile `p` is in 2.5
-/// % of experiments at the most; `None` where there is none.
+/// Order statistics of `n` independent values, as shares of `n`, that enclose their quantile `p` in 95 % of experiments
+/// (2.5 % beyond each end); `None` for an end that no value gives.
 fn order_statistics(n: f64, p: f64) -> (Option<f64>, Option<f64>) {
     if n > MANY {
         let half = NORMAL * (p * (1.0 - p) / n).sqrt();
@@ -215,7 +216,7 @@ fn order_statistics(n: f64, p: f64) -> (Option<f64>, Option<f64>) {
     (Some(below).filter(|k| *k > 0).map(level), Some(above).filter(|k| *k <= n).map(level))
 }
 
-/// The probability that `k` or more of `n` independent values lie below their quantile `p`: it falls with `k`.
+/// Probability that at least `k` of `n` independent values lie below their quantile `p`; it falls with `k`.
 fn at_least(k: u64, n: u64, p: f64) -> f64 {
     if k == 0 { 1.0 } else { incomplete_beta(k as f64, (n - k + 1) as f64, p) }
 }

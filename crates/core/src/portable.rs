@@ -1,32 +1,32 @@
-//! Arithmetic that is the same to the bit on every machine: small powers, decibels and divisors.
+//! Arithmetic with bit-identical results on every machine: small powers, decibels and greatest common divisors.
 //!
 //! A small power is a product, since std leaves open how `powi` rounds.
 
-/// `x * x`.
+/// Square of `x`.
 #[inline]
 pub fn square(x: f64) -> f64 {
     x * x
 }
 
-/// `x * x * x`.
+/// Cube of `x`.
 #[inline]
 pub(crate) fn cube(x: f64) -> f64 {
     x * x * x
 }
 
-/// The ratio of powers that is `db` decibels.
+/// Power ratio of `db` decibels.
 #[inline]
 pub fn from_db(db: f64) -> f64 {
     libm::pow(10.0, db / 10.0)
 }
 
-/// A ratio of powers in decibels: minus infinity of 0, no number of a negative one.
+/// Decibels of a power ratio: minus infinity for 0, NaN for a negative ratio.
 #[inline]
 pub fn to_db(ratio: f64) -> f64 {
     10.0 * libm::log10(ratio)
 }
 
-/// The largest number that divides both (Euclid).
+/// Greatest common divisor of `a` and `b` (Euclid's algorithm).
 pub const fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }

@@ -12,20 +12,20 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_pcg::Pcg64;
 
-/// The random numbers of one named consumer: PCG XSL RR 128/64, seeded from `ChaCha8`.
+/// Random number generator of one named stream: PCG XSL RR 128/64, seeded from `ChaCha8`.
 pub type Stream = Pcg64;
 
-/// The seed of an experiment and the number of the run (replication) in it.
+/// Seed of an experiment and number of the run (replication) in it, which together determine all random streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RunSeed {
-    /// Seed of the experiment.
+    /// Seed of the experiment, equal in all its runs.
     pub seed: u64,
-    /// Replication, counted from 0.
+    /// Number of the run (replication), counted from 0.
     pub run: u64,
 }
 
 impl RunSeed {
-    /// The stream called `name` in this run.
+    /// Random stream named `name` of this run.
     pub fn stream(self, name: &str) -> Stream {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&salted(self.seed).to_le_bytes());
@@ -50,7 +50,7 @@ fn salted(seed: u64) -> u64 {
     seed ^ crate::testing::salt().wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// FNV-1a with 128 bits (draft-eastlake-fnv): fixed for all time, unlike `std`'s hasher.
+/// 128-bit FNV-1a hash (draft-eastlake-fnv), chosen since it never changes, unlike the hasher of `std`.
 fn fnv1a_128(bytes: &[u8]) -> u128 {
     const OFFSET: u128 = 0x6c62272e07bb014262b821756295c58d;
     const PRIME: u128 = 0x0000000001000000000000000000013b;

@@ -1,31 +1,31 @@
-//! Errors of input: parameters outside their range, and excerpts of texts.
+//! Errors of user input: parameters outside their range, and quoted excerpts of texts.
 
 use std::borrow::Cow;
 use std::fmt::Display;
 use thiserror::Error;
 
-/// A parameter outside its range. The message is one line: what was given, its value, and what is allowed.
+/// Error of a parameter outside its range. The message is one line: parameter, value, and allowed values.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{parameter} = {value}: must be {allowed}")]
 pub struct OutOfRange {
-    /// The parameter, named as in the configuration.
+    /// Name of the parameter as in the configuration.
     pub parameter: &'static str,
-    /// The given value.
+    /// Given value as text.
     pub value: String,
-    /// Allowed values, as they follow "must be".
+    /// Allowed values, worded to follow "must be".
     pub allowed: Cow<'static, str>,
 }
 
 impl OutOfRange {
-    /// Error of `parameter` with this value.
+    /// Error of `parameter` with the given value, naming the allowed ones.
     pub fn new(parameter: &'static str, value: impl Display, allowed: impl Into<Cow<'static, str>>) -> Self {
         Self { parameter, value: value.to_string(), allowed: allowed.into() }
     }
 
-    /// `Ok` if `holds`.
+    /// Checks a condition on `parameter`: `Ok` if `holds`, otherwise the error of [`Self::new`].
     ///
     /// # Errors
-    /// It does not.
+    /// `holds` is false.
     pub fn unless(
         holds: bool,
         parameter: &'static str,
@@ -36,10 +36,11 @@ impl OutOfRange {
     }
 }
 
-/// The most characters that an error quotes of a text.
+/// Greatest number of characters of a text that an error quotes.
 const LONGEST: usize = 80;
 
-/// `text` in quotation marks, control characters escaped, cut after 80 characters: a cell may be as long as its file.
+/// `text` in quotation marks for an error message: control characters are escaped, and it is cut after 80 characters,
+/// because one cell of a table may be as long as its file.
 pub fn excerpt(text: &str) -> String {
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{:?}...", &text[..end]),

@@ -17,7 +17,8 @@ pub fn student_t_quantile(p: f64, freedom: f64) -> f64 {
     (freedom * beta_quantile_odds(within, 0.5, freedom / 2.0)).sqrt().copysign(p - 0.5)
 }
 
-/// The 97.5 and 99 % quantiles for `n` runs: the same few are asked for again and again.
+/// 97.5 % and 99 % quantiles of Student's t distribution for a mean of `n` runs. They are cached, because the same few
+/// `n` recur.
 pub(crate) fn student_quantiles(n: usize) -> [f64; 2] {
     static KNOWN: [OnceLock<[f64; 2]>; 64] = [const { OnceLock::new() }; 64];
     let compute = || [0.975, 0.99].map(|p| student_t_quantile(p, n as f64 - 1.0));

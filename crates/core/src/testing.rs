@@ -1,16 +1,16 @@
-//! Basis of tests of random numbers: a salt for all streams, and bounds of a stated false-alarm rate.
+//! Tools for tests of random numbers: a salt for all streams, and bounds with a stated false-alarm rate.
 //!
-//! The feature `testing` turns this on; the crates' dev-dependencies ask for it and nothing else does.
+//! The feature `testing` enables this module; only dev-dependencies request it.
 
 use crate::student::student_t_quantile;
 use std::env::{VarError, var};
 use std::sync::OnceLock;
 
-/// False-alarm rate of one bound of [`Runs`]: once in 10,000 salts.
+/// False-alarm rate of one assertion on [`Runs`]: one of 10,000 salts fails a correct program.
 pub const FALSE_ALARM: f64 = 1e-4;
 
-/// The salt of all streams, from the environment variable `CROSSFADE_TEST_SALT`; 0 where it is unset. A test that pins
-/// the numbers of one seed holds at 0 alone.
+/// Salt of all random streams, from the environment variable `CROSSFADE_TEST_SALT`; 0 if it is unset. Tests that pin
+/// the numbers of one seed hold only at 0.
 ///
 /// # Panics
 ///
@@ -26,55 +26,56 @@ pub fn salt() -> u64 {
     })
 }
 
-/// Whether the streams are those of any other day. A test of pinned numbers returns at once where they are not.
+/// True if the salt is not 0, so that all streams differ from the usual ones. Tests of pinned numbers then return at
+/// once.
 pub fn is_salted() -> bool {
     salt() != 0
 }
 
-/// One number a run, of independent runs.
+/// One number for each of several independent runs.
 #[derive(Clone, Debug)]
 pub struct Runs(Vec<f64>);
 
 impl Runs {
-    /// The numbers of runs 0 to `count` - 1.
+    /// Numbers that `value` gives for the runs 0 to `count` - 1.
     pub fn of(count: u64, value: impl FnMut(u64) -> f64) -> Self {
         (0..count).map(value).collect::<Vec<f64>>().into()
     }
 
-    /// The mean over the runs.
+    /// Mean over the runs.
     pub fn mean(&self) -> f64 {
         self.0.iter().sum::<f64>() / self.0.len() as f64
     }
 
-    /// The standard error of the mean; NaN of one run.
+    /// Standard error of the mean; NaN for a single run.
     pub fn error(&self) -> f64 {
         let (n, mean) = (self.0.len() as f64, self.mean());
         let variance = self.0.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
         (variance / n).sqrt()
     }
 
-    /// Half of the interval that holds the true mean but for [`FALSE_ALARM`], by Student's distribution.
+    /// Half-width of the Student interval that misses the true mean with probability [`FALSE_ALARM`].
     ///
     /// # Panics
     ///
-    /// Of one run, which says nothing of the spread.
+    /// For a single run, which has no spread.
     fn half_width(&self) -> f64 {
         let freedom = self.0.len() as f64 - 1.0;
         student_t_quantile(1.0 - FALSE_ALARM / 2.0, freedom) * self.error()
     }
 
-    /// The numbers, with what `other` has in the same runs taken off: a comparison that chance moves less.
+    /// Paired differences: the numbers minus those of `other` in the same runs. Common random effects cancel in them.
     #[must_use]
     pub fn less(&self, other: &Self) -> Self {
         assert_eq!(self.0.len(), other.0.len());
         self.0.iter().zip(&other.0).map(|(a, b)| a - b).collect::<Vec<f64>>().into()
     }
 
-    /// Fails if the true mean can't be in `range`, at [`FALSE_ALARM`].
+    /// Asserts that the true mean can be in `range`, with a false-alarm rate of [`FALSE_ALARM`].
     ///
     /// # Panics
     ///
-    /// Then; and if the runs say so little that a mean of twice the range's width off could pass.
+    /// If it cannot, or if the half-width of the interval exceeds twice the width of `range`: too few runs to tell.
     #[track_caller]
     pub fn assert_mean_in(&self, range: std::ops::RangeInclusive<f64>, what: &str) {
         let (mean, half, low, high) = (self.mean(), self.half_width(), *range.start(), *range.end());
@@ -85,7 +86,7 @@ impl Runs {
         assert!(half <= 2.0 * (high - low), "{said}: too few runs to tell");
     }
 
-    /// As [`Self::assert_mean_in`], within `tolerance` of `expected`.
+    /// Like [`Self::assert_mean_in`], but the range is `expected` plus or minus `tolerance`.
     #[track_caller]
     pub fn assert_mean_near(&self, expected: f64, tolerance: f64, what: &str) {
         self.assert_mean_in(expected - tolerance..=expected + tolerance, what);

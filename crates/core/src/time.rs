@@ -11,37 +11,38 @@ use std::ops::{Add, AddAssign, Div, Mul, Rem, Sub};
 pub struct SimTime(u64);
 
 impl SimTime {
-    /// The start of the simulation, and the empty span.
+    /// Start of the simulation, or an empty span.
     pub const ZERO: Self = Self(0);
-    /// Later than every event.
+    /// Latest representable time, later than every event.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// `nanos` nanoseconds.
+    /// Time of `nanos` nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// `micros` microseconds.
+    /// Time of `micros` microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
 
-    /// `millis` milliseconds.
+    /// Time of `millis` milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
 
-    /// `seconds`, rounded to the nearest nanosecond. Negative and NaN become zero, too large becomes [`Self::MAX`].
+    /// Time of `seconds`, rounded to the nearest nanosecond. Negative values and NaN become zero, too large ones
+    /// [`Self::MAX`].
     pub fn from_secs_f64(seconds: f64) -> Self {
         Self((seconds * 1e9).round() as u64)
     }
 
-    /// Nanoseconds.
+    /// Time in nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds; exact to the nanosecond up to 104 days.
+    /// Time in seconds; exact to the nanosecond up to 104 days.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -64,8 +65,8 @@ impl SimTime {
         Self(self.0.saturating_mul(count))
     }
 
-    /// The time it takes to send `bytes` at `rate_bps` bit/s, in whole nanoseconds: the nearest, or the next where
-    /// that would be faster than the rate by more than 1e-6 of it; never zero.
+    /// Transmission time of `bytes` at `rate_bps` bit/s, rounded to the nearest nanosecond, or up if the rounded time
+    /// would exceed the rate by more than a relative 1e-6; never zero.
     ///
     /// ```
     /// use crossfade_core::SimTime;
@@ -107,7 +108,7 @@ impl Mul<u64> for SimTime {
     }
 }
 
-/// Number of whole divisors that fit: `now / slot` is the index of the slot.
+/// Number of whole divisors that fit: `now / tti` is the index of the TTI.
 impl Div for SimTime {
     type Output = u64;
     fn div(self, span: Self) -> u64 {

@@ -1,32 +1,30 @@
-//! Quantities written as people write them: `"64 kbit/s"`, `"100 ms"`, `"12 dB"`, `"1 %"`, `"30 B"`, `"100
-//! slots"`.
+//! Quantities with a unit as text: `"64 kbit/s"`, `"100 ms"`, `"12 dB"`, `"1 %"`, `"30 B"`, `"100 slots"`.
 //!
-//! A number and a unit, with or without a space between. Decimal prefixes are powers of 1000; `KiB` and `MiB`
-//! are powers of 1024. A number without a unit is refused: which unit was meant is exactly what one gets
-//! wrong.
+//! A quantity is a number and a unit, with or without a space between. Decimal prefixes are powers of 1000; `KiB` and
+//! `MiB` are powers of 1024. A number without a unit is an error, because units are what users most often get wrong.
 
 use crate::SimTime;
 use thiserror::Error;
 
-/// A quantity that could not be read. The message says what is allowed, with examples.
+/// Error of a text that is no valid quantity. The message names what is allowed, with examples.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("expected {expected}")]
 pub struct UnitError {
-    /// Allowed values.
+    /// Allowed forms with examples, worded for the message.
     pub expected: &'static str,
 }
 
-/// A span of time, absolute or in slots (packet transmission times).
+/// Time span, absolute or as a number of slots (packet transmission times).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Span {
-    /// Absolute.
+    /// Absolute time.
     Time(SimTime),
-    /// Time in slots.
+    /// Number of slots (packet transmission times).
     Slots(f64),
 }
 
 impl Span {
-    /// The span in simulated time, given the length of a slot.
+    /// Absolute time of the span, given the length `slot` of a slot (packet transmission time).
     pub fn resolve(self, slot: SimTime) -> SimTime {
         match self {
             Self::Time(time) => time,
@@ -44,10 +42,10 @@ const SYMBOL_RATE: &str = "a positive symbol rate such as \"8 kBd\" or \"1 MBd\"
 const SIZE: &str = "a whole number of bytes such as \"1400 B\" or \"64 KiB\"";
 const RATIO: &str = "a share such as \"1 %\" or 0.01";
 
-/// Reads a time in ns, us, ms, s, min or h, or a number of slots.
+/// Parses a time in ns, us, ms, s, min or h, or a number of slots (packet transmission times).
 ///
 /// # Errors
-/// Anything else, negative or not finite.
+/// Any other text, or a number that is negative or not finite.
 pub fn parse_span(text: &str) -> Result<Span, UnitError> {
     let (number, unit) = split(text).ok_or(UnitError { expected: SPAN })?;
     match unit {
@@ -56,18 +54,18 @@ pub fn parse_span(text: &str) -> Result<Span, UnitError> {
     }
 }
 
-/// Reads a time in ns, us, ms, s, min or h.
+/// Parses a time in ns, us, ms, s, min or h.
 ///
 /// # Errors
-/// Anything else, negative or not finite.
+/// Any other text, or a number that is negative or not finite.
 pub fn parse_time(text: &str) -> Result<SimTime, UnitError> {
     split(text).and_then(|(number, unit)| seconds(number, unit)).ok_or(UnitError { expected: TIME })
 }
 
-/// Reads a bit rate in bit/s, kbit/s, Mbit/s or Gbit/s; gives bit/s.
+/// Parses a bit rate in bit/s, kbit/s, Mbit/s or Gbit/s; the result is in bit/s.
 ///
 /// # Errors
-/// Anything else, or not positive.
+/// Any other text, or a number that is not positive.
 pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
     let error = UnitError { expected: RATE };
     let (number, unit) = split(text).ok_or(error.clone())?;
@@ -81,23 +79,23 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
     if number > 0.0 { Ok(number * scale) } else { Err(error) }
 }
 
-/// Reads a speed in m/s or km/h; gives m/s.
+/// Parses a speed in m/s or km/h; the result is in m/s.
 ///
 /// # Errors
-/// Anything else, or not positive.
+/// Any other text, or a number that is not positive.
 pub fn parse_speed(text: &str) -> Result<f64, UnitError> {
     positive(text, SPEED, &[("m/s", 1.0), ("km/h", 1.0 / 3.6)])
 }
 
-/// Reads a frequency in Hz, kHz, MHz or GHz; gives Hz.
+/// Parses a frequency in Hz, kHz, MHz or GHz; the result is in Hz.
 ///
 /// # Errors
-/// Anything else, or not positive.
+/// Any other text, or a number that is not positive.
 pub fn parse_frequency(text: &str) -> Result<f64, UnitError> {
     positive(text, FREQUENCY, &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)])
 }
 
-/// A number above 0 in one of these units.
+/// Parses a number above 0 in one of `units`.
 fn positive(text: &str, expected: &'static str, units: &[(&str, f64)]) -> Result<f64, UnitError> {
     let error = UnitError { expected };
     let (number, unit) = split(text).ok_or(error.clone())?;
@@ -106,10 +104,10 @@ fn positive(text: &str, expected: &'static str, units: &[(&str, f64)]) -> Result
     if value > 0.0 && value.is_finite() { Ok(value) } else { Err(error) }
 }
 
-/// Reads a symbol rate in baud (`Bd`, `kBd`, `MBd` or `GBd`); gives symbols (channel uses) a second.
+/// Parses a symbol rate in baud (`Bd`, `kBd`, `MBd` or `GBd`); the result is in symbols (channel uses) per second.
 ///
 /// # Errors
-/// Anything else, or not positive.
+/// Any other text, or a number that is not positive.
 pub fn parse_symbol_rate(text: &str) -> Result<f64, UnitError> {
     let error = UnitError { expected: SYMBOL_RATE };
     let (number, unit) = split(text).ok_or(error.clone())?;
@@ -123,10 +121,10 @@ pub fn parse_symbol_rate(text: &str) -> Result<f64, UnitError> {
     if number > 0.0 { Ok(number * scale) } else { Err(error) }
 }
 
-/// Reads a size in B, kB, MB, KiB or MiB; gives bytes.
+/// Parses a size in B, kB, MB, KiB or MiB; the result is in bytes.
 ///
 /// # Errors
-/// Anything else, not a whole number of bytes, or 4 GiB and more.
+/// Any other text, a fraction of a byte, or 4 GiB and more.
 pub fn parse_size(text: &str) -> Result<u32, UnitError> {
     let error = UnitError { expected: SIZE };
     let (number, unit) = split(text).ok_or(error.clone())?;
@@ -146,10 +144,10 @@ pub fn parse_size(text: &str) -> Result<u32, UnitError> {
     }
 }
 
-/// Reads a share in per cent (`"1 %"`) or as a plain number (`"0.01"`). The range is the caller's to check.
+/// Parses a share in per cent (`"1 %"`) or as a plain number (`"0.01"`). The caller checks the range.
 ///
 /// # Errors
-/// Anything else.
+/// Any other text.
 pub fn parse_ratio(text: &str) -> Result<f64, UnitError> {
     let error = UnitError { expected: RATIO };
     let (number, unit) = split(text).ok_or(error.clone())?;
@@ -160,7 +158,7 @@ pub fn parse_ratio(text: &str) -> Result<f64, UnitError> {
     }
 }
 
-/// The number in front and the trimmed rest.
+/// Splits a quantity into its leading number and the trimmed rest.
 fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     // "1e6 bit/s": the exponent belongs to the number, so try the longest prefix that is one.

@@ -1,14 +1,14 @@
 use super::*;
 use crate::RunSeed;
 
-/// A run of delays, in seconds.
+/// Times of a run from its delays in seconds.
 fn run(delays: impl Iterator<Item = f64>) -> RunTimes {
     let mut ended = DelayHistogram::default();
     delays.for_each(|delay| ended.record(SimTime::from_secs_f64(delay)));
     RunTimes { ended, unended: DelayHistogram::default() }
 }
 
-/// A run of times in seconds, each with whether it ended.
+/// Times of a run from pairs of a time in seconds and whether it ended.
 fn seen(times: &[(f64, bool)]) -> RunTimes {
     let mut run = RunTimes::default();
     for &(time, has_ended) in times {
@@ -18,7 +18,7 @@ fn seen(times: &[(f64, bool)]) -> RunTimes {
     run
 }
 
-/// Uniform random numbers between 0 and 1, neither of them included.
+/// Generator of uniform random numbers in the open interval from 0 to 1.
 fn uniform(name: &str) -> impl FnMut() -> f64 {
     use rand::Rng;
     let mut stream = RunSeed { seed: 1, run: 0 }.stream(name);
@@ -151,8 +151,8 @@ fn order_statistics_are_those_of_the_binomial_distribution() {
     assert_eq!((low, high), (Some(0.936), Some(0.964)));
 }
 
-/// How often the quantile `p` of `truth` is within the interval, of so many experiments, and how often that is a bound
-/// alone.
+/// Number of `experiments` in which the interval contains the true quantile `p`, and number in which only a lower bound
+/// results.
 fn covered(
     p: f64,
     truth: f64,
@@ -171,13 +171,13 @@ fn covered(
     (covered, bounds)
 }
 
-/// A number of `experiments` that an exact 95 % covers in fewer in one of a thousand test runs.
+/// Smallest number of `experiments` that an exact 95 % interval covers, but for one of a thousand test runs.
 fn least(experiments: usize) -> usize {
     let n = experiments as f64;
     (0.95 * n - 3.09 * (0.95 * 0.05 * n).sqrt()) as usize
 }
 
-/// Where a falling share is 1 - `p`.
+/// Argument at which the falling function `above` is `1 - p`.
 fn quantile_of(above: impl Fn(f64) -> f64, p: f64) -> f64 {
     let narrowed = (0..60).fold((0.0_f64, 100.0_f64), |(low, high), _| {
         let middle = f64::midpoint(low, high);
@@ -186,8 +186,8 @@ fn quantile_of(above: impl Fn(f64) -> f64, p: f64) -> f64 {
     narrowed.1
 }
 
-/// Experiments that the interval covers, for runs of delays whose mean differs from run to run, by 0.5 to 1.5: the
-/// truth of 95 % is where the mean of exp(-x / m) over m is 0.05.
+/// Number of experiments in which the interval covers the true 95 % quantile of exponential delays whose mean differs
+/// from run to run (uniform from 0.5 to 1.5): mean over m of exp(-x / m) is 0.05 at this quantile x.
 fn coverage_of_delays(experiments: usize) -> usize {
     let above =
         |x: f64| (0..2000).map(|i| (-x / (0.50025 + 0.0005 * f64::from(i))).exp()).sum::<f64>() / 2000.0;
@@ -203,10 +203,11 @@ fn coverage_of_delays(experiments: usize) -> usize {
     covered
 }
 
-/// A name, the share above a time, and a time from two uniform numbers.
+/// Name of a distribution of times, its survival function, and a function from two uniform random numbers to a time.
 type Kind = (&'static str, fn(f64) -> f64, fn(f64, f64) -> f64);
 
-/// Experiments that the interval covers, for times that some runs did not see the end of, by what the times are.
+/// Number of experiments in which the interval covers the true quantile of partly censored times, for each
+/// distribution, quantile and horizon.
 fn coverage_of_unended_times(experiments: usize) -> Vec<(String, usize)> {
     let mut draw = uniform("censored");
     let mut found = Vec::new();
@@ -275,7 +276,7 @@ fn coverage_of_unended_times(experiments: usize) -> Vec<(String, usize)> {
     found
 }
 
-/// The share of times with gaps that are longer than `x`.
+/// Survival function of the times with gaps: the share of them longer than `x`.
 fn gaps_above(x: f64) -> f64 {
     (0..60)
         .map(|expired| {
@@ -298,7 +299,7 @@ fn intervals_of_unended_times_cover() {
     }
 }
 
-/// A minute.
+/// Many experiments: takes about a minute.
 #[test]
 #[ignore = "long"]
 fn intervals_cover_in_many_experiments() {
