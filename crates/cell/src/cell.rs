@@ -1,4 +1,4 @@
-//! The fabric: a base station and its users, slot by slot.
+//! The cell as a fabric of ports: a base station and its users, simulated slot by slot.
 
 use crate::config::CellConfig;
 use crate::direction::Direction;
@@ -9,29 +9,30 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Departure, Fabric, LinkEvent, LinkReport, Parcel, Port, Push};
 use std::collections::VecDeque;
 
-/// A slotted cell as a fabric. Packets go in at port 0, the base station, and come out at a user's, 1 and up; with an
-/// [uplink](CellConfig::uplink) also in at a user's and out at the base station's. From user to user, and up without an
-/// uplink, it carries nothing. It reports the downlink, with the uplink as [`LinkReport::back`].
+/// Slotted cell as a fabric of ports. Downlink packets enter at port 0 (the base station) and leave at a user's port (1
+/// and up); with an [uplink](CellConfig::uplink), packets also go from users' ports to port 0. Packets from user to
+/// user, and uplink packets without an uplink, are lost. The link report is that of the downlink, with the uplink's in
+/// [`LinkReport::back`].
 ///
-/// At the beginning of a slot the frames of the slot before have arrived, then bins are given to users and their frames
-/// begin. Equal configuration, seed and pushes give equal departures, bit for bit.
+/// At the beginning of a slot the frames of the slot before arrive, then the scheduler gives bins to users and new
+/// frames begin. Equal configuration, seed and pushes give bit-identical departures.
 pub struct Cell {
     slot: SimTime,
     downlink: Direction,
     uplink: Option<(TddPattern, Direction)>,
-    /// Whether data wait or are in the air.
+    /// True if data wait or are in the air.
     is_busy: bool,
-    /// The next slot that begins.
+    /// Number of the next slot to begin.
     next_slot: u64,
     departures: VecDeque<(Port, Departure)>,
     now: SimTime,
 }
 
-/// The port of the base station.
+/// Port of the base station; user N has port N + 1.
 const BASE: Port = 0;
 
 impl Cell {
-    /// A cell before its first packet.
+    /// Creates a cell before its first packet.
     ///
     /// # Errors
     /// The configuration is invalid ([`CellConfig::check`]).
@@ -60,7 +61,7 @@ impl Cell {
         self.slot.saturating_mul(slot)
     }
 
-    /// The direction of a slot, and the number of the slot among those of the direction.
+    /// Direction (downlink or uplink) of `slot`, and the number of the slot among those of this direction.
     fn direction(&mut self, slot: u64) -> (&mut Direction, u64) {
         match &mut self.uplink {
             None => (&mut self.downlink, slot),
@@ -71,7 +72,7 @@ impl Cell {
         }
     }
 
-    /// Ends the slot before `slot` and begins `slot`.
+    /// Ends the slot before `slot` (its frames arrive) and begins `slot` (bins are allocated and frames begin).
     fn turn(&mut self, slot: u64) {
         self.now = self.start(slot);
         let Self { downlink, uplink, departures, now, .. } = self;

@@ -1,4 +1,4 @@
-//! Configuration of a cell.
+//! Configuration of a cell, its uplink and its users.
 
 use crate::error::{CellError, out_of_range};
 use crate::feedback::FeedbackConfig;
@@ -13,81 +13,80 @@ use crossfade_link::QueueLimit;
 use crossfade_link::trace::SinrTrace;
 use std::sync::Arc;
 
-/// Greatest number of users of a cell.
+/// Greatest number of users of a cell (see [`CellConfig::check`]).
 pub const MOST_USERS: usize = 1000;
-/// Greatest number of bins of a cell.
+/// Greatest number of frequency bins of a cell (see [`CellConfig::check`]).
 pub const MOST_BINS: usize = 1024;
 
-/// Configuration of a cell, without its seed.
+/// Configuration of a cell, apart from its random seed.
 #[derive(Clone, Debug)]
 pub struct CellConfig {
-    /// Duration of a slot.
+    /// Duration of a slot, which is the TTI of the cell.
     pub slot: SimTime,
-    /// Payload symbols of a frame, which fills one bin in one slot.
+    /// Number of payload symbols of a frame, which fills one bin in one slot.
     pub symbols: u32,
-    /// Number of bins.
+    /// Number of frequency bins in a slot; each carries one frame.
     pub bins: usize,
-    /// Width of a bin in Hz.
+    /// Width of a frequency bin in Hz.
     pub bin_width_hz: f64,
     /// Power delay profile of the channels of all users.
     pub profile: DelayProfile,
-    /// Shadowing of the channels; `None` without.
+    /// Shadowing of the channels; `None` for channels without shadowing.
     pub shadowing: Option<ShadowingConfig>,
     /// Users of the cell.
     pub users: Vec<UserConfig>,
-    /// Scheduler that allocates bins to users.
+    /// Scheduler that allocates the downlink's bins to users.
     pub allocation: Allocation,
     /// Channel reports to the base station; `None` gives it a prediction for every slot.
     pub feedback: Option<FeedbackConfig>,
-    /// Outer-loop link adaptation; `None` without.
+    /// Outer-loop link adaptation; `None` to choose the modulation by the predicted SNR alone.
     pub outer_loop: Option<OuterLoopConfig>,
     /// Retransmission of frames.
     pub arq: ArqConfig,
-    /// Limit of each user's queue, without packets that have been sent in part; `None` is without limit.
+    /// Limit of each user's downlink queue, which excludes packets already sent in part; `None` is without limit.
     pub queue: Option<QueueLimit>,
-    /// The uplink; `None` without.
+    /// Uplink of the cell; `None` for a downlink alone.
     pub uplink: Option<UplinkConfig>,
 }
 
-/// The uplink, in slots of its own of the same bins (time division duplex). Its channels are those of the downlink, as
-/// the same paths carry both (reciprocity); the base station measures them itself, so that [`CellConfig::feedback`]
-/// does not apply, and
-/// [`CellConfig::arq`] and [`CellConfig::outer_loop`] do. A frame has the same symbols.
+/// Uplink of a cell in time division duplex: it uses the downlink's bins in slots of its own. Its channels equal those
+/// of the downlink (reciprocity), but the base station measures them itself: [`CellConfig::feedback`] does not apply.
+/// [`CellConfig::arq`], [`CellConfig::outer_loop`] and [`CellConfig::symbols`] apply to both directions.
 #[derive(Clone, Debug)]
 pub struct UplinkConfig {
-    /// Pattern of uplink slots; all other slots are the downlink's.
+    /// Pattern of downlink and uplink slots.
     pub pattern: TddPattern,
     /// Time from the arrival of a packet at a user to the first slot in which it may be sent: a scheduling request and
     /// its grant.
     pub grant_delay: SimTime,
-    /// Signal-to-noise ratio at the base station over that at the user, in dB.
+    /// SNR at the base station minus the SNR at the user, in dB.
     pub snr_offset_db: f64,
-    /// Scheduler of uplink slots. Its window counts slots of the uplink alone.
+    /// Scheduler of uplink slots; the window of its mean counts uplink slots only.
     pub allocation: Allocation,
-    /// Limit of the queue at each user, without packets that have been sent in part; `None` is without limit.
+    /// Limit of the uplink queue at each user, which excludes packets already sent in part; `None` is without limit.
     pub queue: Option<QueueLimit>,
 }
 
-/// A user of a cell.
+/// Configuration of one user of a cell: its channel and its switching levels.
 #[derive(Clone, Debug)]
 pub struct UserConfig {
-    /// The mean signal-to-interference-and-noise ratio in dB, with shadowing at its median.
+    /// Mean SINR (signal-to-interference-and-noise ratio) in dB, at the median of the shadowing.
     pub mean_snr_db: f64,
-    /// Speed in m/s.
+    /// Speed of the user in m/s.
     pub speed_mps: f64,
-    /// The maximum Doppler shift in cycles a slot.
+    /// Maximum Doppler shift in cycles per slot.
     pub fd_t: f64,
-    /// Normalised mean square error of channel predictions.
+    /// Normalised mean-square error of channel predictions: error power over mean channel power.
     pub nmse: f64,
-    /// Levels of the SNR at which the modulation changes.
+    /// Switching levels: values of the predicted SNR at which the modulation changes.
     pub levels: Arc<Levels>,
-    /// Recorded ratios in place of a channel, relative to `mean_snr_db`; profile, shadowing, speed and prediction error
-    /// then do not apply.
+    /// Recorded SINR in place of a fading channel, relative to `mean_snr_db`; profile, shadowing, speed and prediction
+    /// error then do not apply.
     pub trace: Option<SinrTrace>,
 }
 
 impl CellConfig {
-    /// The uplink as a cell of its own whose slots are those of the uplink alone.
+    /// Configuration of the uplink as a cell of its own, whose slots are the uplink slots.
     pub(crate) fn of_uplink(&self, uplink: &UplinkConfig) -> Self {
         let mut config = Self {
             allocation: uplink.allocation,
@@ -103,7 +102,7 @@ impl CellConfig {
     /// Checks the configuration.
     ///
     /// # Errors
-    /// Numbers outside their ranges, no users, more users with a bin of their own than bins.
+    /// A number is outside its range, there are no users, or allocation `static` has more users than bins.
     pub fn check(&self) -> Result<(), CellError> {
         if !(SimTime::from_micros(10)..=SimTime::from_millis(100)).contains(&self.slot) {
             return out_of_range("slot", self.slot, "between 10 us and 100 ms");

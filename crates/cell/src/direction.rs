@@ -1,4 +1,4 @@
-//! One direction of a cell: users with data, their bins, and the frames in the air.
+//! One direction (downlink or uplink) of a cell: its users' queues, the allocation of bins, and the frames in the air.
 
 use crate::config::CellConfig;
 use crate::error::CellError;
@@ -12,39 +12,39 @@ use crossfade_link::{
 };
 use std::sync::Arc;
 
-/// The downlink or the uplink: every user has a queue there, and bins are given slot by slot.
+/// Downlink or uplink of a cell: a queue for each user, and bins allocated slot by slot.
 pub(crate) struct Direction {
     config: CellConfig,
     users: Vec<User>,
     fairness: Fairness,
-    /// Bins among which a user chooses the best.
+    /// Bins among which a user chooses the best under [`Allocation::BestBin`]; empty for other schedulers.
     candidates: Vec<usize>,
     in_air: Vec<Flight>,
-    /// Number of used bins, summed over slots.
+    /// Number of bins in which a frame was sent, summed over all slots.
     used: u64,
     pub(crate) log: EventLog,
     now: SimTime,
     scratch: Scratch,
 }
 
-/// Lists of a slot, kept so that their memory is reused.
+/// Buffers of the scheduler for one slot, kept so that their memory is reused.
 #[derive(Default)]
 struct Scratch {
-    /// Score offset of each bin: 0 if a user may choose it, minus infinity otherwise.
+    /// Score offset of each bin: 0 if the bin is free, minus infinity otherwise.
     open: Vec<f32>,
-    /// Scores of each user with data, for each bin.
+    /// Score of each bin for each user with data, user by user.
     scores: Vec<f32>,
-    /// The user with the highest score, for each bin.
+    /// User with the highest score in each bin.
     best: Best,
-    /// Users with data to send.
+    /// Numbers of the users with data to send.
     active: Vec<usize>,
-    /// Bits that each user got in the slot.
+    /// Bits sent to or by each user in the slot.
     got: Vec<f32>,
 }
 
 impl Direction {
-    /// A direction before its first packet, with the users and the scheduler of `config`. Random streams are named by
-    /// [`User::new`].
+    /// Creates a direction before its first packet, with the users and the scheduler of `config`. The names of its
+    /// random streams are those of [`User::new`].
     pub(crate) fn new(config: CellConfig, way: Way, seed: RunSeed) -> Result<Self, CellError> {
         let simd = Simd::chosen()?;
         let response =
@@ -74,7 +74,7 @@ impl Direction {
         self.users.len()
     }
 
-    /// Puts a packet into the queue of `user`, or drops it where the queue is full.
+    /// Puts a packet into the queue of `user`, or drops it if the queue is full.
     pub(crate) fn push(&mut self, now: SimTime, user: usize, parcel: Parcel) -> Push {
         let user = &mut self.users[user];
         let (packets, bytes) = user.waiting();
@@ -86,21 +86,21 @@ impl Direction {
         Push::Accepted
     }
 
-    /// Whether data wait or are in the air.
+    /// True if data wait or are in the air.
     pub(crate) fn is_busy(&self) -> bool {
         !self.in_air.is_empty() || self.users.iter().any(|user| !user.sender.is_idle())
     }
 
-    /// Receives the frames in the air at `now`; packets that leave are handed to `leave` with their user.
+    /// Ends the frames in the air at `now`; each packet that leaves goes to `leave` with the number of its user.
     pub(crate) fn land(&mut self, now: SimTime, mut leave: impl FnMut(usize, Departure)) {
         for flight in self.in_air.drain(..) {
             self.users[flight.user].land(now, &flight, |departure| leave(flight.user, departure));
         }
     }
 
-    /// Allocates the bins of `slot`, which begins `now`, to users, whose frames begin. Users take turns by the slot's
-    /// number among those of this direction: by its number in the cell, some users would never be first in a TDD
-    /// pattern.
+    /// Allocates the bins of `slot`, which begins at `now`, and starts the users' frames. `turn` is the number of the
+    /// slot among those of this direction. It decides which user is first: with the slot number of the cell, some users
+    /// would never be first in a TDD pattern.
     pub(crate) fn send(&mut self, now: SimTime, slot: u64, turn: u64) {
         self.now = now;
         let mut scratch = std::mem::take(&mut self.scratch);
@@ -127,7 +127,7 @@ impl Direction {
         self.scratch = scratch;
     }
 
-    /// Computes the channels of a later `slot` ahead.
+    /// Computes the channels and predictions of the later `slot` in advance, for users with data.
     pub(crate) fn prepare(&mut self, slot: u64) {
         self.users.iter_mut().filter(|user| !user.sender.is_idle()).for_each(|user| user.prepare(slot));
     }
@@ -148,7 +148,8 @@ impl Direction {
         LinkReport { frames: Some(frames), users, unsent, ..report }
     }
 
-    /// Users choose their best free bin in turns; the first to choose changes from slot to slot.
+    /// Allocation [`BestBin`](Allocation::BestBin): users choose their best free candidate bin in turns; another user
+    /// is first in each slot.
     fn choose_in_turns(&mut self, slot: u64, turn: u64, scratch: &mut Scratch) {
         let Scratch { open, scores, active, .. } = scratch;
         open.clear();
@@ -167,7 +168,8 @@ impl Direction {
         }
     }
 
-    /// Gives bins to users in turns, which go on in the next slot.
+    /// Allocation [`RoundRobin`](Allocation::RoundRobin): bins go to the users with data in turns, which continue in
+    /// the next slot.
     fn go_round(&mut self, slot: u64, turn: u64, scratch: &mut Scratch) {
         let active = &scratch.active;
         let count = active.len();
@@ -183,7 +185,8 @@ impl Direction {
         }
     }
 
-    /// Gives each bin to the user with the highest score that still has data.
+    /// Allocations [`MaxSinr`](Allocation::MaxSinr) and [`ProportionalFair`](Allocation::ProportionalFair): each bin
+    /// goes to the user with the highest score among those that still have data.
     fn rank(&mut self, slot: u64, scratch: &mut Scratch) {
         let bins = self.config.bins;
         let is_fair = matches!(self.config.allocation, Allocation::ProportionalFair { .. });
@@ -215,7 +218,7 @@ impl Direction {
         }
     }
 
-    /// Lets a user send in a bin; returns the bits that it sends.
+    /// Sends a frame of `user` in `bin`, if it has data; returns the number of bits sent.
     fn transmit(&mut self, slot: u64, user: usize, bin: usize) -> u64 {
         let now = self.now;
         self.users[user].go(slot);

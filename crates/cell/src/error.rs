@@ -1,21 +1,21 @@
-//! Errors of a cell's configuration: a file of its own, since most files of the crate return it.
+//! Errors of a cell's configuration. The type has a file of its own because most files of the crate return it.
 
 use crossfade_channel::ChannelError;
 use crossfade_core::OutOfRange;
 use thiserror::Error;
 
-/// Error of an invalid cell, in one line: the parameter, its value, and what is allowed.
+/// Error of an invalid cell configuration. The message is one line: parameter, value, and allowed values.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum CellError {
-    /// A number outside its range. Parameters are named as in scenarios: `users`, `bins`, `levels`, ...
+    /// A number is outside its range; the parameter is named as in scenarios: `users`, `bins`, `levels`, ...
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
-    /// The channel is invalid.
+    /// The configuration of the fading channel is invalid.
     #[error(transparent)]
     Channel(#[from] ChannelError),
 }
 
-/// Error of a parameter outside its range.
+/// Returns the error of `parameter` outside its range.
 pub(crate) fn out_of_range<T>(
     parameter: &'static str,
     value: impl std::fmt::Display,

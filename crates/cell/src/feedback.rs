@@ -1,31 +1,31 @@
-//! Channel reports of users: periodic, delayed and quantised.
+//! Channel reports from users to the base station: periodic, delayed and quantised.
 
 use crate::error::{CellError, out_of_range};
 use crate::levels::from_db;
 use crossfade_core::to_db;
 
-/// Channel reports. At the beginning of every period each user reports the predicted ratio of each bin, which the base
-/// station uses from `delay_slots` later until it has the next report. Before the first report it uses the ratios of
-/// slot 0.
+/// Configuration of channel reports. At the beginning of every period each user reports the predicted SNR of each bin.
+/// The base station uses a report from `delay_slots` later until it has the next one; before the first report it uses
+/// the SNR of slot 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedbackConfig {
     /// Period of reports in slots.
     pub period_slots: u64,
-    /// Slots from the measurement of a report to the first slot that uses it.
+    /// Delay in slots from the measurement of a report to the first slot that uses it.
     pub delay_slots: u64,
-    /// Quantisation of reported ratios; `None` reports exact ones.
+    /// Quantiser of the reported SNR; `None` reports exact values.
     pub quantiser: Option<Quantiser>,
 }
 
-/// Quantiser of ratios, `lowest_db` + i `step_db`: the largest value not above the ratio, if there is one (a channel
-/// quality indicator promises no more than the channel has).
+/// Uniform quantiser of the SNR in dB with the values `lowest_db` + i `step_db`. It rounds down, because a channel
+/// quality indicator must not promise more than the channel has; an SNR below all values is reported as the lowest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantiser {
-    /// Ratio of index 0 in dB.
+    /// Value of index 0 in dB.
     pub lowest_db: f64,
-    /// Step from index to index in dB.
+    /// Difference between the values of successive indices in dB.
     pub step_db: f64,
-    /// Bits of an index: there are 2^bits indices.
+    /// Number of bits of an index: there are 2^bits values.
     pub bits: u32,
 }
 
@@ -33,8 +33,8 @@ impl FeedbackConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// A period of no slots, more than 100000 slots of period or delay, steps outside [0.01, 40] dB, not 1 to 8 bits, a
-    /// lowest ratio outside [-100, 100] dB.
+    /// A period outside [1, 100000] slots, a delay above 100000 slots, a step outside [0.01, 40] dB, bits outside
+    /// [1, 8], or a lowest value outside [-100, 100] dB.
     pub fn check(&self) -> Result<(), CellError> {
         if !(1..=100_000).contains(&self.period_slots) {
             return out_of_range("feedback.period", self.period_slots, "between 1 and 100000 slots");
@@ -55,14 +55,14 @@ impl FeedbackConfig {
         Ok(())
     }
 
-    /// The slot whose report the base station uses in `slot`.
+    /// Number of the slot whose report the base station uses in `slot`.
     pub(crate) fn known(&self, slot: u64) -> u64 {
         slot.saturating_sub(self.delay_slots) / self.period_slots * self.period_slots
     }
 }
 
 impl Quantiser {
-    /// The reported value of `ratio`.
+    /// Quantised value of `ratio`, both as power ratios (not in dB).
     pub fn told(&self, ratio: f64) -> f64 {
         let index = ((to_db(ratio) - self.lowest_db) / self.step_db).floor();
         from_db(self.lowest_db + self.step_db * index.clamp(0.0, f64::from((1_u32 << self.bits) - 1)))

@@ -1,4 +1,4 @@
-//! Success probability of frames: of uncoded symbols, or by a user's error-rate table.
+//! Success probability of frames: that of uncoded symbols, or by a user's error-rate table.
 
 use crossfade_core::{square, to_db};
 use crossfade_link::MOST_BITS;
@@ -6,46 +6,48 @@ use crossfade_phy::symbol_error::symbol_error;
 use crossfade_phy::{BlockSizes, ErrorRateTable, ErrorRates, Modulation, NoCurve};
 use std::sync::{Arc, OnceLock};
 
-/// Step of the table over the root of the signal-to-noise ratio, in which all modulations have similar slopes.
+/// Step of the success table over the square root of the SNR, in which the curves of all modulations have similar
+/// slopes.
 const STEP: f64 = 0.005;
-/// Number of entries, which reach 39 dB, where 256-QAM has no errors.
+/// Number of entries of the success table for each modulation. They reach 39 dB, where 256-QAM has no errors.
 const ENTRIES: usize = 18_000;
 
-/// (1 - symbol error rate)^symbols for 1 to 8 bits a symbol, from a table over the ratio: within 1.23e-5, what straight
-/// lines over the steps of the table miss of a curvature up to 3.92. The table is made when it is needed first.
+/// Success probability of frames with 1 to 8 bits per symbol, by SNR: (1 - symbol error rate)^symbols, or by a user's
+/// error-rate table. It is interpolated linearly in a table that is computed at first use: the error is at most
+/// 1.23e-5, for a curvature of up to 3.92.
 #[derive(Clone, Debug)]
 pub struct FrameSuccess {
     symbols: u32,
     modulations: [Modulation; MOST_BITS],
-    /// A user's error-rate table; `None` for uncoded symbols.
+    /// Error rates from a user's table; `None` for uncoded symbols.
     measured: Option<Measured>,
-    /// Table modulation by modulation, so that the ratios at which a modulation is used stay in the cache; clones share
-    /// it.
+    /// Success probabilities, all of one modulation together so that the range in which a modulation is used stays in
+    /// the cache; clones share the table.
     table: Arc<OnceLock<Vec<f32>>>,
 }
 
-/// Error rates of each modulation by a user's table.
+/// Error rate of each modulation from a user's table.
 #[derive(Clone, Debug)]
 struct Measured {
-    /// Error rates with 1 bit a symbol, 2, ...; `None` where the table does not have it.
+    /// Error rates for 1, 2, ... 8 bits per symbol; `None` if the user's table lacks the modulation.
     rates: [Option<Arc<ErrorRates>>; MOST_BITS],
     sizes: BlockSizes,
 }
 
 impl FrameSuccess {
-    /// Success of frames of `symbols` symbols; `eight` is the constellation of 3 bits.
+    /// Success probability of uncoded frames of `symbols` symbols; `eight` is the constellation for 3 bits per symbol.
     pub fn new(symbols: u32, eight: Modulation) -> Self {
         use Modulation::{Bpsk, Cross32, Cross128, Qam16, Qam64, Qam256, Qpsk};
         let modulations = [Bpsk, Qpsk, eight, Qam16, Cross32, Qam64, Cross128, Qam256];
         Self { symbols, modulations, measured: None, table: Arc::default() }
     }
 
-    /// Success of frames of `symbols` symbols whose error rates are those of a table: its modes are modulations by
-    /// name, and a frame is a block of as many bytes as its bits fill, sent once. A modulation that is not in the table
-    /// is not used.
+    /// Success probability of frames of `symbols` symbols by a table of error rates. A mode of the table is the
+    /// modulation with its name, and a frame is a block of as many bytes as its bits fill, sent once. Modulations
+    /// missing in the table are not used.
     ///
     /// # Errors
-    /// No mode of the table is one of the cell's modulations, or they are told apart by other columns than `mode`.
+    /// No mode of the table is one of the cell's modulations, or modes differ by columns other than `mode`.
     pub fn measured(
         symbols: u32,
         eight: Modulation,
@@ -69,25 +71,26 @@ impl FrameSuccess {
         Ok(Self { measured: Some(Measured { rates, sizes }), ..uncoded })
     }
 
-    /// Whether frames of `bits` bits a symbol, 1 to 8, can be sent.
+    /// True if frames of `bits` bits per symbol (1 to 8) can be sent.
     pub fn has(&self, bits: u32) -> bool {
         self.measured.as_ref().is_none_or(|measured| measured.rates[bits as usize - 1].is_some())
     }
 
-    /// The least and the greatest number of bits a symbol.
+    /// Least and greatest number of bits per symbol that can be sent.
     pub fn range(&self) -> (u32, u32) {
         let all = || (1..=MOST_BITS as u32).filter(|&bits| self.has(bits));
         (all().next().unwrap_or(1), all().next_back().unwrap_or(MOST_BITS as u32))
     }
 
-    /// A number of bits a symbol that the rest of a split frame could have, but for which there is no modulation.
+    /// A number of bits per symbol that the rest of a split frame may need but for which there is no modulation; `None`
+    /// if every rest can be sent.
     pub fn missing_rest(&self) -> Option<u32> {
         let has = |bits: &u32| self.has(*bits);
         let pairs = (1..=MOST_BITS as u32).filter(has).flat_map(|f| (1..f).filter(has).map(move |k| f - k));
         pairs.into_iter().find(|rest| !self.has(*rest))
     }
 
-    /// Success probability by the user's table; `None` without a table.
+    /// Success probability of a frame by the user's table at the SNR `sinr` (not in dB); `None` without a table.
     fn of_table(&self, bits: u32, sinr: f64) -> Option<f64> {
         let measured = self.measured.as_ref()?;
         let Some(rates) = &measured.rates[bits as usize - 1] else { return Some(0.0) };
@@ -95,7 +98,7 @@ impl FrameSuccess {
         Some(1.0 - rates.error_rate(to_db(sinr), bytes, measured.sizes))
     }
 
-    /// Entries of 1 bit, of 2 bits, ... a symbol.
+    /// Success probabilities over the square root of the SNR, for 1, 2, ... 8 bits per symbol; computed at first use.
     fn table(&self) -> &[f32] {
         let column = |modulation: Modulation| {
             let sinr = |i: usize| square(i as f64 * STEP);
@@ -108,33 +111,33 @@ impl FrameSuccess {
         self.table.get_or_init(|| self.modulations.into_iter().flat_map(column).collect())
     }
 
-    /// The constellation of `bits` bits a symbol, 1 to 8.
+    /// Constellation of `bits` bits per symbol (1 to 8).
     pub fn modulation(&self, bits: u32) -> Modulation {
         self.modulations[bits as usize - 1]
     }
 
-    /// Success probability of a frame of `bits` bits a symbol at the ratio `root` squared.
+    /// Interpolated success probability of a frame of `bits` bits per symbol at an SNR of `root` squared.
     #[inline]
     fn at_root(&self, bits: u32, root: f64) -> f64 {
         let (below, part) = place(root);
         between(self.table(), bits as usize - 1, below, part)
     }
 
-    /// Frame success probabilities of 1 to 8 bits per symbol.
+    /// Interpolated success probabilities of frames of 1 to 8 bits per symbol at an SNR of `root` squared.
     pub(crate) fn all_at_root(&self, root: f64) -> [f64; MOST_BITS] {
         let (table, (below, part)) = (self.table(), place(root));
         std::array::from_fn(|modulation| between(table, modulation, below, part))
     }
 
-    /// The probability that a frame of `bits` bits a symbol is received without an error at the ratio `sinr`, no
-    /// decibels. A table of error rates is asked itself, uncoded symbols by a grid.
+    /// Probability that a frame of `bits` bits per symbol is received without an error at the SNR `sinr` (not in dB).
+    /// It is exact for an error-rate table, and interpolated for uncoded symbols.
     #[inline]
     pub fn at(&self, bits: u32, sinr: f64) -> f64 {
         self.of_table(bits, sinr).unwrap_or_else(|| self.at_root(bits, sinr.sqrt()))
     }
 }
 
-/// Index of the entry below a root, and the distance of the root from it in steps.
+/// Index of the table entry below `root` (square root of the SNR), and the distance of `root` from it in steps.
 #[inline]
 fn place(root: f64) -> (usize, f64) {
     let place = root / STEP;
@@ -142,7 +145,7 @@ fn place(root: f64) -> (usize, f64) {
     (below, (place - below as f64).min(1.0))
 }
 
-/// Linear interpolation between two entries.
+/// Linear interpolation between the table entries `below` and `below` + 1 of a modulation.
 #[inline]
 fn between(table: &[f32], modulation: usize, below: usize, part: f64) -> f64 {
     let at = modulation * ENTRIES + below;

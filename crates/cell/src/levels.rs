@@ -1,14 +1,16 @@
-//! Link adaptation: switching levels of the predicted signal-to-noise ratio between modulations.
+//! Link adaptation: switching levels of the predicted SNR between modulations.
 //!
-//! A transmitter that knows the prediction p of a gain h with error power e knows that the ratio g is that of a
-//! complex Gaussian around p: with G the local mean and x = G |p|^2,
+//! A transmitter knows the prediction p of a channel gain h, with the normalised power e of its error. The true SNR g
+//! is then that of a complex Gaussian gain around p. With the local mean SNR G and the predicted SNR x = G |p|^2, its
+//! density is
 //!
 //! ```text
 //! f(g | x) = 1 / (G e) exp(-(g + x) / (G e)) I0(2 sqrt(g x) / (G e))
 //! ```
 //!
-//! and chooses the k bits a symbol that maximise k times the integral of `(1 - P_k(g))^N f(g | x)`, the expected bits
-//! of a frame of N symbols that arrive (Sternad and Falahati 2004). Switch levels are where the choice changes.
+//! The transmitter chooses the number k of bits per symbol for which k times the integral of `(1 - P_k(g))^N f(g | x)`
+//! is greatest, where `P_k` is the symbol error rate: the expected bits of a frame of N symbols that arrive (Sternad and
+//! Falahati 2004). A switching level is an SNR x at which the choice changes.
 
 use crate::error::{CellError, out_of_range};
 use crate::frame_success::FrameSuccess;
@@ -16,55 +18,59 @@ use crossfade_core::square;
 use crossfade_link::MOST_BITS;
 use std::sync::OnceLock;
 
-/// Rule by which modulations are chosen.
+/// Rule by which switching levels are computed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LevelRule {
-    /// The greatest expected number of bits, for predictions of this error, whatever the actual error is.
+    /// Maximises the expected number of bits that arrive, for predictions with the error `target_nmse`, even if the
+    /// actual error differs.
     Optimal {
-        /// Normalised mean-square error of the prediction.
+        /// Assumed normalised mean-square error of the prediction.
         target_nmse: f64,
     },
-    /// The greatest number of bits whose mean frame error rate is at most the target, for predictions of this error.
+    /// Chooses the greatest number of bits per symbol whose mean frame error rate is at most `target`, for predictions
+    /// with the error `target_nmse`.
     TargetFer {
-        /// Target frame error rate.
+        /// Greatest allowed mean frame error rate.
         target: f64,
-        /// Normalised mean-square error of the prediction.
+        /// Assumed normalised mean-square error of the prediction.
         target_nmse: f64,
     },
-    /// Levels in dB from which on 2 to 8 bits, or 1 to 8 bits, are used.
+    /// Uses given levels of the predicted SNR in dB: 7 from which on 2 to 8 bits per symbol are used, or 8 for 1 to 8
+    /// bits.
     Custom(Vec<f64>),
 }
 
-/// The estimate that the transmitter compares with the levels.
+/// Estimate of the SNR that the transmitter compares with the switching levels, from the local mean G and the predicted
+/// gain p with error power e.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PredictedSinr {
-    /// G (|p|^2 + e), which is unbiased (Ekman, Sternad and Ahlen 2002).
+    /// Unbiased estimate G (|p|^2 + e) (Ekman, Sternad and Ahlen 2002).
     Unbiased,
-    /// G |p|^2, which is too low by the power of the error.
+    /// Raw estimate G |p|^2, which is too low by the power of the error in the mean.
     Raw,
 }
 
-/// Lowest local mean in dB with levels of its own; there are levels for each quarter of a decibel.
+/// Lowest local mean SNR in dB with levels of its own; there are levels for each quarter of a decibel.
 const LOWEST_DB: f64 = -30.0;
 const HIGHEST_DB: f64 = 60.0;
 const PER_DB: f64 = 4.0;
 
-/// Switching levels for all local means, each computed when it is first needed.
+/// Switching levels of the predicted SNR for all local means, each set computed at its first use.
 #[derive(Debug)]
 pub struct Levels {
     rule: LevelRule,
     kind: PredictedSinr,
     success: FrameSuccess,
-    /// Least number of bits a symbol.
+    /// Least number of bits per symbol that can be sent.
     lowest: u32,
     table: Vec<OnceLock<[f64; MOST_BITS]>>,
 }
 
 impl Levels {
-    /// Levels by `rule` for estimates of `kind` and frames with this success probability.
+    /// Creates levels by `rule`, for estimates of `kind` and frames with the success probability `success`.
     ///
     /// # Errors
-    /// An NMSE outside [0, 1), a target outside (0, 1), custom levels that are not 7 or 8 rising ones.
+    /// An NMSE outside [0, 1), a target outside (0, 1), or custom levels that are not 7 or 8 rising numbers.
     pub fn new(rule: LevelRule, kind: PredictedSinr, success: FrameSuccess) -> Result<Self, CellError> {
         let nmse = |nmse: f64| {
             if (0.0..1.0).contains(&nmse) {
@@ -101,18 +107,18 @@ impl Levels {
         Ok(Self { rule, kind, success, lowest, table: (0..entries).map(|_| OnceLock::new()).collect() })
     }
 
-    /// Success probability of frames.
+    /// Success probability of frames, by which the levels are computed.
     pub fn success(&self) -> &FrameSuccess {
         &self.success
     }
 
-    /// Kind of the estimate that is compared with the levels.
+    /// Kind of estimate of the SNR to compare with the levels.
     pub fn kind(&self) -> PredictedSinr {
         self.kind
     }
 
-    /// The ratios from which on 1, 2, ... 8 bits are used at a local mean in dB; 0 where there is no limit. The nearest
-    /// quarter of a decibel counts.
+    /// Values of the predicted SNR (not in dB) from which on 1, 2, ... 8 bits per symbol are used, for a local mean SNR
+    /// in dB, which is rounded to a quarter of a decibel; 0 for a modulation without a lower limit.
     pub fn at(&self, local_mean_db: f64) -> &[f64; MOST_BITS] {
         let exact = ((local_mean_db - LOWEST_DB) * PER_DB).clamp(0.0, (self.table.len() - 1) as f64);
         // Rounding without a call, since this is done for every frame.
@@ -121,22 +127,24 @@ impl Levels {
         self.table[place].get_or_init(|| self.solve(LOWEST_DB + place as f64 / PER_DB))
     }
 
-    /// The bits a symbol for a predicted ratio, by levels of [`at`](Self::at), and whether it lies below the lowest.
+    /// Number of bits per symbol (at least 1) for the SNR estimate `predicted` (not in dB) by the levels of
+    /// [`at`](Self::at), and true if it lies below the lowest level.
     #[inline]
     pub fn choose(levels: &[f64; MOST_BITS], predicted: f64) -> (u32, bool) {
         let bits = levels.iter().filter(|&&level| predicted >= level).count() as u32;
         (bits.max(1), bits == 0)
     }
 
-    /// The bits a symbol for a predicted ratio at a local mean in dB: at least those of the lowest modulation there is.
+    /// Number of bits per symbol for the SNR estimate `predicted` (not in dB) at a local mean SNR in dB, at least that
+    /// of the lowest available modulation; true if the estimate lies below the lowest level.
     #[inline]
     pub(crate) fn bits(&self, local_mean_db: f64, predicted: f64) -> (u32, bool) {
         let (bits, is_below) = Self::choose(self.at(local_mean_db), predicted);
         (bits.max(self.lowest), is_below)
     }
 
-    /// Levels of a local mean. A modulation that cannot be sent has the level of the next one that can, so that it is
-    /// never chosen.
+    /// Levels for a local mean SNR in dB. An unavailable modulation has the level of the next available one, so that it
+    /// is never chosen.
     fn solve(&self, local_mean_db: f64) -> [f64; MOST_BITS] {
         let mut levels = self.solve_all(local_mean_db);
         let mut next = f64::INFINITY;
@@ -183,7 +191,8 @@ impl Levels {
         })
     }
 
-    /// The bits a symbol that the rule uses at G |p|^2 = `x` and G e = `error`; 0 where none meets a target.
+    /// Number of bits per symbol chosen by the rule at the predicted SNR `x` = G |p|^2 and the error power `error` = G
+    /// e; 0 if no modulation meets the target error rate.
     fn allowed(&self, x: f64, error: f64) -> usize {
         let expected = self.expected(x, error);
         let all = 0..MOST_BITS;
@@ -195,8 +204,8 @@ impl Levels {
         all.reduce(better).map_or(1, |i| i + 1)
     }
 
-    /// The probabilities that frames of 1 to 8 bits a symbol succeed: integrals over the root u of the ratio, by Gauss
-    /// and Legendre.
+    /// Success probabilities of frames of 1 to 8 bits per symbol at the predicted SNR `x` and the error power `error`:
+    /// integrals of the success over the density of the SNR, by Gauss-Legendre quadrature over its square root u.
     fn expected(&self, x: f64, error: f64) -> [f64; MOST_BITS] {
         const PANELS: u32 = 16;
         const NODES: [(f64, f64); 4] = [
@@ -237,7 +246,8 @@ impl LevelRule {
     }
 }
 
-/// exp(-x) I0(x) for x of 0 and more, within 2e-7 (Abramowitz and Stegun 9.8.1 and 9.8.2).
+/// Scaled Bessel function exp(-x) I0(x) for x >= 0, with an absolute error below 2e-7 (Abramowitz and Stegun 9.8.1 and
+/// 9.8.2).
 fn scaled_i0(x: f64) -> f64 {
     let horner = |coefficients: &[f64], t: f64| coefficients.iter().rev().fold(0.0, |sum, c| sum * t + c);
     if x < 3.75 {
@@ -259,8 +269,8 @@ fn scaled_i0(x: f64) -> f64 {
     horner(&series, 3.75 / x) / x.sqrt()
 }
 
-/// A ratio from decibels by another formula than [`crossfade_core::from_db`]: the last bits differ, on which rows of
-/// cells depend.
+/// Power ratio of `db` decibels. The formula differs from [`crossfade_core::from_db`] in the last bits, on which the
+/// result rows of cells depend.
 pub(crate) fn from_db(db: f64) -> f64 {
     libm::exp(db * (std::f64::consts::LN_10 / 10.0))
 }

@@ -1,4 +1,4 @@
-//! A slotted cell with its downlink and, if configured, its uplink: adaptive OFDM over predicted channels, a scheduler,
+//! Slotted cell with its downlink and, if configured, its uplink: adaptive OFDM over predicted channels, a scheduler,
 //! and a persistent ARQ.
 //!
 //! A [`Cell`] is a [`Fabric`](crossfade_link::Fabric): packets go in at the base station and come out at users, and

@@ -1,34 +1,34 @@
-//! Outer-loop link adaptation: an offset that acknowledgements steer.
+//! Outer-loop link adaptation: an SNR offset that acknowledgements adjust to a target error rate.
 
 use crate::error::{CellError, out_of_range};
 use std::collections::VecDeque;
 
-/// An offset in dB that is added to what a ratio is predicted to be before a modulation is chosen: a step down after
-/// each new frame that failed, a smaller one up after each that got through (Sampath, Kumar and Holtzman 1997; Pedersen
-/// et al. 2007). Where neither the limits nor the lowest and the highest modulation are met, the share of new frames
-/// that fail is that of
-/// [`target`](Self::target), whatever the channel is and whatever is known of it.
+/// Outer-loop link adaptation: an offset in dB, added to the predicted SNR before a modulation is chosen. Each new
+/// frame that fails lowers it by a step; each new frame that is received raises it by a smaller step (Sampath, Kumar
+/// and Holtzman 1997; Pedersen et al. 2007). The share of new frames that fail then converges to
+/// [`target`](Self::target) for any channel and any knowledge of it, unless the offset reaches its limits or the lowest
+/// or highest modulation is in use.
 ///
-/// An acknowledgement acts as late as a failure is repeated. The lowest modulation gives no step down and the highest
-/// none up: there the offset changes nothing and would run away.
+/// An acknowledgement acts after the delay with which a failed frame is retransmitted. A failure of the lowest
+/// modulation causes no step down, and a success of the highest none up: the offset would have no effect there and
+/// diverge.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OuterLoopConfig {
-    /// Step up after a received frame, in dB.
+    /// Increase of the offset after a received frame, in dB.
     pub step_up_db: f64,
-    /// Step down after a failed frame, in dB.
+    /// Decrease of the offset after a failed frame, in dB.
     pub step_down_db: f64,
     /// Greatest magnitude of the offset, in dB.
     pub limit_db: f64,
 }
 
 impl OuterLoopConfig {
-    /// The loop with this step down and the step up for a frame error rate of `target`: target / (1 - target) of the
-    /// step down.
+    /// Outer loop with a target frame error rate: the step up is target / (1 - target) times the step down.
     pub fn with_target(target: f64, step_down_db: f64, limit_db: f64) -> Self {
         Self { step_up_db: step_down_db * target / (1.0 - target), step_down_db, limit_db }
     }
 
-    /// Error rate of new frames in the long run.
+    /// Long-run error rate of new frames to which the steps converge.
     pub fn target(&self) -> f64 {
         self.step_up_db / (self.step_up_db + self.step_down_db)
     }
@@ -52,26 +52,26 @@ impl OuterLoopConfig {
     }
 }
 
-/// State of the outer loop of one user.
+/// State of the outer loop of one user: its offset and the acknowledgements under way.
 #[derive(Clone, Debug)]
 pub struct OuterLoop {
     config: OuterLoopConfig,
     lowest: u32,
     highest: u32,
     offset_db: f64,
-    /// Acknowledgements under way: the slot in which each is there, the bits a symbol of its frame, whether that was
-    /// good.
+    /// Acknowledgements under way: the slot in which each acts, the bits per symbol (or MCS index) of its frame, and
+    /// true if the frame was received.
     under_way: VecDeque<(u64, u32, bool)>,
 }
 
 impl OuterLoop {
-    /// A loop with offset 0. `lowest` and `highest` are the bits a symbol of the extreme modulations, or the indices of
-    /// the extreme MCS.
+    /// Creates a loop with offset 0. `lowest` and `highest` are the bits per symbol of the extreme modulations, or the
+    /// extreme MCS indices.
     pub fn new(config: OuterLoopConfig, (lowest, highest): (u32, u32)) -> Self {
         Self { config, lowest, highest, offset_db: 0.0, under_way: VecDeque::new() }
     }
 
-    /// The offset in `slot`, in dB.
+    /// Offset in dB in `slot`, after all acknowledgements due by then.
     pub fn offset_db(&mut self, slot: u64) -> f64 {
         while let Some(&(_, bits, is_good)) = self.under_way.front().filter(|(due, ..)| *due <= slot) {
             self.under_way.pop_front();
@@ -86,7 +86,8 @@ impl OuterLoop {
         self.offset_db
     }
 
-    /// A new frame of `bits` bits a symbol, or of that MCS index, was sent; its acknowledgement acts in slot `due`.
+    /// Registers a new frame with `bits` bits per symbol (or this MCS index) and its outcome; its acknowledgement acts
+    /// in slot `due`.
     pub fn learn(&mut self, due: u64, bits: u32, is_good: bool) {
         self.under_way.push_back((due, bits, is_good));
     }

@@ -1,43 +1,43 @@
-//! The receiver of the cell's ARQ: received intervals of bits become a stream, and packets leave in order.
+//! Receiver of the cell's ARQ: joins received intervals of bits to a stream, and releases packets in order.
 
 use crossfade_core::SimTime;
 use crossfade_link::Parcel;
 use std::collections::VecDeque;
 
-/// A packet with its place in the stream of bits.
+/// Packet with its place in its user's stream of bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// Place of the packet's first bit in the stream.
+    /// Place in the stream of the packet's first bit.
     pub start: u64,
-    /// The bit after the packet's last one.
+    /// Place in the stream of the bit after the packet's last one.
     pub end: u64,
-    /// The packet itself.
+    /// The packet as it was handed to the link.
     pub parcel: Parcel,
-    /// Arrival time of the packet at the queue.
+    /// Arrival time of the packet at the sender's queue.
     pub since: SimTime,
-    /// Whether bits of it were given up.
+    /// True if some of the packet's bits were given up.
     pub is_lost: bool,
 }
 
-/// Bits of a stream that have arrived or were given up.
+/// Bits of a stream that are settled: they have arrived, or were given up by the ARQ.
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
-    /// All bits before this one have arrived or were given up.
+    /// Place of the first unsettled bit.
     until: u64,
-    /// Ranges received beyond a gap, in order, with a gap before each.
+    /// Settled ranges beyond the first unsettled bit, in order and with a gap before each.
     islands: Vec<(u64, u64)>,
 }
 
 impl Receiver {
-    /// The first bit that is missing.
+    /// Place of the first unsettled bit; all bits before it have arrived or were given up.
     pub fn until(&self) -> u64 {
         self.until
     }
 
-    /// Marks the bits from `start` to `end` as arrived or given up, which happens once for each bit.
+    /// Marks the bits from `start` up to but not including `end` as settled, once for each bit.
     ///
     /// # Panics
-    /// With debug assertions, if some of them were settled before.
+    /// With debug assertions, if some of the bits were settled before.
     pub fn settle(&mut self, start: u64, end: u64) {
         debug_assert!(start < end && start >= self.until, "{start}..{end} settled again");
         if start == self.until && self.islands.is_empty() {
@@ -63,7 +63,7 @@ impl Receiver {
     }
 }
 
-/// Marks the packets that have bits between `start` and `end`.
+/// Marks the packets with bits from `start` up to but not including `end` as lost.
 pub(crate) fn lose(packets: &mut VecDeque<Packet>, start: u64, end: u64) {
     let first = packets.partition_point(|packet| packet.end <= start);
     for packet in packets.iter_mut().skip(first).take_while(|packet| packet.start < end) {

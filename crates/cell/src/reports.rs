@@ -1,25 +1,25 @@
-//! A base station's knowledge of a user's channel from reports.
+//! Knowledge of a user's channel at the base station from channel reports.
 
 use crate::feedback::FeedbackConfig;
 use crate::user_channel::UserChannel;
 
-/// The last report of a user that has reached the base station.
+/// Latest report of a user's channel that has reached the base station.
 pub(crate) struct Reports {
     config: FeedbackConfig,
-    /// A copy of the channel that stays at the slot of the last report, some slots behind the one that frames meet.
+    /// Copy of the user's channel at the slot of the latest report, some slots before the channel that frames meet.
     channel: UserChannel,
     slot: Option<u64>,
-    /// The reported ratio of each bin.
+    /// Reported SNR of each bin (not in dB).
     ratios: Vec<f32>,
 }
 
 impl Reports {
-    /// No report has come yet.
+    /// Creates the state before the first report.
     pub(crate) fn new(config: FeedbackConfig, channel: UserChannel, bins: usize) -> Self {
         Self { config, channel, slot: None, ratios: vec![0.0; bins] }
     }
 
-    /// Moves to the report that is known in `slot`.
+    /// Advances to the report that the base station uses in `slot`.
     pub(crate) fn go(&mut self, slot: u64) {
         let known = self.config.known(slot);
         if self.slot == Some(known) {
@@ -33,12 +33,12 @@ impl Reports {
         }
     }
 
-    /// The reported ratio of each bin.
+    /// Reported SNR of each bin (not in dB).
     pub(crate) fn ratios(&self) -> &[f32] {
         &self.ratios
     }
 
-    /// The local mean where the report was made, in dB.
+    /// Local mean SNR in dB at the slot of the report.
     pub(crate) fn mean_db(&self) -> f64 {
         self.channel.mean_db()
     }

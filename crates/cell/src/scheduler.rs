@@ -1,24 +1,24 @@
-//! Schedulers: allocation of bins to users.
+//! Schedulers of a cell: allocation of frequency bins to users.
 
-/// Scheduler that allocates the bins of a slot to users.
+/// Scheduler, which allocates the frequency bins of a slot to users.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Allocation {
-    /// Each user always has the same bin.
+    /// Each user always has one fixed bin.
     Static,
-    /// Each user has one bin in each slot, the best by prediction among `candidates` that are spread evenly; users
-    /// choose in turns.
+    /// Each user has one bin in each slot: the one with the best predicted SNR among `candidates` evenly spread bins.
+    /// Users choose in turns.
     BestBin {
-        /// Number of bins among which a user chooses.
+        /// Number of bins among which a user chooses, evenly spread over the band.
         candidates: usize,
     },
-    /// Each bin goes to the next user with data to send.
+    /// Each bin goes to the next user in turn with data to send.
     RoundRobin,
-    /// Each bin goes to the user with the highest predicted signal-to-noise ratio in it.
+    /// Each bin goes to the user with the highest predicted SNR in it.
     MaxSinr,
-    /// Each bin goes to the user with the highest predicted rate in it relative to the user's mean rate over a window
+    /// Each bin goes to the user with the highest ratio of predicted rate in it to the user's mean rate over a window
     /// of slots.
     ProportionalFair {
-        /// Slots over which the rate of a user is averaged.
+        /// Length in slots of the exponential window over which a user's rate is averaged.
         window_slots: f64,
     },
 }
@@ -33,13 +33,13 @@ impl Allocation {
     }
 }
 
-/// The bins that one of `candidates` is: the middles of as many equal parts of the band.
+/// Candidate bins: the middles of `candidates` equal parts of the band.
 pub(crate) fn spread(bins: usize, candidates: usize) -> Vec<usize> {
     (0..candidates).map(|i| (2 * i + 1) * bins / (2 * candidates)).collect()
 }
 
-/// Exponentially weighted mean of the bits sent to each user. Failed frames count: otherwise a user that receives
-/// nothing would get all bins (`docs/cell.md`).
+/// Exponentially weighted mean of the bits sent to each user per slot, the divisor of proportional fairness. Failed
+/// frames count: otherwise a user without any reception would get all bins (`docs/cell.md`).
 #[derive(Clone, Debug)]
 pub(crate) struct Fairness {
     had: Vec<f32>,
@@ -47,17 +47,17 @@ pub(crate) struct Fairness {
 }
 
 impl Fairness {
-    /// Means close to 0 for all users.
+    /// Initial means, close to 0 for all users.
     pub(crate) fn new(users: usize, window_slots: f64) -> Self {
         Self { had: vec![1e-3; users], weight: (1.0 / window_slots) as f32 }
     }
 
-    /// The mean by which the rates of a user are divided.
+    /// Mean of the bits per slot of `user`, by which its rates are divided.
     pub(crate) fn divisor(&self, user: usize) -> f32 {
         self.had[user]
     }
 
-    /// Updates the means with the bits that each user got in a slot.
+    /// Updates the means with the bits that each user got in this slot.
     pub(crate) fn pass(&mut self, got: &[f32]) {
         for (had, got) in self.had.iter_mut().zip(got) {
             *had = (*had + (got - *had) * self.weight).max(1e-6);
@@ -65,7 +65,7 @@ impl Fairness {
     }
 }
 
-/// Binary logarithm of numbers of at least 1, within 1e-3, which is enough to rank rates.
+/// Binary logarithm of numbers of at least 1, with an error below 1e-3, which suffices to rank rates.
 #[inline]
 pub(crate) fn rough_log2(x: f32) -> f32 {
     let bits = x.to_bits();
@@ -75,7 +75,7 @@ pub(crate) fn rough_log2(x: f32) -> f32 {
     exponent + m * (1.438_5 + m * (-0.677_7 + m * (0.323_2 - m * 0.084_0)))
 }
 
-/// Index of the greatest of `scores`, the first of equal ones; `None` if none is above minus infinity.
+/// Index of the greatest of `scores`, the first of several equal ones; `None` if none is above minus infinity.
 pub(crate) fn greatest(scores: &[f32]) -> Option<usize> {
     const LANES: usize = 16;
     let greater = |a: f32, b: f32| if b > a { b } else { a };
@@ -91,7 +91,7 @@ pub(crate) fn greatest(scores: &[f32]) -> Option<usize> {
     if greatest == f32::NEG_INFINITY { None } else { scores.iter().position(|&score| score == greatest) }
 }
 
-/// User with the highest score in each bin, the first of several with that score.
+/// Row (user) with the highest score in each bin, the first of several equal ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Best {
     scores: Vec<f32>,
@@ -99,7 +99,7 @@ pub(crate) struct Best {
 }
 
 impl Best {
-    /// Clears the scores of `bins` bins.
+    /// Resets to `bins` bins without a score.
     pub(crate) fn clear(&mut self, bins: usize) {
         self.scores.clear();
         self.scores.resize(bins, f32::NEG_INFINITY);
@@ -107,7 +107,7 @@ impl Best {
         self.rows.resize(bins, 0);
     }
 
-    /// Adds the scores of a row; rows come in order.
+    /// Compares the scores of `row` in all bins with the highest so far; rows come in rising order.
     pub(crate) fn compare(&mut self, row: usize, scores: &[f32]) {
         for ((best, holder), &score) in self.scores.iter_mut().zip(&mut self.rows).zip(scores) {
             let is_better = score > *best;
@@ -116,7 +116,7 @@ impl Best {
         }
     }
 
-    /// The row with the highest score above minus infinity in a bin.
+    /// Row with the highest score in `bin`; `None` if no score is above minus infinity.
     pub(crate) fn of(&self, bin: usize) -> Option<usize> {
         (self.scores[bin] > f32::NEG_INFINITY).then_some(self.rows[bin] as usize)
     }

@@ -1,90 +1,90 @@
-//! The sender of the cell's ARQ: a user's packets are one stream of bits, in which frames are intervals.
+//! Sender of the cell's ARQ: a user's packets form one stream of bits, of which frames are intervals.
 //!
-//! A frame that failed in slot i is retransmitted from slot i + delay on, before all other data; then come the rests of
-//! split frames, then new bits. A frame of f bits a symbol for which the modulation is now k < f is sent in two: the k
-//! part now, the f - k part as a frame of its own that heads the rests and keeps the count of failures. At k >= f it is
-//! retransmitted as it was.
+//! A frame that failed in slot i is retransmitted from slot i + delay on, before all other data; next come the rests of
+//! split frames, then new bits. If a failed frame had f bits per symbol and the modulation now has k < f, it is split:
+//! a part of k bits per symbol is sent now, and the rest of f - k bits per symbol becomes a frame that precedes all
+//! other rests and keeps the count of failures. If k >= f, it is retransmitted unchanged.
 
 use std::collections::VecDeque;
 
-/// Parameters of retransmission.
+/// Parameters of the cell's ARQ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArqConfig {
-    /// Slots from a failure to its earliest retransmission.
+    /// Number of slots from a failed transmission to its earliest retransmission.
     pub delay_slots: u64,
-    /// Number of retransmissions after which bits are given up; `None` never gives up.
+    /// Number of retransmissions after which bits are given up; `None` for retransmission without limit.
     pub max_retransmissions: Option<u32>,
-    /// Whether frames are split when the modulation must be lower.
+    /// True if a failed frame is split when the modulation must be lower.
     pub split: bool,
 }
 
 impl Default for ArqConfig {
-    /// The parameters of the paper.
+    /// Parameters of Alfredsson, Brunstrom and Sternad (2007): 3 slots, retransmission without limit, split frames.
     fn default() -> Self {
         Self { delay_slots: 3, max_retransmissions: None, split: true }
     }
 }
 
-/// A piece of the stream of bits that is sent together.
+/// Piece of a user's stream of bits that is sent in one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// First bit of the piece in the stream.
+    /// Place of the piece's first bit in the stream.
     pub start: u64,
-    /// The bit after its last one.
+    /// Place of the bit after the piece's last one.
     pub end: u64,
-    /// Bits a symbol.
+    /// Number of bits per symbol with which the piece is sent.
     pub bits: u32,
     /// Number of failed transmissions of these bits.
     pub failures: u32,
-    /// Number of the frame that sent them first, counted from 0.
+    /// Number of the frame in which these bits were sent first, counted from 0.
     pub frame: u64,
 }
 
-/// A piece that is sent now.
+/// Transmission of a piece in the current slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// Piece that is sent.
     pub piece: Piece,
-    /// Whether its bits are sent for the first time.
+    /// True for the first transmission of the bits.
     pub is_new: bool,
-    /// Whether its frame was split, so that a rest waits.
+    /// True if the frame was split and a rest waits.
     pub is_split: bool,
 }
 
-/// State of the sender of a user.
+/// Sender of one user's stream of bits.
 #[derive(Clone, Debug)]
 pub struct Sender {
     config: ArqConfig,
     symbols: u32,
-    /// Failed pieces, each with the slot from which on it can be retransmitted.
+    /// Failed pieces, each with the earliest slot of its retransmission.
     due: VecDeque<(u64, Piece)>,
-    /// Parts of frames that were split.
+    /// Rests of split frames, in the order in which they will be sent.
     rests: VecDeque<Piece>,
-    /// The first bit that was never sent.
+    /// Place of the first bit that was never sent.
     next: u64,
-    /// The first bit that may not be sent yet.
+    /// Place of the first bit that must not be sent yet.
     granted: u64,
-    /// End of the stream.
+    /// Place after the last bit of the stream.
     end: u64,
     frames: u64,
 }
 
 impl Sender {
-    /// A sender without data, with frames of `symbols` symbols.
+    /// Creates a sender without data, for frames of `symbols` symbols.
     pub fn new(config: ArqConfig, symbols: u32) -> Self {
         let (due, rests) = (VecDeque::new(), VecDeque::new());
         Self { config, symbols, due, rests, next: 0, granted: 0, end: 0, frames: 0 }
     }
 
-    /// Appends bits to the stream; returns their first bit and the bit after the last. They can be sent once they are
-    /// [granted](Self::grant).
+    /// Appends bits to the stream; returns the place of the first one and the place after the last. They can be sent
+    /// once [granted](Self::grant).
     pub fn append(&mut self, bits: u64) -> (u64, u64) {
         let start = self.end;
         self.end += bits;
         (start, self.end)
     }
 
-    /// Lets all bits before `until` be sent.
+    /// Allows all bits before `until` to be sent.
     ///
     /// # Panics
     /// With debug assertions, if the stream ends before `until`.
@@ -93,12 +93,12 @@ impl Sender {
         self.granted = until;
     }
 
-    /// The first bit that was never sent.
+    /// Place of the first bit that was never sent.
     pub fn sent_until(&self) -> u64 {
         self.next
     }
 
-    /// Whether data can be sent in `slot`.
+    /// True if data can be sent in `slot`.
     #[inline]
     pub fn has_work(&self, slot: u64) -> bool {
         self.next < self.granted
@@ -106,12 +106,13 @@ impl Sender {
             || self.due.front().is_some_and(|(due, _)| *due <= slot)
     }
 
-    /// Whether no data are left, now or later, unless a frame fails or bits are added.
+    /// True if no data are left to send, now or later, unless a frame fails or bits are appended.
     pub fn is_idle(&self) -> bool {
         self.next == self.end && self.rests.is_empty() && self.due.is_empty()
     }
 
-    /// Takes the next piece for a modulation of `bits` bits a symbol; `None` without data in `slot`.
+    /// Removes and returns the next piece to send with a modulation of `bits` bits per symbol; `None` if no data can be
+    /// sent in `slot`.
     pub fn take(&mut self, slot: u64, bits: u32) -> Option<Sent> {
         let is_due = self.due.front().is_some_and(|(due, _)| *due <= slot);
         let again =
@@ -130,8 +131,8 @@ impl Sender {
         Some(Sent { piece, is_new: true, is_split: false })
     }
 
-    /// Fits a piece that was sent before, or the rest of one, to a modulation of `bits` bits a symbol, if need be by a
-    /// split.
+    /// Fits a failed piece, or the rest of a split one, to a modulation of `bits` bits per symbol: it is split if this
+    /// is allowed and the modulation is too low.
     fn adapt(&mut self, piece: Piece, bits: u32) -> Sent {
         if !self.config.split || piece.bits <= bits {
             return Sent { piece, is_new: false, is_split: false };
@@ -144,7 +145,8 @@ impl Sender {
         Sent { piece: Piece { end: middle, bits, ..piece }, is_new: false, is_split }
     }
 
-    /// Handles the failure of a piece that was sent in `slot`; returns whether it is given up.
+    /// Handles the failure of a piece that was sent in `slot`: schedules its retransmission and returns false, or
+    /// returns true if its bits are given up.
     pub fn fail(&mut self, slot: u64, piece: Piece) -> bool {
         if self.config.max_retransmissions.is_some_and(|most| piece.failures >= most) {
             return true;

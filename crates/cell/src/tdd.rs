@@ -8,16 +8,17 @@ use std::sync::Arc;
 /// 11.1).
 pub const LONGEST_PATTERN: usize = 80;
 
-/// A pattern of downlink and uplink slots that repeats, such as `DDDU`.
+/// Repeating pattern of downlink (`D`) and uplink (`U`) slots, such as `DDDU`.
 ///
-/// Every slot is whole: NR's special slot (`S`), which holds symbols of both and a guard time, is not modelled.
+/// A slot belongs wholly to one direction. NR's special slot (`S`), with symbols of both directions and a guard period,
+/// is not modelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TddPattern {
-    /// Whether each slot belongs to the uplink.
+    /// For each slot of the pattern, true if it belongs to the uplink.
     is_uplink: Arc<[bool]>,
 }
 
-/// Error of a text that is not a pattern.
+/// Error of a text that is no TDD pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must be 2 to {LONGEST_PATTERN} letters D (downlink slot) and U (uplink slot), with both, such as \"DDDU\""
@@ -50,25 +51,26 @@ impl fmt::Display for TddPattern {
 }
 
 impl TddPattern {
-    /// Whether `slot` belongs to the uplink.
+    /// True if `slot` (counted from 0, beyond the end of the pattern, too) belongs to the uplink.
     pub fn is_uplink(&self, slot: u64) -> bool {
         self.is_uplink[(slot % self.is_uplink.len() as u64) as usize]
     }
 
-    /// Number of `slot` among those of its direction, counted from 0.
+    /// Number of `slot` among the slots of its direction, counted from 0.
     pub fn turn(&self, slot: u64) -> u64 {
         let (length, is_uplink) = (self.is_uplink.len() as u64, self.is_uplink(slot));
         let own = |slots: &[bool]| slots.iter().filter(|&&other| other == is_uplink).count() as u64;
         slot / length * own(&self.is_uplink) + own(&self.is_uplink[..(slot % length) as usize])
     }
 
-    /// Number of downlink slots and of uplink slots in the pattern.
+    /// Numbers of downlink slots and of uplink slots in the pattern.
     pub fn slots(&self) -> [usize; 2] {
         let uplink = self.is_uplink.iter().filter(|&&is_uplink| is_uplink).count();
         [self.is_uplink.len() - uplink, uplink]
     }
 
-    /// Greatest distance in slots from an uplink slot (or a downlink slot) to the next one.
+    /// Greatest distance in slots from an uplink slot to the next one, or from a downlink slot to the next one if
+    /// `of_uplink` is false.
     pub fn longest_gap(&self, of_uplink: bool) -> u64 {
         let twice = self.is_uplink.iter().chain(&*self.is_uplink);
         let places = (0_u64..).zip(twice).filter(|&(_, &is_uplink)| is_uplink == of_uplink);

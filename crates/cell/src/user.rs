@@ -1,4 +1,4 @@
-//! One user of a cell: its channel and the reports of it, its stream of bits with packets, and its statistics.
+//! One user of a cell: its channel with reports, its stream of bits with packets, and its statistics.
 
 use crate::config::{CellConfig, UserConfig};
 use crate::error::CellError;
@@ -15,16 +15,16 @@ use rand::RngExt;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Direction of a user's packets.
+/// Direction of a user's packets, downlink or uplink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Downlink from the base station, which knows all waiting packets.
+    /// Downlink: the base station knows all waiting packets at once.
     Down,
-    /// Uplink to the base station, which knows about a packet `grant_delay` after it came.
+    /// Uplink: the base station knows about a packet `grant_delay` after its arrival.
     Up { grant_delay: SimTime },
 }
 
-/// A frame in the air.
+/// Frame in the air, with its outcome.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flight {
     pub(crate) user: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Flight {
     pub(crate) is_good: bool,
 }
 
-/// A transmission of a user in a bin.
+/// Transmission of a user's frame in a bin, with its SNR (not in dB) and outcome.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transmission {
     pub(crate) sent: Sent,
@@ -44,33 +44,33 @@ pub(crate) struct Transmission {
 pub(crate) struct User {
     config: UserConfig,
     channel: UserChannel,
-    /// Reports that the base station uses in place of predictions; `None` without.
+    /// Channel reports that the base station uses in place of predictions; `None` without reports.
     reports: Option<Reports>,
     outer_loop: Option<OuterLoop>,
-    /// Slots until an acknowledgement acts.
+    /// Delay in slots until an acknowledgement acts.
     feedback_slots: u64,
-    /// The random stream that decides which frames fail: one draw for each frame.
+    /// Random stream that decides the outcome of frames, by one draw for each.
     errors: Stream,
-    /// Predicted |p|^2 of all bins, if computed for the slot.
+    /// Predicted |p|^2 of all bins in the slot `predicted`.
     powers: Vec<f32>,
-    /// Slot of these predictions.
+    /// Slot of the predictions in `powers`; `None` before the first.
     predicted: Option<u64>,
     pub(crate) sender: Sender,
     receiver: Receiver,
     packets: VecDeque<Packet>,
-    /// Bits that have arrived and wait for earlier ones: the bit after the last, and the time of arrival.
+    /// Received frames that wait for earlier bits: the place after the frame's last bit, and its time of arrival.
     waits: Vec<(u64, SimTime)>,
-    /// Number of packets of which no bit was sent, and their bytes.
+    /// Number of packets of which no bit was sent, and their total bytes.
     waiting: (usize, u64),
     way: Way,
-    /// Number of the last packets that the base station does not know about yet.
+    /// Number of packets, the last of the queue, that the base station does not know about yet (uplink).
     untold: usize,
     pub(crate) statistics: UserStatistics,
 }
 
 impl User {
-    /// A user without data. Its random streams are those of its channel ([`UserChannel::new`]), equal for both
-    /// directions, and `error.cell.N`, or `error.cell.ul.N` for an uplink.
+    /// Creates a user without data. Its random streams are those of its channel ([`UserChannel::new`]), equal in both
+    /// directions, and `error.cell.N` for the downlink or `error.cell.ul.N` for the uplink.
     pub(crate) fn new(
         number: usize,
         cell: &CellConfig,
@@ -103,7 +103,7 @@ impl User {
         })
     }
 
-    /// Puts a packet at the end of the stream.
+    /// Appends a packet to the user's stream of bits.
     pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel) {
         let (start, end) = self.sender.append(u64::from(parcel.bytes()) * 8);
         match self.way {
@@ -115,7 +115,7 @@ impl User {
         self.waiting.1 += u64::from(parcel.bytes());
     }
 
-    /// Lets the base station know about packets that came `grant_delay` before `now`.
+    /// Grants uplink packets that arrived at least `grant_delay` before `now`; no effect on the downlink.
     pub(crate) fn tell(&mut self, now: SimTime) {
         let Way::Up { grant_delay } = self.way else { return };
         while self.untold > 0 {
@@ -128,29 +128,29 @@ impl User {
         }
     }
 
-    /// Number of packets of which no bit was sent, and their bytes.
+    /// Number of packets of which no bit was sent, and their total bytes.
     pub(crate) fn waiting(&self) -> (usize, u64) {
         self.waiting
     }
 
-    /// Statistics at `now`, with the waits of packets that are still queued.
+    /// Statistics of the user at `now`, including the waits of packets that are still queued.
     pub(crate) fn report(&self, now: SimTime) -> UserStatistics {
         let mut statistics = self.statistics.clone();
         statistics.packets.add_waits(self.unsent().map(|packet| now.saturating_sub(packet.since)));
         statistics
     }
 
-    /// Packets of which no bit was sent.
+    /// Packets of which no bit was sent, in order.
     fn unsent(&self) -> impl Iterator<Item = &Packet> {
         self.packets.range(self.packets.len() - self.waiting.0..)
     }
 
-    /// Packets of which no bit was sent, as parcels.
+    /// Packets of which no bit was sent, in the form in which they were handed to the link.
     pub(crate) fn unsent_parcels(&self) -> impl Iterator<Item = Parcel> {
         self.unsent().map(|packet| packet.parcel)
     }
 
-    /// Moves the channel to `slot`.
+    /// Advances the channel and the reports to `slot`.
     #[inline]
     pub(crate) fn go(&mut self, slot: u64) {
         self.channel.go(slot);
@@ -159,7 +159,7 @@ impl User {
         }
     }
 
-    /// Computes the channel of a later `slot` ahead.
+    /// Computes the channel and its predictions of the later `slot` in advance, unless reports are used.
     pub(crate) fn prepare(&mut self, slot: u64) {
         if self.reports.is_none() {
             self.channel.go(slot);
@@ -167,7 +167,7 @@ impl User {
         }
     }
 
-    /// Known power gains of all bins in the current slot, relative to [`mean`](Self::mean).
+    /// Power gains of all bins in the current slot known to the base station, relative to [`mean`](Self::mean).
     pub(crate) fn predict(&mut self) -> &[f32] {
         if let Some(reports) = &self.reports {
             return reports.ratios();
@@ -179,12 +179,12 @@ impl User {
         &self.powers
     }
 
-    /// Known local mean of the signal-to-noise ratio.
+    /// Local mean SNR (not in dB) known to the base station; 1 with reports, which are absolute.
     pub(crate) fn mean(&self) -> f64 {
         if self.reports.is_some() { 1.0 } else { self.channel.mean() }
     }
 
-    /// Sends a frame in `bin` of the current slot, at `now`.
+    /// Sends a frame in `bin` of the current slot, which begins at `now`; `None` if the user has no data to send.
     pub(crate) fn transmit(&mut self, now: SimTime, slot: u64, bin: usize) -> Option<Transmission> {
         let (known, mean_db) = match &self.reports {
             Some(reports) => (f64::from(reports.ratios()[bin]), reports.mean_db()),
@@ -211,7 +211,7 @@ impl User {
         Some(Transmission { sent, sinr, is_good })
     }
 
-    /// Ends the queueing delay of packets whose first bit is being sent.
+    /// Ends the queueing delay of packets whose first bit is sent now.
     fn leave_queue(&mut self, now: SimTime) {
         while self.waiting.0 > 0 {
             let packet = &self.packets[self.packets.len() - self.waiting.0];
@@ -225,7 +225,7 @@ impl User {
         }
     }
 
-    /// Handles a frame that was received or failed; packets that leave are handed to `leave`.
+    /// Handles a received or failed frame; each packet that leaves the cell goes to `leave`.
     pub(crate) fn land(&mut self, now: SimTime, flight: &Flight, mut leave: impl FnMut(Departure)) {
         let piece = flight.piece;
         if flight.is_good {

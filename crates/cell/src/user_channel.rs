@@ -1,4 +1,4 @@
-//! The channel of a user: modelled, or recorded.
+//! Channel of one user of a cell: modelled fading, or a recorded trace.
 
 use crate::config::{CellConfig, UserConfig};
 use crate::error::CellError;
@@ -8,16 +8,16 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::trace::SinrTrace;
 use std::sync::Arc;
 
-/// A user's channel in a slot, with its prediction. The signal-to-noise ratio of a bin is the local mean times its
-/// power.
+/// A user's channel in the current slot, with its prediction. The SNR of a bin is the local mean SNR times its power
+/// gain.
 #[derive(Clone)]
 pub(crate) struct UserChannel {
     fading: Fading,
-    /// Mean signal-to-noise ratio in dB without shadowing.
+    /// Mean SNR in dB at the median of the shadowing.
     mean_snr_db: f64,
     nmse: f64,
     kind: PredictedSinr,
-    /// Slot of the fields below.
+    /// Slot to which the channel has been advanced; `None` before the first.
     slot: Option<u64>,
     mean: f64,
     mean_db: f64,
@@ -31,7 +31,8 @@ enum Fading {
 }
 
 impl UserChannel {
-    /// The channel of user N, with random streams `channel.cell.N`, `prediction.cell.N` and `shadowing.cell.N`.
+    /// Creates the channel of user N (`number`), with the random streams `channel.cell.N`, `prediction.cell.N` and
+    /// `shadowing.cell.N`.
     pub(crate) fn new(
         number: usize,
         cell: &CellConfig,
@@ -58,7 +59,7 @@ impl UserChannel {
         Ok(Self { fading, mean_snr_db, nmse, kind, slot: None, mean: 0.0, mean_db: 0.0 })
     }
 
-    /// Moves to `slot`.
+    /// Advances the channel to `slot`.
     #[inline]
     pub(crate) fn go(&mut self, slot: u64) {
         if self.slot == Some(slot) {
@@ -81,25 +82,25 @@ impl UserChannel {
         self.slot
     }
 
-    /// Local mean of the signal-to-noise ratio, no decibels.
+    /// Local mean SNR of the current slot (not in dB).
     #[inline]
     pub(crate) fn mean(&self) -> f64 {
         self.mean
     }
 
-    /// Local mean of the signal-to-noise ratio in dB.
+    /// Local mean SNR of the current slot in dB.
     #[inline]
     pub(crate) fn mean_db(&self) -> f64 {
         self.mean_db
     }
 
-    /// Recorded ratio of a bin.
+    /// Recorded SINR of a bin, relative to the mean (not in dB).
     fn recorded(&self, trace: &SinrTrace, slot_time: SimTime, bin: usize) -> f64 {
         let powers = trace.at(slot_time.saturating_mul(self.slot.unwrap_or_default()));
         f64::from(powers[bin.min(powers.len() - 1)])
     }
 
-    /// Power gain |h|^2 of a bin.
+    /// Power gain |h|^2 of a bin in the current slot.
     #[inline]
     pub(crate) fn power(&self, bin: usize) -> f64 {
         match &self.fading {
@@ -108,7 +109,8 @@ impl UserChannel {
         }
     }
 
-    /// Predicted power gain of a bin, with the power of the prediction error where the estimate is unbiased.
+    /// Predicted power gain of a bin, including the power of the prediction error if the estimate is
+    /// [unbiased](PredictedSinr::Unbiased).
     #[inline]
     pub(crate) fn predicted_power(&self, bin: usize) -> f64 {
         match (&self.fading, self.kind) {
@@ -120,7 +122,7 @@ impl UserChannel {
         }
     }
 
-    /// Writes the predicted |p|^2 of all bins into the first entries.
+    /// Writes the predicted |p|^2 of all bins to the first entries of `powers`.
     #[inline]
     pub(crate) fn predicted_powers(&self, powers: &mut [f32]) {
         match &self.fading {

@@ -1,4 +1,4 @@
-//! Link adaptation: delayed, periodic and quantised reports of channels, and outcomes of frames.
+//! Tests of link adaptation in a cell: delayed, periodic and quantised channel reports, and the outer loop.
 
 use crossfade_cell::{
     Allocation, ArqConfig, Cell, CellConfig, FeedbackConfig, FrameSuccess, LevelRule, Levels,
@@ -15,14 +15,14 @@ use std::sync::Arc;
 
 const MS: SimTime = SimTime::from_millis(1);
 
-/// Levels for perfect predictions.
+/// Switching levels for perfect predictions.
 fn levels() -> Arc<Levels> {
     let success = FrameSuccess::new(108, Modulation::Star8);
     let rule = LevelRule::Optimal { target_nmse: 0.0 };
     Arc::new(Levels::new(rule, PredictedSinr::Unbiased, success).unwrap())
 }
 
-/// One user of two bins and slots of 1 ms, whose ratios were recorded, or who moves at 10 m/s.
+/// Cell of one user, two bins and slots of 1 ms. The SINR is that of `trace`, or that of a user moving at 10 m/s.
 fn config(trace: Option<&str>) -> CellConfig {
     let trace = trace.map(|text| text.parse::<SinrTrace>().unwrap());
     let mean_snr_db = trace.as_ref().map_or(18.0, SinrTrace::mean_db);
@@ -50,7 +50,8 @@ fn config(trace: Option<&str>) -> CellConfig {
     }
 }
 
-/// The user always has something to send; what left, the events of frames, the report.
+/// Simulates `slots` slots with a user that always has data; returns its departures with their times, the frame events
+/// and the report.
 fn saturate(config: CellConfig, slots: u64) -> (Vec<(SimTime, Departure)>, Vec<LinkEvent>, LinkReport) {
     let mut cell = Cell::new(config, RunSeed { seed: 1, run: 0 }).unwrap();
     cell.trace(true);
@@ -67,7 +68,7 @@ fn saturate(config: CellConfig, slots: u64) -> (Vec<(SimTime, Departure)>, Vec<L
     (left, events, cell.report(end))
 }
 
-/// The new frames of the only user, and the share of them that failed.
+/// Number of new frames of the only user, and the share of them that failed.
 fn initial(report: &LinkReport) -> (f64, f64) {
     let UserStatistics { first_errors, arq: ArqStatistics { frames, .. }, .. } = report.users[0];
     (frames as f64, first_errors as f64 / frames as f64)

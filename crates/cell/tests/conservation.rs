@@ -1,13 +1,13 @@
-//! Every bit that is sent arrives once and in order, whatever fails and is split. `CROSSFADE_SLOTS` makes the random
-//! stream longer: 1000000 is the long form.
+//! The ARQ delivers every bit once and in order, for any failures and splits. The environment variable
+//! `CROSSFADE_SLOTS` sets the length of the random test (1000000 for a long run).
 
 use crossfade_cell::{ArqConfig, Piece, Receiver, Sender};
 use crossfade_core::RunSeed;
 use proptest::prelude::*;
 use rand::RngExt;
 
-/// Slots of chance: more bits, modulations, verdicts, slots in which the user is not served. What is settled has to be
-/// a partition of the stream; returns how many frames were split.
+/// Simulates `slots` slots with random arrivals, modulations, outcomes and unserved slots, and asserts that the settled
+/// pieces partition the stream; returns the number of split frames.
 fn run(config: ArqConfig, symbols: u32, slots: u64, stream: &str) -> u64 {
     let mut stream = RunSeed { seed: 8, run: 0 }.stream(stream);
     let mut sender = Sender::new(config, symbols);

@@ -1,4 +1,5 @@
-//! The cell as a fabric: packets in order and once, users, schedulers, events, and what it refuses.
+//! Tests of the cell as a fabric: packets leave in order and once; users, schedulers, events, and refused
+//! configurations.
 
 use crossfade_cell::{
     Allocation, ArqConfig, Cell, CellConfig, FrameSuccess, LevelRule, Levels, PredictedSinr, SinrTrace,
@@ -42,12 +43,12 @@ fn config(means_db: &[f64], allocation: Allocation) -> CellConfig {
     }
 }
 
-/// Every user has something to send, always; departures by port and the report.
+/// Simulates `slots` slots with users that always have data; returns the departures of each user's port and the report.
 fn saturate(config: CellConfig, slots: u64, seed: u64) -> (Vec<Vec<Departure>>, LinkReport) {
     saturate_and(config, slots, seed, |_| ())
 }
 
-/// Like the function above, but `between` is called between slots.
+/// Like [`saturate`], but calls `between` after the departures of each slot.
 fn saturate_and(
     config: CellConfig,
     slots: u64,
@@ -144,10 +145,11 @@ fn schedulers_rank_as_they_should() {
     fair.assert_mean_in(0.0..=f64::INFINITY, "fair less six fifths of in turns");
 }
 
-/// One user at 16 dB and NMSE 0.1. The same link in `NumPy`, without a line of ours (`bench/cell_prototype.py`,
-/// 40 channels of 40 s), has 344 kbit/s and 0.307 failures a frame static, 629 and 0.085 scheduled, known to
-/// 1.7 and 1.3 % (95 %), which the bounds allow for. The prototype of the paper's authors had 330 and 609:
-/// its three channels were weak ones (docs/papers/wipemu.md).
+/// Asserts goodput and failures of one user at 16 dB and NMSE 0.1 against an independent `NumPy` model
+/// (`bench/cell_prototype.py`, 40 channels of 40 s): 344 kbit/s and 0.307 failures per frame for the static bin, 629
+/// kbit/s and 0.085 for the best bin. These are known to 1.7 % and 1.3 % (95 %), for which the bounds allow. The
+/// prototype of the paper's authors gave 330 and 609 kbit/s, on three channels weaker than the mean
+/// (docs/papers/wipemu.md).
 fn scheduling_and_levels_pay(runs: u64, slots: u64, rate_off: f64, failures_off: f64) {
     for (allocation, kbps, failures) in
         [(Allocation::Static, 344.0, 0.307), (Allocation::BestBin { candidates: 25 }, 629.0, 0.085)]
@@ -179,7 +181,7 @@ fn scheduling_and_levels_pay_as_in_the_paper_over_many_runs() {
     scheduling_and_levels_pay(32, 37_500, 0.03, 0.05);
 }
 
-/// A user whose ratio over time is given, in dB: for each slot one of all bins, or one a bin.
+/// User with a recorded SINR in dB: one row for each slot, with one value for all bins or one for each bin.
 fn recorded(rows: &[Vec<f64>]) -> UserConfig {
     let row = |(slot, row): (usize, &Vec<f64>)| {
         let words: Vec<String> = row.iter().map(f64::to_string).collect();
@@ -194,7 +196,7 @@ fn recorded(rows: &[Vec<f64>]) -> UserConfig {
     }
 }
 
-/// Slots, users and bins in which frames were sent to users with something to send, always.
+/// Slot, user and bin of each frame, for users that always have data.
 fn served(users: Vec<UserConfig>, allocation: Allocation, slots: u64) -> Vec<(u64, usize, usize)> {
     let count = users.len() as u32;
     let mut cell = Cell::new(
@@ -219,9 +221,9 @@ fn served(users: Vec<UserConfig>, allocation: Allocation, slots: u64) -> Vec<(u6
         .collect()
 }
 
-/// Each slot, of 25 bins that are alike, goes to the user with the greatest log2(1 + SINR) / had, where had
-/// is the mean of what a user got, weighted with 1 / window, from 1e-3 on and never below 1e-6: computed here
-/// from the recorded ratios.
+/// Each slot, of 25 equal bins, goes to the user with the greatest log2(1 + SINR) / had. `had` is the exponential mean
+/// of the bits a user got, weighted with 1 / window, initially 1e-3 and never below 1e-6. The test computes it from the
+/// recorded SINR.
 #[test]
 fn proportional_fair_is_what_its_formula_says() {
     let slots = 400;
@@ -258,8 +260,8 @@ fn proportional_fair_is_what_its_formula_says() {
     assert!(of_windows[0] != of_windows[1] && of_windows[1] != of_windows[2]);
 }
 
-/// Of two candidates, bins 6 and 18, the first takes the better one and the second the other; the third has
-/// none. Who is first changes from slot to slot.
+/// Of two candidate bins, 6 and 18, the first user takes the better one and the second user the other; the third gets
+/// none. Another user is first in each slot.
 #[test]
 fn best_bins_are_chosen_in_turns() {
     let of = |better: usize| (0..25).map(|bin| if bin == better { 50.0 } else { 45.0 }).collect::<Vec<f64>>();

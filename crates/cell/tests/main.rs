@@ -1,4 +1,4 @@
-//! The tests of crossfade-cell, a module each: one program, linked once.
+//! All tests of crossfade-cell as modules of one program, which is linked once.
 
 mod adaptation;
 mod conservation;

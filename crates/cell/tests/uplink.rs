@@ -1,4 +1,5 @@
-//! The uplink: what a slot, a grant and other users cost, by hand and by queueing theory, and that no packet gets lost.
+//! Tests of the uplink: delays by slots, grants and other users against hand calculation and queueing theory, and
+//! conservation of packets.
 
 use crossfade_cell::{
     Allocation, ArqConfig, Cell, CellConfig, FrameSuccess, LevelRule, Levels, PredictedSinr, SinrTrace,
@@ -13,8 +14,8 @@ use std::sync::Arc;
 
 const SLOT: SimTime = SimTime::from_millis(1);
 
-/// One bin of 100 symbols in slots of 1 ms, and users who are received so well that 8 bits a symbol never fail: a frame
-/// has 100 bytes.
+/// Cell of one bin with 100 symbols in slots of 1 ms. Its users' SNR is so high that 8 bits per symbol never fail: a
+/// frame has 100 bytes.
 fn perfect(users: usize, pattern: &str, grant_slots: u64) -> CellConfig {
     let success = FrameSuccess::new(100, Modulation::Star8);
     let rule = LevelRule::Optimal { target_nmse: 0.0 };
@@ -51,7 +52,7 @@ fn perfect(users: usize, pattern: &str, grant_slots: u64) -> CellConfig {
     }
 }
 
-/// A cell of drawn channels, in which frames fail.
+/// Cell with fading channels, in which frames fail.
 fn fading(users: usize, pattern: &str) -> CellConfig {
     let success = FrameSuccess::new(100, Modulation::Star8);
     let rule = LevelRule::Optimal { target_nmse: 0.1 };
@@ -71,7 +72,8 @@ fn micros(us: u64) -> SimTime {
     SimTime::from_micros(us)
 }
 
-/// Pushes packets at their times, from and to these ports, and gives when and where each left.
+/// Pushes packets (time, source port, destination port, bytes) and returns the time, port and outcome of each that left
+/// before `end`.
 fn carry(
     cell: &mut Cell,
     pushes: &[(SimTime, Port, Port, u32)],
@@ -93,7 +95,7 @@ fn carry(
     left
 }
 
-/// When packets of 100 bytes, a frame, leave that enter at these times.
+/// Departures (time, port, packet number) of packets of 100 bytes, one frame each, that enter at the given times.
 fn leave(config: CellConfig, pushes: &[(SimTime, Port, Port)]) -> Vec<(SimTime, Port, u32)> {
     let pushes: Vec<_> = pushes.iter().map(|&(at, from, to)| (at, from, to, 100)).collect();
     let left = carry(&mut cell(config), &pushes, SLOT * 100);
@@ -128,7 +130,8 @@ fn what_comes_at_once_is_served_a_user_after_the_other() {
     }
 }
 
-/// Packets of a frame come to `users` at random times; how long they wait in the mean, in seconds.
+/// Mean queueing delay in seconds of one-frame packets that arrive at `users` users in a Poisson process of the given
+/// load.
 fn waits(users: usize, load: f64, seed: u64) -> f64 {
     const PERIOD_S: f64 = 4e-3;
     let mut draws = RunSeed { seed, run: 0 }.stream("arrivals");
@@ -155,7 +158,8 @@ fn users_wait_for_each_other_as_in_a_slotted_queue() {
     }
 }
 
-/// Random packets both ways between all users and the base station.
+/// Carries random packets in both directions between all users and the base station, and asserts that each leaves once,
+/// in order and at its port; returns the pushed packets and the report.
 fn both_ways(config: CellConfig, seed: u64) -> (Vec<(SimTime, Port, Port, u32)>, LinkReport) {
     let users = config.users.len() as u32;
     let mut draws = RunSeed { seed, run: 0 }.stream("both");
