@@ -1,7 +1,7 @@
-//! Duration of the exact analysis, as a table over channels, loss rates and variants.
+//! Benchmark of the exact analysis: a table of durations over channels, loss rates and TCP variants.
 //!
-//! `cargo bench --bench exact [-- W_MAX K ACCURACY]`; 24, 3 and 1e-6 unless said. `T_o` is 100 slots, or `2
-//! W_max + 2`.
+//! `cargo bench --bench exact [-- W_MAX K ACCURACY]`; the defaults are 24, 3 and 1e-6. The timeout `T_o` is 100 slots,
+//! or `2 W_max + 2` if this is more.
 
 use crossfade_analysis::{Model, exact};
 use crossfade_channel::TwoStateMarkov;

@@ -1,7 +1,8 @@
-//! Growth of the cost of `bounds` and `exact` with the window: median and worst over 6 loss rates x 4 channels.
+//! Benchmark of the growth of the cost of `bounds` and `exact` with the window: median and worst time over 6 loss rates
+//! x 4 channels.
 //!
-//! `cargo bench --bench growth [-- W_MAX ...]`; 8 to 64 unless said. K is 3, the accuracy 1e-6, `T_o` 100
-//! slots or `2 W_max + 2`.
+//! `cargo bench --bench growth [-- W_MAX ...]`; the windows are 8 to 64 by default. K is 3, the accuracy 1e-6, the
+//! timeout `T_o` 100 slots or `2 W_max + 2`.
 
 use crossfade_analysis::{Model, bounds, exact};
 use crossfade_channel::TwoStateMarkov;
@@ -53,7 +54,7 @@ fn models(variant: Variant, w_max: u32) -> impl Iterator<Item = Model> {
     })
 }
 
-/// The mean of as many repetitions as the clock needs.
+/// Result of `work` and its mean CPU time in milliseconds, over as many calls as the resolution of the clock needs.
 fn milliseconds<T>(work: impl Fn() -> T) -> (T, f64) {
     let start = cpu_seconds();
     let mut times = 0;
@@ -67,10 +68,10 @@ fn milliseconds<T>(work: impl Fn() -> T) -> (T, f64) {
     }
 }
 
-/// Linux may count the time of a thread in no smaller pieces.
+/// Coarsest resolution in seconds with which Linux counts the CPU time of a thread (a tick of 250 Hz).
 const TICK_SECONDS: f64 = 0.004;
 
-/// The time that this thread has had a processor, where Linux tells; others may want it, too.
+/// CPU time of this thread in seconds where Linux reports it, which excludes other processes; elapsed time elsewhere.
 fn cpu_seconds() -> f64 {
     thread_local!(static START: Instant = Instant::now());
     let elapsed = START.with(|start| start.elapsed().as_secs_f64());

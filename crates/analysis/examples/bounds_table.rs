@@ -1,5 +1,5 @@
-//! Widths of the bounds, the place of the exact throughput in them, and where Reno's exceeds its upper
-//! bound.
+//! Table of the widths of the bounds, of the exact throughput within them, and of the points where Reno's throughput
+//! exceeds its upper bound.
 //!
 //! `cargo run --release -p crossfade-analysis --example bounds_table`
 

@@ -1,5 +1,5 @@
-//! How many states the whole protocol has with acknowledgements that take time, and how long they take to
-//! solve.
+//! Table of the number of protocol states with delayed acknowledgements, and of the time to solve for their stationary
+//! distribution.
 //!
 //! `cargo run --release -p crossfade-analysis --example delay_states [-- LIMIT]`
 

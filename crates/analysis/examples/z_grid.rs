@@ -1,7 +1,8 @@
-//! The exact analysis against simulation over the whole grid, figure by figure: the distribution of z.
+//! Compares the exact analysis with simulation over the whole grid of models: the distribution of z (deviation in
+//! standard errors) for each quantity.
 //!
-//! `cargo run --release -p crossfade-analysis --example z_grid [-- FACTOR]`; every run is FACTOR times as
-//! long, 1 unless said.
+//! `cargo run --release -p crossfade-analysis --example z_grid [-- FACTOR]`; FACTOR multiplies the length of every run
+//! and is 1 by default.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -32,7 +33,8 @@ fn grid() -> Vec<(String, Model)> {
     points
 }
 
-/// Doubling without an end in practice, to 64 timeouts, and to a cap that is no power of two.
+/// Models with back-off of the timeout: to 64 timeouts, to a maximum that is no power of two times the timeout, and to
+/// a maximum that is hardly ever reached.
 fn backoff_grid() -> Vec<(String, Model)> {
     let mut points = Vec::new();
     for fd_t in [None, Some(0.01), Some(0.08)] {
@@ -60,7 +62,8 @@ fn point(
     (name, Model { variant, w_max, dupthresh, timeout_slots: 100, backoff_max_slots, channel })
 }
 
-/// z of one point in every figure. `None`: what never happens, or too few times to have a distribution.
+/// Deviations z in standard errors of one model, for each quantity; `None` for events that are too few to have a
+/// distribution.
 fn compare(model: &Model, slots: u64, seed: u64) -> [Option<f64>; 4] {
     let accuracy = if model.variant == Variant::OldTahoe { 1e-6 } else { 1e-7 };
     let Exact { solution, timeouts_per_slot, fast_retransmits_per_slot, .. } =

@@ -1,9 +1,10 @@
-//! Tight bounds: the paper's semi-Markov analysis with the looser of its counts replaced.
+//! Tight bounds on the throughput: the semi-Markov analysis of Zorzi et al. (2000) with its looser counts replaced by
+//! exact ones.
 //!
-//! Bounds that count the paper's events, each exactly: transmissions and slots for every variant
-//! (`NewReno`'s recovery needs no second chain), and as surely new each packet of the run right behind a
-//! hole. The retransmission of the hole acknowledges the run, and it stays alone (W = 1) until it succeeds:
-//! none of the run is ever retransmitted.
+//! Transmissions and slots are counted exactly for every variant (`NewReno`'s recovery needs no second chain). For the
+//! lower bound, each packet of the run of successes right behind a hole counts as surely new: the retransmission of the
+//! hole acknowledges the run, and no other packet is sent (W = 1) until it succeeds, so no packet of the run is ever
+//! retransmitted.
 
 use crate::embedded::{Endings, Event, Outcome, rates};
 use crate::model::{AnalysisError, Model};
@@ -12,39 +13,40 @@ use crossfade_channel::TwoStateMarkov;
 use crossfade_core::OutOfRange;
 use crossfade_transport::Variant;
 
-/// Bounds on steady-state figures, and the transmissions that both count.
+/// Bounds on the steady-state throughput, with the transmissions that their chains count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Packets delivered once, per slot: no fewer than this.
+    /// Lower bound on the throughput: packets delivered once, per slot (packet transmission time).
     pub throughput_lower: f64,
-    /// Packets delivered once, per slot: no more than this, and mostly close to it.
+    /// Upper bound on the throughput: packets delivered once, per slot (packet transmission time). The throughput is
+    /// usually close to it.
     pub throughput_upper: f64,
-    /// Transmissions per slot, in the chain behind the lower bound.
+    /// Transmissions per slot in the chain of the lower bound.
     pub transmissions_per_slot: f64,
-    /// Transmissions per slot, in the chain of the upper bound. It differs only for the `NewReno` of
-    /// [`paper_bounds`](crate::paper_bounds()), which has two chains; neither number is a bound there.
+    /// Transmissions per slot in the chain of the upper bound. It differs from [`Self::transmissions_per_slot`] only
+    /// for `NewReno` in [`paper_bounds`](crate::paper_bounds()), which has two chains; there, neither number is a
+    /// bound.
     pub transmissions_per_slot_upper: f64,
 }
 
-/// The widest window: the work of the printed bounds grows with its fourth power, to a second here.
+/// Greatest window in segments. The work of the bounds as printed grows with its fourth power, to one second here.
 const W_MAX: u32 = 256;
 
-/// The longest timeout: slots are counted in 32 bits.
+/// Greatest timeout in slots, because slots are counted in 32 bits.
 const TIMEOUT_MAX: u32 = 1_000_000_000;
 
-/// Bounds on the throughput of the paper flavour.
+/// Bounds on the throughput of TCP flavour `paper`.
 ///
-/// For `OldTahoe` and Tahoe they are rigorous. For Reno and `NewReno` (and SACK, which equals it here) a cycle depends
-/// slightly on earlier ones, since a lost packet that the receiver already holds is no hole. The true throughput may
-/// exceed the upper bound: over the grid of the documentation by a relative error of up to 6e-4 (Reno, `W_max` 24, K 1,
-/// `fd_t` 0.08, 10 % loss). Transmissions may differ by up to 9e-4.
+/// For `OldTahoe` and Tahoe they are rigorous. For Reno and `NewReno` (and SACK, which equals `NewReno` here) a cycle
+/// depends slightly on earlier ones, since a lost packet that the receiver already holds is no hole. The true
+/// throughput may then exceed the upper bound: over the grid of the documentation, by a relative error of up to 6e-4
+/// (Reno, `W_max` 24, K 1, `fd_t` 0.08, 10 % loss). Transmissions may differ by up to 9e-4.
 ///
-/// Source: Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000, section IV, with (8) read as a ratio of mean
+/// Source: Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000, section IV, with equation (8) read as a ratio of mean
 /// rewards and (11), (13), (22), (24), (25) replaced by exact counts.
 ///
 /// # Errors
-/// If [`Model::check`] refuses the model, the window is above 256, the timeout above 10^9 slots, or the timeout backs
-/// off.
+/// If [`Model::check`] fails, the window is above 256, the timeout above 10^9 slots, or the timeout has back-off.
 pub fn bounds(model: &Model) -> Result<Bounds, AnalysisError> {
     check(model)?;
     let rates = rates(model, &endings(model));
@@ -72,7 +74,7 @@ pub(crate) fn check(model: &Model) -> Result<(), AnalysisError> {
     }
 }
 
-/// End of part 2, by the floor of the loss window.
+/// Outcomes of part 2 (recovery) of a cycle for loss windows with floor 1, 2, ..., `W_max`.
 pub(crate) fn endings(model: &Model) -> Vec<Endings> {
     let second = SecondPart::new(model);
     let runs = Runs::new(&second);
@@ -92,8 +94,8 @@ pub(crate) fn endings(model: &Model) -> Vec<Endings> {
         .collect()
 }
 
-/// Adds what happens when the K-th duplicate acknowledgement comes in slot `i`; slot 0 is that of the first
-/// loss.
+/// Adds the outcomes of a fast retransmit to `endings`, where the K-th duplicate acknowledgement comes in slot `i` and
+/// the first loss was in slot 0.
 fn add_fast_retransmit(second: &SecondPart, runs: &Runs, i: u32, endings: &mut Endings) {
     let SecondPart { k, timeout_slots, .. } = *second;
     let probability = second.phi(Bad, Good, k, i);
@@ -135,14 +137,15 @@ fn add_fast_retransmit(second: &SecondPart, runs: &Runs, i: u32, endings: &mut E
     }
 }
 
-/// Part 2 of a cycle, from the loss in slot 0 on, as far as it does not depend on how successes are counted.
+/// Part 2 (recovery) of a cycle, which begins with the loss in slot 0: those parts that do not depend on the way
+/// successes are counted.
 pub(crate) struct SecondPart {
     pub(crate) variant: Variant,
     pub(crate) channel: TwoStateMarkov,
     pub(crate) w_max: u32,
     pub(crate) timeout_slots: u32,
-    /// Number of duplicate acknowledgements for a fast retransmit; `W_max` if there is none, since at most `W_max` - 1
-    /// can come.
+    /// Number of duplicate acknowledgements that trigger a fast retransmit; `W_max` if there is none, since at most
+    /// `W_max` - 1 can come.
     pub(crate) k: u32,
     phi: Phi,
 }
@@ -155,18 +158,18 @@ impl SecondPart {
         Self { variant, channel, w_max, timeout_slots, k, phi }
     }
 
-    /// See [`Phi`].
+    /// Value `phi_ab(successes, slots)` of [`Phi`] for a transition from state a (`from`) to state b (`to`).
     pub(crate) fn phi(&self, from: State, to: State, successes: u32, slots: u32) -> f64 {
         self.phi.get(from, to, successes as usize, slots as usize)
     }
 
-    /// Probability that `n` slots that follow a good one are all good.
+    /// Probability that `n` successive slots after a good one are all good.
     pub(crate) fn successes(&self, n: u32) -> f64 {
         libm::pow(self.channel.p_gg(), f64::from(n))
     }
 
-    /// Outcome if the window is used up before K duplicates come, equations (11), (13), (21). No success is certainly
-    /// new data.
+    /// Outcome if the window is used up before K duplicate acknowledgements come, equations (11), (13), (21) of Zorzi
+    /// et al. (2000). No success counts as surely new.
     pub(crate) fn no_fast_retransmit(&self, floor: u32) -> Outcome {
         let mut outcome = Outcome::default();
         let sent = floor - 1;
@@ -186,8 +189,9 @@ impl SecondPart {
         outcome
     }
 
-    /// Outcome if the K-th success is in slot `i` and all holes are filled one after the other, equations (16), (23).
-    /// Acknowledged packets are never retransmitted, so all of them are certainly new.
+    /// Event in which the K-th success is in slot `i` and all holes are then filled one after the other, equations
+    /// (16), (23) of Zorzi et al. (2000). All its successes are surely new, because acknowledged packets are never
+    /// retransmitted.
     pub(crate) fn recovered(&self, i: u32) -> Event {
         let holes = i - self.k + 1;
         Event {
@@ -201,10 +205,10 @@ impl SecondPart {
     }
 }
 
-/// Expected lengths of the run of successes right behind a hole.
+/// Expected lengths of the run of successes right behind a hole (a missing packet at the receiver).
 struct Runs {
     k: usize,
-    /// Rows: slots x; columns: successes.
+    /// Table with rows for slots x and columns for successes.
     behind_hole: Vec<f64>,
 }
 
@@ -224,13 +228,15 @@ impl Runs {
         Self { k, behind_hole }
     }
 
-    /// E[run; the last of this many successes is in this slot], where the hole was sent in slot 0.
+    /// Expected length of the run of successes right behind a hole sent in slot 0, times the indicator of the event in
+    /// which the last of `successes` successes is in `slot`.
     fn behind_hole(&self, successes: u32, slot: u32) -> f64 {
         self.behind_hole[slot as usize * (self.k + 1) + successes as usize]
     }
 }
 
-/// E[run; fewer than K successes in the rest of the window].
+/// Expected length of the run of successes right behind the first loss, times the indicator of fewer than K successes
+/// in the rest of the window.
 fn run_without_fast_retransmit(second: &SecondPart, floor: u32) -> f64 {
     let sent = floor - 1;
     let at_least = |run: u32| {
@@ -256,13 +262,13 @@ mod tests {
 
     const T_O: u32 = 40;
 
-    /// End of a cycle: the kind of its end, in the order of [`Endings`], and what has arrived in
+    /// Kind of the end of a cycle, named like a field of [`Endings`], and number of retransmissions that arrived in
     /// recovery.
     type End = (&'static str, usize);
 
-    /// One cycle from its first loss in slot 0 on, by the rules of the protocol, on a receiver that holds
-    /// nothing ahead. `good(slot)` is the channel. Gives the end, the last slot with a transmission, the
-    /// rewards of `Outcome`.
+    /// Follows one cycle by the rules of the protocol from its first loss in slot 0, with a receiver that holds no
+    /// packets ahead; `good(slot)` is the channel. Returns the end, the last slot with a transmission, and the rewards
+    /// of [`Outcome`].
     fn walk(variant: Variant, k: u32, floor: u32, good: impl Fn(u32) -> bool) -> (End, u32, [u32; 4]) {
         let mut held = vec![false];
         let mut successes = 0;

@@ -1,4 +1,5 @@
-//! The semi-Markov process of the paper's section IV-C: an embedded chain of cycles, and rewards per cycle.
+//! Semi-Markov process of Zorzi et al. (2000), section IV-C: an embedded Markov chain of cycles, with rewards per
+//! cycle.
 //!
 //! ```text
 //!  X = (C, W_th, W) ── part 1: nothing lost, n slots ──> Y = W(n) ── part 2: recovery ──> next X
@@ -13,22 +14,23 @@ use crate::phi::{Bad, Good, State};
 use crossfade_channel::TwoStateMarkov;
 use crossfade_core::square;
 
-/// Events of part 2 that lead to the same window: all fields are weighted with their probabilities.
+/// Events of part 2 (recovery) of a cycle that lead to the same window; all fields are weighted with the events'
+/// probabilities.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outcome {
-    /// Probability that the last slot of the cycle is bad.
+    /// Probability of these events with a bad channel in the last slot of the cycle.
     pub(crate) bad: f64,
-    /// Probability that it is good.
+    /// Probability of these events with a good channel in the last slot of the cycle.
     pub(crate) good: f64,
-    /// `N_d`: slots after that of the first loss.
+    /// `N_d`: number of slots after that of the first loss, weighted with the probability.
     pub(crate) slots: f64,
-    /// `N_d` squared.
+    /// Square of `N_d`, weighted with the probability.
     pub(crate) slots_squared: f64,
-    /// `N_t`: transmissions in them.
+    /// `N_t`: number of transmissions in the `N_d` slots, weighted with the probability.
     pub(crate) sent: f64,
-    /// `N_s`: successes that are surely new.
+    /// `N_s` of the lower bound: number of successes that are surely new, weighted with the probability.
     pub(crate) new_lower: f64,
-    /// `N_s`: successes that may be new.
+    /// `N_s` of the upper bound: number of successes that may be new, weighted with the probability.
     pub(crate) new_upper: f64,
 }
 
@@ -57,22 +59,23 @@ impl Outcome {
     }
 }
 
-/// End of part 2 after a loss in a window Y of given floor; h is ceil(Y / 2).
+/// Outcomes of part 2 (recovery) after a loss in a window Y of given floor, by the next state (C, `W_th`, W) of the
+/// chain: channel, slow-start threshold and window, with h = ceil(Y / 2).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Endings {
-    /// Timeout without a fast retransmit: next (C, h, 1).
+    /// Timeout without a fast retransmit; the next state is (C, h, 1).
     pub(crate) timeout: Outcome,
-    /// Timeout in recovery, by the number m of retransmissions that arrived in it: the window has become
-    /// W' = min(h + K + m, `W_max`), next (C, ceil(W' / 2), 1).
+    /// Timeout in recovery, by the number m of retransmissions that arrived in it. The window has become W' = min(h + K
+    /// + m, `W_max`); the next state is (C, ceil(W' / 2), 1).
     pub(crate) timeout_in_recovery: Vec<Outcome>,
-    /// Tahoe's fast retransmit: next (G, h, 1).
+    /// Fast retransmit of Tahoe; the next state is (G, h, 1) with a good channel G.
     pub(crate) restart: Outcome,
-    /// Full recovery: next (G, h, h).
+    /// Completed recovery; the next state is (G, h, h) with a good channel G.
     pub(crate) recovered: Outcome,
 }
 
 impl Endings {
-    /// The outcome of a timeout after `arrived` retransmissions.
+    /// Outcome of a timeout in recovery after `arrived` retransmissions have arrived.
     pub(crate) fn timeout_after(&mut self, arrived: usize) -> &mut Outcome {
         if self.timeout_in_recovery.len() <= arrived {
             self.timeout_in_recovery.resize(arrived + 1, Outcome::default());
@@ -81,7 +84,7 @@ impl Endings {
     }
 }
 
-/// Long-run figures per slot.
+/// Long-run throughput bounds and transmissions per slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rates {
     pub(crate) throughput_lower: f64,
@@ -89,17 +92,18 @@ pub(crate) struct Rates {
     pub(crate) transmissions: f64,
 }
 
-/// X: the state at the start of a cycle.
+/// State X = (C, `W_th`, W) at the start of a cycle: channel, slow-start threshold and window.
 #[derive(Clone, Copy)]
 struct Start {
-    /// The channel in the slot before.
+    /// Channel state in the slot before the cycle.
     state: State,
     ssthresh: u32,
     window: u32,
 }
 
 impl Start {
-    /// Dense; paper equation (2). (G, 1, 1) after a timeout and after a recovery are one state.
+    /// Index of the state by equation (2) of Zorzi et al. (2000), without gaps. (G, 1, 1) after a timeout and after a
+    /// recovery are one state.
     fn index(self) -> usize {
         let base = 3 * (self.ssthresh as usize - 1);
         match self.state {
@@ -118,7 +122,7 @@ impl Start {
     }
 }
 
-/// A distribution over the next states of the chain, or the states Y, with mean rewards.
+/// Distribution over the next states of the chain, or over the loss windows Y, with mean rewards.
 struct Row {
     probability: Vec<f64>,
     slots: f64,
@@ -127,12 +131,12 @@ struct Row {
     new_upper: f64,
 }
 
-/// A good run is longer than any number there is.
+/// True if good runs are longer than the greatest number, so that no packet is ever lost.
 fn never_loses(channel: &TwoStateMarkov) -> bool {
     channel.p_gb() < f64::MIN_POSITIVE
 }
 
-/// Long-run rates; `endings` has the outcomes of loss windows with floor 1, 2, ..., `W_max`.
+/// Long-run rates per slot, from the outcomes of loss windows with floor 1, 2, ..., `W_max`.
 pub(crate) fn rates(model: &Model, endings: &[Endings]) -> Rates {
     if never_loses(&model.channel) {
         return Rates { throughput_lower: 1.0, throughput_upper: 1.0, transmissions: 1.0 };
@@ -155,7 +159,7 @@ pub(crate) fn rates(model: &Model, endings: &[Endings]) -> Rates {
     }
 }
 
-/// The embedded chain with the mean rewards of a cycle from each state.
+/// Transition probabilities of the embedded chain, with the mean rewards of a cycle from each state.
 fn cycles(model: &Model, endings: &[Endings]) -> Vec<Row> {
     let size = 3 * model.w_max.div_ceil(2) as usize - 1;
     let second: Vec<Row> = LossWindow::all(model.w_max)
@@ -179,8 +183,8 @@ fn cycles(model: &Model, endings: &[Endings]) -> Vec<Row> {
     cycles
 }
 
-/// Part 1, equations (3) and (10): distribution of the loss window by its index. At the maximum window the infinite sum
-/// over n has a closed form.
+/// Part 1 (growth without loss) from a state, equations (3) and (10) of Zorzi et al. (2000): distribution over loss
+/// windows by index. At the maximum window the infinite sum over n has a closed form.
 fn first_part(model: &Model, start: Start) -> Row {
     let channel = &model.channel;
     let (p_cb, p_cg) = match start.state {
@@ -209,10 +213,10 @@ fn first_part(model: &Model, start: Start) -> Row {
     Row { probability, slots, sent: slots, new_lower: delivered, new_upper: delivered }
 }
 
-/// Probability too small to change a sum near 1.
+/// Probability that is too small to change a sum near 1.
 const NEGLIGIBLE: f64 = 1e-40;
 
-/// Part 2: the next state.
+/// Part 2 (recovery) after a loss in `loss_window`: distribution over the next states.
 fn second_part(model: &Model, loss_window: LossWindow, endings: &Endings, size: usize) -> Row {
     let mut row = Row { probability: vec![0.0; size], slots: 0.0, sent: 0.0, new_lower: 0.0, new_upper: 0.0 };
     let half = loss_window.half;
@@ -240,8 +244,8 @@ fn second_part(model: &Model, loss_window: LossWindow, endings: &Endings, size: 
     row
 }
 
-/// Stationary distribution by the elimination of Grassmann, Taksar and Heyman (Operations Research 33(5), 1985), which
-/// subtracts nothing, so no digits cancel. `matrix` is stochastic, row by row.
+/// Stationary distribution of a Markov chain by the elimination of Grassmann, Taksar and Heyman (Operations Research
+/// 33(5), 1985). It subtracts nothing, so no digits cancel. `matrix` holds the transition probabilities row by row.
 pub(crate) fn stationary(mut matrix: Vec<f64>, size: usize) -> Vec<f64> {
     let mut first = 0;
     for k in (1..size).rev() {

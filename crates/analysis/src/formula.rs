@@ -1,39 +1,42 @@
-//! Formulas without memory: the square-root law, Padhye's, and CUBIC's response function.
+//! Throughput formulas for independent losses: the square-root law, the models of Padhye et al., and the response
+//! function of CUBIC.
 //!
-//! All depend on the channel by its loss rate alone. They serve for comparison with the analysis, which takes bursts of
-//! losses into account.
+//! They depend on the channel by its loss rate alone, and serve for comparison with the analysis, which considers
+//! bursts of losses.
 
 use crate::model::AnalysisError;
 use crossfade_core::OutOfRange;
 
-/// A formula for the rate of a TCP.
+/// Closed formula for the send rate of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Formula {
-    /// Square-root law, sqrt(3 / (2 b p)) / rtt (Mathis, Semke, Mahdavi and Ott, 1997, eq. 3).
+    /// Square-root law sqrt(3 / (2 b p)) / rtt, with the loss rate p and b segments per acknowledgement (Mathis, Semke,
+    /// Mahdavi and Ott, 1997, eq. 3).
     SquareRoot,
-    /// The full model of Padhye, Firoiu, Towsley and Kurose, 2000, eq. 32.
+    /// Full model of Reno with timeouts (Padhye, Firoiu, Towsley and Kurose, 2000, eq. 32).
     Padhye,
-    /// The approximation of that model: the same paper, eq. 33.
+    /// Approximation of the full model of Reno (Padhye, Firoiu, Towsley and Kurose, 2000, eq. 33).
     PadhyeApproximation,
     /// Response function of CUBIC (RFC 9438 sections 4.3 and 5.2).
     Cubic,
 }
 
-/// Inputs of the formulas. All times have one unit; rates are segments per unit.
+/// Inputs of the throughput formulas. All times are in one unit, of [`unit_s`](Self::unit_s) seconds; rates are in
+/// segments per unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpPath {
-    /// Loss rate; for Padhye et al., of packets whose predecessor in the round was not lost, since their model loses
-    /// the rest of a round after a loss.
+    /// Loss rate, from 0 to 1. For Padhye et al. it is that of packets whose predecessor in the round was not lost,
+    /// since their model loses the rest of a round after a loss.
     pub p: f64,
-    /// Round-trip time.
+    /// Round-trip time, in units of `unit_s`.
     pub rtt: f64,
-    /// The first timeout of a series; each further one doubles, up to 64 times this.
+    /// First timeout of a series, in units of `unit_s`; each further one doubles, up to 64 times this.
     pub t0: f64,
-    /// Segments that one acknowledgement answers: 1, or 2 with delayed acknowledgements.
+    /// Segments that one acknowledgement covers: 1, or 2 with delayed acknowledgements.
     pub b: f64,
-    /// The receiver's window in segments.
+    /// Receiver's window in segments.
     pub w_max: f64,
-    /// Unit of time in seconds, which CUBIC needs: its windows grow with time, not with RTTs.
+    /// Unit of time in seconds. Only CUBIC needs it, because its window grows with time instead of RTTs.
     pub unit_s: f64,
 }
 
@@ -55,7 +58,7 @@ impl TcpPath {
     }
 }
 
-/// Throughput in packets per slot over a link that sends one packet a slot, with times of `path` in slots.
+/// Throughput in packets per slot over a link that sends one packet per slot, with the times of `path` in slots.
 ///
 /// The formulas are send rates on a path whose RTT does not depend on the window. `rtt` is therefore the base RTT,
 /// without queueing (at least the slot of the packet itself); a rate above the link's packet per slot is cut off; and
@@ -74,7 +77,7 @@ pub fn formula(formula: Formula, path: &TcpPath) -> Result<f64, AnalysisError> {
     Ok((1.0 - path.p) * rate.min(1.0))
 }
 
-/// Square-root law: C / (rtt sqrt(p)), C = sqrt(3 / (2 b)), and never above `w_max / rtt`.
+/// Send rate by the square-root law: C / (rtt sqrt(p)) with C = sqrt(3 / (2 b)), at most `w_max / rtt`.
 ///
 /// Mathis, Semke, Mahdavi and Ott, ACM CCR 27(3), 1997, eq. 3. C = sqrt(3/2) = 1.22 assumes a periodic loss after every
 /// 1/p packets and an acknowledgement for each packet; with delayed acknowledgements (b = 2) it is sqrt(3/4) = 0.87.
@@ -87,7 +90,7 @@ fn square_root_law(path: &TcpPath) -> Result<f64, AnalysisError> {
     Ok((3.0 / (2.0 * path.b * path.p)).sqrt().min(path.w_max) / path.rtt)
 }
 
-/// Send rate of Reno with timeouts and a limited window, the full model of Padhye et al.
+/// Send rate of Reno with timeouts and a limited window, by the full model of Padhye et al.
 ///
 /// Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Reno performance", IEEE/ACM Trans. Networking 8(2), 2000, eq. 32
 /// (SIGCOMM 1998 has it too): the packets in a period of fast retransmits and the timeouts after it, divided by its
@@ -111,8 +114,8 @@ fn padhye(path: &TcpPath) -> Result<f64, AnalysisError> {
     Ok(packets / ((1.0 - p) * rtt * rounds + p * timeout * t0 * backoff(p)))
 }
 
-/// Well-known approximation of [`padhye`], eq. 33 of that paper; RFC 5348 section 3.1 has it without the limits of the
-/// window and of the share of timeouts.
+/// Send rate by the approximation of [`padhye`], eq. 33 of that paper. RFC 5348 section 3.1 has it without the limits
+/// of the window and of the share of timeouts.
 ///
 /// # Errors
 /// See [`formula`].
@@ -140,13 +143,13 @@ fn cubic_response(path: &TcpPath) -> Result<f64, AnalysisError> {
     Ok(cubic.max((1.5 / p).sqrt()).min(w_max) / rtt)
 }
 
-/// `E[W_u]`: the mean window at a loss if no receiver limits it.
+/// `E[W_u]` of Padhye et al. (2000): mean window at a loss, without the limit of a receiver's window.
 fn unlimited_window(p: f64, b: f64) -> f64 {
     let c = (2.0 + b) / (3.0 * b);
     c + (8.0 * (1.0 - p) / (3.0 * b * p) + c * c).sqrt()
 }
 
-/// Q-hat: the probability that a loss in a window of `w` ends in a timeout.
+/// Q-hat of Padhye et al. (2000): probability that a loss in a window of `w` segments ends in a timeout.
 fn timeout_share(w: f64, p: f64) -> f64 {
     // A window of three has no three duplicates.
     if w <= 3.0 {
@@ -159,8 +162,8 @@ fn timeout_share(w: f64, p: f64) -> f64 {
     (first_three * no_three_behind).min(1.0)
 }
 
-/// f(p): the mean length of a series of timeouts is `t0` f(p) / (1 - p), the sixth being the last that
-/// doubles.
+/// Function f(p) of Padhye et al. (2000): the mean duration of a series of timeouts is `t0` f(p) / (1 - p), where the
+/// timeout doubles six times.
 fn backoff(p: f64) -> f64 {
     1.0 + p * (1.0 + p * (2.0 + p * (4.0 + p * (8.0 + p * (16.0 + p * 32.0)))))
 }

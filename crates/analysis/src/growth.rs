@@ -1,4 +1,4 @@
-//! Growth of the window without losses: `w(n, W, W_th)` of paper equation (9).
+//! Growth of the congestion window without losses: `w(n, W, W_th)` of Zorzi et al. (2000), equation (9).
 
 /// Endless iterator over the window in slots 1, 2, ... of a cycle that starts with `window` and has no losses: slow
 /// start (W + 1) below `ssthresh`, then congestion avoidance (W + 1/W), never above `w_max`.
@@ -10,15 +10,16 @@ pub(crate) fn windows(window: u32, ssthresh: u32, w_max: u32) -> impl Iterator<I
     })
 }
 
-/// Properties of the window Y at the first loss that decide the rest of a cycle (the paper's appendix).
+/// Window Y at the first loss of a cycle, by the two properties that determine the rest of the cycle (Zorzi et al.,
+/// 2000, appendix).
 ///
-/// Floating floor and ceiling are safe: in congestion avoidance the window meets an integer only at `1 + 1/1
-/// = 2` and at the cap, which are both exact.
+/// Floor and ceiling of a floating-point window are safe: in congestion avoidance the window meets an integer only at
+/// `1 + 1/1 = 2` and at the maximum, which are both exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LossWindow {
-    /// floor(Y): the packets that may be outstanding, the lost one included.
+    /// floor(Y): number of packets that may be outstanding, including the lost one.
     pub(crate) floor: u32,
-    /// ceil(Y / 2): the slow-start threshold after the loss.
+    /// ceil(Y / 2): slow-start threshold after the loss.
     pub(crate) half: u32,
 }
 
@@ -27,7 +28,7 @@ impl LossWindow {
         Self { floor: window.floor() as u32, half: (window / 2.0).ceil() as u32 }
     }
 
-    /// Dense: the half is one of two neighbours.
+    /// Index of the loss window, without gaps: each floor has two possible halves.
     pub(crate) fn index(self) -> usize {
         let lowest = self.floor.div_ceil(2);
         (2 * (self.floor - 1) + self.half - lowest) as usize

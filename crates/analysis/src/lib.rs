@@ -1,7 +1,7 @@
-//! Analysis of TCP on channels with memory: throughput and transmissions of flavour `paper` on a two-state Markov
+//! Analysis of TCP on channels with memory: throughput and transmissions of TCP flavour `paper` over a two-state Markov
 //! channel, exactly and by bounds, without simulation.
 //!
-//! "Throughput analysis of TCP on channels with memory" (Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000),
+//! It follows "Throughput analysis of TCP on channels with memory" (Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000),
 //! with the corrections that the documentation lists.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]

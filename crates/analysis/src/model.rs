@@ -1,25 +1,26 @@
-//! Input and output of the analysis.
+//! Input and output of the analysis of TCP.
 
 use crossfade_channel::TwoStateMarkov;
 use crossfade_core::OutOfRange;
 use crossfade_transport::Variant;
 use thiserror::Error;
 
-/// A connection of the paper flavour over a two-state channel that steps every slot.
+/// Connection of TCP flavour `paper` over a two-state Markov channel, whose state may change in every slot (packet
+/// transmission time).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
-    /// Loss recovery of the sender. SACK equals `NewReno` here, since feedback is instant.
+    /// Loss recovery of the sender. SACK equals `NewReno` here, since acknowledgements are immediate.
     pub variant: Variant,
-    /// The receiver's window in segments.
+    /// Receiver's window in segments (`W_max`).
     pub w_max: u32,
-    /// Duplicate acknowledgements that trigger a fast retransmit (K).
+    /// Number of duplicate acknowledgements that trigger a fast retransmit (K).
     pub dupthresh: u32,
-    /// The timeout in slots (`T_o`); at least `2 w_max + 2`.
+    /// Timeout in slots (`T_o`); at least `2 w_max + 2`.
     pub timeout_slots: u32,
-    /// Maximum timeout in slots under back-off, which doubles the timeout after each one without progress; `None`: the
-    /// paper's constant timeout.
+    /// Maximum timeout in slots with back-off, which doubles the timeout after each one without progress; `None` for a
+    /// constant timeout as in Zorzi et al. (2000).
     pub backoff_max_slots: Option<u32>,
-    /// The channel.
+    /// Loss process of the channel: a packet is lost in a bad slot.
     pub channel: TwoStateMarkov,
 }
 
@@ -52,51 +53,51 @@ impl Model {
     }
 }
 
-/// Below this sojourn times come near the largest number there is.
+/// Least `p_gb + p_bg`: below it, sojourn times approach the range of numbers.
 const MIN_CHANGES: f64 = 1e-200;
 
-/// Steady-state figures.
+/// Steady-state throughput and transmissions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solution {
-    /// Packets delivered once, per slot.
+    /// Throughput: packets delivered once, per slot (packet transmission time).
     pub throughput_per_slot: f64,
-    /// Transmissions per slot.
+    /// Number of transmissions per slot (packet transmission time).
     pub transmissions_per_slot: f64,
 }
 
-/// Error of the analysis: an unsolvable model with the reason, in one line.
+/// Error of the analysis. The message names, in one line, why the model cannot be solved.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum AnalysisError {
     /// A parameter is out of range.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
-    /// The bounds know no back-off.
+    /// Back-off of the timeout, which the bounds do not support.
     #[error("backoff_max_slots = {backoff_max_slots}: must not be set, the bounds assume a constant timeout")]
     BackoffNotBounded {
-        /// The longest timeout that was asked for.
+        /// Requested maximum timeout in slots.
         backoff_max_slots: u32,
     },
-    /// SACK with delayed acknowledgements, whose state exceeds the analysed one.
+    /// SACK with delayed acknowledgements: its scoreboard is not part of the analysed state.
     #[error("ack_delay_slots = {ack_delay_slots}: must be 0 for sack; use newreno or a simulation")]
     DelayedSack {
-        /// The ACK delay that was asked for, in packet times.
+        /// Requested ACK delay in slots (packet transmission times).
         ack_delay_slots: u32,
     },
-    /// The whole protocol has too many states, or takes too many rounds to solve.
+    /// Too many protocol states with delayed acknowledgements, or too many rounds to solve for their distribution.
     #[error("more than {limit} {states}: use a smaller w_max or ack_delay_slots, or a simulation")]
     TooLargeDelayed {
-        /// Quantity above its limit.
+        /// Name of the quantity above its limit.
         states: &'static str,
-        /// Limit.
+        /// Greatest allowed number.
         limit: usize,
     },
-    /// The exact analysis would take too long.
+    /// Too many states or loss patterns for the exact analysis.
     #[error("more than {limit} {states}: use a smaller w_max, a coarser accuracy, bounds or a simulation")]
     TooLarge {
-        /// Quantity above its limit.
+        /// Name of the quantity above its limit.
         states: &'static str,
-        /// Limit.
+        /// Greatest allowed number.
         limit: usize,
     },
 }

@@ -1,7 +1,7 @@
-//! The bounds as printed, to reproduce the paper's figures.
+//! Throughput bounds of Zorzi et al. (2000) as printed, to reproduce the paper's figures.
 //!
-//! Two corrections are made throughout: the floor bars that the print lost, and (8) as a ratio of mean
-//! rewards per cycle (as printed it would count the probabilities of (6) twice).
+//! Two corrections are made throughout: the floor bars that are missing in print, and equation (8) as a ratio of mean
+//! rewards per cycle (as printed, it counts the probabilities of (6) twice).
 
 use crate::bounds::{Bounds, SecondPart, check};
 use crate::embedded::{Endings, Event, rates};
@@ -9,11 +9,11 @@ use crate::model::{AnalysisError, Model};
 use crate::phi::{Bad, Good, good_after};
 use crossfade_transport::Variant;
 
-/// Bounds on the throughput of the paper flavour, as printed.
+/// Bounds on the throughput of TCP flavour `paper`, as printed in Zorzi et al. (2000).
 ///
 /// They are looser than [`bounds`](crate::bounds()): up to 24 % apart at 30 % loss. Those of `NewReno` come from a
-/// pessimistic chain (24) and an optimistic one (25); neither is proven to be a bound, and both may count too few
-/// transmissions per slot.
+/// pessimistic chain (equation (24)) and an optimistic one (25); neither is proven to be a bound, and both may count
+/// too few transmissions per slot.
 ///
 /// Source: Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000, section IV.
 ///
@@ -30,7 +30,7 @@ pub fn paper_bounds(model: &Model) -> Result<Bounds, AnalysisError> {
     })
 }
 
-/// End of part 2, by the floor of the loss window: with (24), and with (25).
+/// Outcomes of part 2 (recovery) for loss windows with floor 1, 2, ..., `W_max`: by equation (24), and by (25).
 pub(crate) fn endings(model: &Model) -> [Vec<Endings>; 2] {
     let second = SecondPart::new(model);
     [Chain::Pessimistic, Chain::Optimistic].map(|chain| {
@@ -52,8 +52,8 @@ enum Chain {
     Optimistic,
 }
 
-/// Adds what happens when the K-th duplicate acknowledgement comes in slot `i` of a window of `floor`
-/// packets.
+/// Adds the outcomes of a fast retransmit to `endings`, where the K-th duplicate acknowledgement comes in slot `i` of a
+/// window of `floor` packets.
 fn add_fast_retransmit(second: &SecondPart, chain: Chain, floor: u32, i: u32, endings: &mut Endings) {
     let SecondPart { k, timeout_slots, .. } = *second;
     if second.variant == Variant::Tahoe {
@@ -122,8 +122,8 @@ fn add_fast_retransmit(second: &SecondPart, chain: Chain, floor: u32, i: u32, en
     }
 }
 
-/// (14), (15): the probability that the K-th success comes in slot `i` and the first loss after slot 0 in
-/// slot `first`; one behind `i` stands for none.
+/// Equations (14), (15): probability that the K-th success comes in slot `i` and the first loss after slot 0 in slot
+/// `first`, where `i` + 1 stands for no loss.
 fn first_loss_at(second: &SecondPart, i: u32, first: u32) -> f64 {
     let (channel, k) = (&second.channel, second.k);
     if i == k {

@@ -1,9 +1,9 @@
-//! Counting successes on a two-state Markov channel: phi of the paper's section IV-E and the step
-//! probabilities (12).
+//! Number of successes on a two-state Markov channel: phi of Zorzi et al. (2000), section IV-E, and step probabilities
+//! by equation (12).
 
 use crossfade_channel::TwoStateMarkov;
 
-/// A state of the channel.
+/// State of the two-state Markov channel: a packet is lost in a bad slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Bad,
@@ -11,9 +11,9 @@ pub(crate) enum State {
 }
 pub(crate) use State::{Bad, Good};
 
-/// Probability that the channel is good `steps` steps after `from` (paper equation (12)).
+/// Probability that the channel is good `steps` slots after state `from`, equation (12) of Zorzi et al. (2000).
 ///
-/// In closed form, without cancellation where the channel hardly ever changes.
+/// The closed form avoids cancellation if the channel rarely changes.
 pub(crate) fn good_after(channel: &TwoStateMarkov, from: State, steps: u32) -> f64 {
     let changes = channel.p_gb() + channel.p_bg();
     // 1 - r^n, with the correlation r of neighbouring slots.
@@ -30,18 +30,18 @@ pub(crate) fn good_after(channel: &TwoStateMarkov, from: State, steps: u32) -> f
     good.clamp(0.0, 1.0)
 }
 
-/// `phi_ab(k, x)`: the probability of k successes in slots 1..=x and state b at x, given state a at 0.
+/// Table of `phi_ab(k, x)`: probability of k successes in slots 1 to x and state b in slot x, given state a in slot 0.
 ///
-/// With `b` good the k-th success is in slot x itself.
+/// If `b` is good, the k-th success is in slot x itself.
 pub(crate) struct Phi {
     k_max: usize,
-    /// Rows x of columns k, each with the end states bad and good; one table per start state.
+    /// Rows for x and columns for k, each with the end states bad and good; one table for each start state.
     from_bad: Vec<[f64; 2]>,
     from_good: Vec<[f64; 2]>,
 }
 
 impl Phi {
-    /// Table for `k <= k_max` and `x <= x_max`.
+    /// Computes the table for `k <= k_max` and `x <= x_max`.
     pub(crate) fn new(channel: &TwoStateMarkov, k_max: usize, x_max: usize) -> Self {
         let table = |start: [f64; 2]| {
             let width = k_max + 1;
@@ -79,7 +79,7 @@ mod tests {
 
     const CHAINS: [(f64, f64); 5] = [(0.99, 0.9), (0.7, 0.3), (0.5, 0.5), (0.1, 0.2), (0.0, 0.0)];
 
-    /// Sums over all 2^x sequences of states.
+    /// Value of `phi_ab(k, x)` as a sum over all 2^x sequences of channel states.
     fn enumerated(channel: &TwoStateMarkov, from: State, to: State, k: usize, x: usize) -> f64 {
         let mut sum = 0.0;
         for sequence in 0_u32..1 << x {

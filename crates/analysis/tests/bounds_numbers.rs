@@ -1,6 +1,7 @@
-//! Numbers of an independent implementation of the same analysis, and what holds for any model.
+//! Tests of the bounds against results of an independent implementation of the same analysis, and properties of the
+//! bounds of any model.
 //!
-//! `W_max` is 24, K is 3 and `T_o` is 100 slots unless said.
+//! `W_max` is 24, K is 3 and the timeout `T_o` is 100 slots unless stated otherwise.
 
 use crossfade_analysis::{AnalysisError, Bounds, Model, bounds, paper_bounds};
 use crossfade_channel::TwoStateMarkov;
@@ -11,7 +12,8 @@ const VARIANTS: [Variant; 4] = [Variant::OldTahoe, Variant::Tahoe, Variant::Reno
 const LOSS_RATES: [f64; 5] = [0.001, 0.01, 0.03, 0.1, 0.3];
 const IID: f64 = f64::INFINITY;
 
-/// `IID` stands for independent losses.
+/// Model with a timeout of 100 slots over Rayleigh fading of normalised Doppler `fd_t`, or over independent losses if
+/// `fd_t` is [`IID`].
 fn model(variant: Variant, w_max: u32, dupthresh: u32, fd_t: f64, p_e: f64) -> Model {
     let channel = if fd_t == IID {
         TwoStateMarkov::iid(p_e).unwrap()
@@ -21,7 +23,7 @@ fn model(variant: Variant, w_max: u32, dupthresh: u32, fd_t: f64, p_e: f64) -> M
     Model { variant, w_max, dupthresh, timeout_slots: 100, backoff_max_slots: None, channel }
 }
 
-/// The truth is close to the upper bound.
+/// Upper bound on the throughput, to which the exact throughput is close.
 fn throughput(variant: Variant, w_max: u32, dupthresh: u32, fd_t: f64, p_e: f64) -> f64 {
     bounds(&model(variant, w_max, dupthresh, fd_t, p_e)).unwrap().throughput_upper
 }
@@ -30,7 +32,7 @@ fn assert_close(what: &str, ours: f64, expected: f64, allowed: f64) {
     assert!((ours - expected).abs() <= allowed, "{what}: {ours}, expected {expected}");
 }
 
-/// Zero of `f` between two loss rates.
+/// Zero of `f` between the loss rates `low` and `high`, by bisection of their logarithm.
 fn root(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     assert!(f(low) * f(high) < 0.0, "no root between {low} and {high}");
     for _ in 0..40 {
@@ -44,7 +46,7 @@ fn relative_width(bounds: &Bounds) -> f64 {
     (bounds.throughput_upper - bounds.throughput_lower) / bounds.throughput_upper
 }
 
-/// Every point of the grid with its model.
+/// All models of the test grid, each with its loss rate.
 fn grid() -> Vec<(f64, Model)> {
     let mut points = vec![];
     for p_e in LOSS_RATES {
@@ -199,7 +201,7 @@ fn what_cannot_be_bounded_is_refused_in_one_line() {
     assert_eq!(refusal(backoff), expected);
 }
 
-/// A probability, now and then an extreme one.
+/// Strategy for a probability, with occasional extreme values.
 fn any_probability() -> impl Strategy<Value = f64> {
     let tiny = (-300.0..0.0).prop_map(|exponent| 10_f64.powf(exponent));
     prop_oneof![8 => 0.0..=1.0, 1 => Just(0.0), 1 => Just(1.0), 2 => tiny]

@@ -1,4 +1,4 @@
-//! The bounds against simulated connections, which share no code with them.
+//! Tests of the bounds against simulated connections, which share no code with them.
 
 use crate::common::{Run, VARIANTS, channel};
 use crossfade_analysis::{Model, bounds, paper_bounds};
@@ -9,8 +9,8 @@ use crossfade_transport::Variant;
 const RUNS: u64 = 20;
 const LOSS_RATES: [f64; 5] = [0.001, 0.01, 0.03, 0.1, 0.3];
 
-/// Packets delivered once and transmissions, per slot. Under heavy loss timeouts keep step with the slots for long: the
-/// runs are counted from different phases on.
+/// Simulated packets delivered once per slot, and transmissions per slot. The warm-up differs between runs, because
+/// timeouts may stay in phase with the slots for long under heavy loss.
 fn simulate(model: &Model, slots: u64, seed: u64) -> [Estimate; 2] {
     let a_run = |number| Run { seed, number, warmup_slots: 500 + 41 * number, slots, ack_delay_slots: 0 };
     let runs: Vec<[f64; 4]> = (0..RUNS).map(|number| a_run(number).rates(model)).collect();
@@ -20,15 +20,15 @@ fn simulate(model: &Model, slots: u64, seed: u64) -> [Estimate; 2] {
     })
 }
 
-/// Distance of the estimate from the range, in standard errors.
+/// Distance of the estimate from the range `lower` to `upper`, in standard errors; 0 within the range.
 fn outside(estimate: &Estimate, least_error: f64, lower: f64, upper: f64) -> f64 {
     let error = estimate.ci95.unwrap() / student_t_quantile(0.975, RUNS as f64 - 1.0);
     ((lower - estimate.value).max(estimate.value - upper) / error.max(least_error)).max(0.0)
 }
 
-/// The least standard error of what timeouts take. Runs that hold a handful of timeouts together do not show how their
-/// number varies: it does so no less than a Poisson variable. Where timers keep step, runs are nearly equal, but each
-/// ends in a part of a timeout, which is uniform.
+/// Least standard error of rates that timeouts determine. Runs with a handful of timeouts together do not show the
+/// variance of their number, which is at least that of a Poisson variable. If timers stay in phase, runs are nearly
+/// equal, but each ends within a timeout at a uniformly distributed time.
 fn least_error(model: &Model, slots: u64, idle_per_slot: f64) -> f64 {
     let (all_slots, timeout) = ((RUNS * slots) as f64, f64::from(model.timeout_slots));
     let timeouts = idle_per_slot * all_slots / timeout;
@@ -36,8 +36,9 @@ fn least_error(model: &Model, slots: u64, idle_per_slot: f64) -> f64 {
     poisson.max((RUNS as f64 * 12.0).recip().sqrt()) * timeout / slots as f64
 }
 
-/// Of many right comparisons some are off: one in 1,000 beyond the first bound. Of 80 more than 2 on one side, or more
-/// than 3 on both, are so once in 10,000 families, and one is beyond the second bound as seldom.
+/// Asserts that few of many comparisons are off, at a false-alarm rate of 1e-4 per family. Of right comparisons, one in
+/// 1,000 lies beyond the first bound: of 80, more than 2 (one-sided) or more than 3 (two-sided) do so once in 10,000
+/// families. One lies beyond the second bound as rarely.
 fn assert_few_outside(what: &str, allowed: usize, mut distances: Vec<(f64, String)>) {
     let bound = |share: f64| student_t_quantile(1.0 - share, RUNS as f64 - 1.0);
     distances.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -47,7 +48,8 @@ fn assert_few_outside(what: &str, allowed: usize, mut distances: Vec<(f64, Strin
     assert!(off <= allowed && worst[0].0 < most, "{what}: {off} of {} are off: {worst:?}", distances.len());
 }
 
-/// All of the grid at one channel family; `None` is independent losses.
+/// Compares bounds and simulation for all models of the grid over one family of channels; `None` stands for independent
+/// losses.
 fn check_family(fd_t: Option<f64>) {
     let (mut tight, mut printed, mut close, mut sent) = (vec![], vec![], vec![], vec![]);
     let mut seed = 1;

@@ -1,4 +1,4 @@
-//! Acknowledgements that take time: against the analysis without delay, and against simulation.
+//! Tests of the analysis with delayed acknowledgements: against the analysis without delay, and against simulation.
 
 use crate::common::{Run, VARIANTS, assert_noise, channel, most_off, poisson, z};
 use crossfade_analysis::{Delayed, Model, exact, exact_delayed};
@@ -6,8 +6,8 @@ use crossfade_channel::TwoStateMarkov;
 
 const LIMIT: usize = 200_000;
 
-/// The two share nothing but the model: one follows cycles, the other every state of sender and receiver. The
-/// machine that simulations run takes every step of the other (unit tests).
+/// Without ACK delay, the exact and the delayed analysis agree. They share nothing but the model: one follows cycles,
+/// the other every state of sender and receiver.
 #[test]
 fn without_delay_it_is_the_exact_analysis() {
     for variant in VARIANTS {

@@ -1,26 +1,25 @@
-//! The exact analysis against the whole protocol, slot by slot, as one finite Markov chain.
+//! Tests of the exact analysis against the whole protocol, slot by slot, as one finite Markov chain.
 //!
-//! The chain below knows every timer, the real window and the receiver's buffer, and nothing of cycles.
+//! This chain knows every timer, the real window and the receiver's buffer, and has no notion of cycles.
 
 use crossfade_analysis::{Model, exact};
 use crossfade_channel::TwoStateMarkov;
 use crossfade_transport::Variant;
 use std::collections::HashMap;
 
-/// Sender, receiver and channel between two slots; sequence numbers count from the oldest unacknowledged
-/// packet.
+/// Sender, receiver and channel between two slots; sequence numbers count from the oldest unacknowledged packet.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
     bad: bool,
-    /// The bits of W and of `W_th`.
+    /// Congestion window W, as the bits of an `f64` so that states can be hashed.
     w: u64,
     w_th: u64,
     dupacks: u32,
-    /// Slots until the timers of the outstanding packets expire.
+    /// Slots until the timer of each outstanding packet expires.
     timers: Vec<u32>,
-    /// Bit p: the receiver has packet p.
+    /// Bitmap of the packets that the receiver has: bit p for packet p.
     held: u32,
-    /// The end of the recovery, and the hole to repeat next.
+    /// Packet at which recovery ends, and the hole to retransmit next; `None` outside recovery.
     recovery: Option<(u32, Option<u32>)>,
     timeout: u32,
 }
@@ -31,10 +30,10 @@ struct Counts {
     sent: f64,
     timeouts: f64,
     fast_retransmits: f64,
-    /// A cycle ended before this slot, or with it.
+    /// True if a cycle ended before this slot.
     ends_before: bool,
     ends_with: bool,
-    /// The floor of the window, if this slot has the first loss of a cycle.
+    /// Floor of the window if this slot has the first loss of a cycle.
     first_loss: Option<u32>,
 }
 
@@ -110,7 +109,7 @@ impl State {
     }
 }
 
-/// Successors of a state after one slot, for a good and for a bad channel.
+/// Successors of a state after one slot and their event counts, for a good and for a bad channel.
 type Steps = [(usize, Counts); 2];
 
 fn enumerate(model: &Model) -> (Vec<bool>, Vec<Steps>) {
@@ -140,7 +139,8 @@ fn enumerate(model: &Model) -> (Vec<bool>, Vec<Steps>) {
     (states.iter().map(|state| state.bad).collect(), steps)
 }
 
-/// Probability of a state, and the moments of the slots since the start of the cycle, times the probability.
+/// Probability of a state, and first and second moment of the slots since the start of the cycle, both weighted with
+/// it.
 #[derive(Clone, Copy, Default)]
 struct Age([f64; 3]);
 
@@ -154,26 +154,26 @@ impl Age {
         Self([p, age + p, squared + 2.0 * age + p])
     }
 
-    /// The cycle is over: adds it to `cycles`.
+    /// Ends the cycle, adds it to `cycles`, and returns the age 0 with the probability.
     fn restart(self, cycles: &mut Self) -> Self {
         cycles.add(self);
         Self([self.0[0], 0.0, 0.0])
     }
 }
 
-/// Means per slot.
+/// Long-run means per slot.
 #[derive(Clone, Default)]
 struct LongRun {
     new: f64,
     sent: f64,
     timeouts: f64,
     fast_retransmits: f64,
-    /// The moments of the cycles that end in a slot.
+    /// Moments of the durations of cycles that end in a slot.
     cycles: Age,
     first_losses: Vec<f64>,
 }
 
-/// Stationary distribution by power iteration.
+/// Long-run means from the stationary distribution by power iteration.
 fn solve(model: &Model, (bad, steps): &(Vec<bool>, Vec<Steps>)) -> LongRun {
     let mut weights = vec![Age::default(); bad.len()];
     weights[0].0[0] = 1.0;

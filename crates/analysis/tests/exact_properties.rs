@@ -1,4 +1,4 @@
-//! Properties of every model, and the relation of `bounds` and `exact`.
+//! Tests of properties of the exact analysis of any model, and of its relation to the bounds.
 
 use crate::common::{VARIANTS, channel};
 use crossfade_analysis::{AnalysisError, Exact, Model, bounds, exact, paper_bounds};
@@ -13,7 +13,7 @@ fn throughput(model: &Model, accuracy: f64) -> f64 {
     exact(model, accuracy).unwrap().solution.throughput_per_slot
 }
 
-/// The grid.
+/// Models of the test grid for one variant, with their names.
 fn grid(variant: Variant) -> impl Iterator<Item = (String, Model)> {
     let windows = [6, 24].into_iter().flat_map(|w_max| [1, 2, 3].map(|dupthresh| (w_max, dupthresh)));
     windows.flat_map(move |(w_max, dupthresh)| {
@@ -48,7 +48,8 @@ fn the_bounds_of_the_tahoes_contain_the_exact_throughput() {
     }
 }
 
-/// The notes of an independent implementation have 3.9e-4 and 9.7e-5 at two of these points.
+/// Reno's throughput exceeds its upper bound by the documented excess, at the documented points; an independent
+/// implementation found 3.9e-4 and 9.7e-5 at two of them.
 #[test]
 fn the_renos_exceed_their_upper_bounds_where_and_as_documented() {
     for variant in [Variant::Reno, Variant::NewReno] {
@@ -84,7 +85,7 @@ fn the_renos_exceed_their_upper_bounds_where_and_as_documented() {
     }
 }
 
-/// A model that the exact analysis solves quickly.
+/// Strategy for models that the exact analysis solves quickly.
 fn small_model() -> impl Strategy<Value = Model> {
     let probability =
         || prop_oneof![0.0..1.0_f64, (-9.0..0.0_f64).prop_map(|e| 10_f64.powf(e)), Just(0.0), Just(1.0)];
@@ -124,7 +125,7 @@ proptest! {
         }
     }
 
-    /// For any requested accuracy the error is as small as stated.
+    /// For any requested accuracy, the actual error does not exceed the stated one.
     #[test]
     fn the_stated_error_is_honest(model in small_model(), digits in 1.0..6.0_f64) {
         let (coarse, fine) = (exact(&model, 10_f64.powf(-digits)).unwrap(), exact(&model, 1e-9).unwrap());
@@ -138,7 +139,7 @@ proptest! {
         }
     }
 
-    /// Without memory more losses mean less throughput.
+    /// With independent losses, throughput does not rise with the loss rate.
     #[test]
     fn independent_losses_only_hurt(model in small_model(), p_e in 0.0..1.0_f64, more in 0.0..0.1_f64) {
         let at = |p_e| throughput(&Model { channel: TwoStateMarkov::iid(p_e).unwrap(), ..model }, 1e-8);
@@ -146,7 +147,7 @@ proptest! {
         prop_assert!(many <= few + 1e-7, "{} at {}, {} at {} more", few, p_e, many, more);
     }
 
-    /// A chain whose states do not depend on the last one is that of independent losses.
+    /// A two-state channel whose next state does not depend on the last gives the throughput of independent losses.
     #[test]
     fn a_channel_that_forgets_is_independent(model in small_model(), p_e in 0.0001..0.9999_f64) {
         let at = |channel| throughput(&Model { channel, ..model }, 1e-9);
@@ -155,7 +156,7 @@ proptest! {
         prop_assert!((forgets - independent).abs() < 1e-8);
     }
 
-    /// A small step of the channel is a small step of the throughput: also onto the edge of what is allowed.
+    /// A small change of the channel changes the throughput little, also at the limits of the allowed probabilities.
     #[test]
     fn the_throughput_is_continuous_in_the_channel(
         model in small_model(),
@@ -176,7 +177,7 @@ proptest! {
         }
     }
 
-    /// Back-off up to the timeout itself is none; the longer the last timeout, the less is delivered or sent.
+    /// Back-off up to the timeout itself equals the constant timeout, and up to one slot more changes little.
     #[test]
     fn backoff_begins_at_the_constant_timeout(model in small_model()) {
         let at = |backoff_max_slots| exact(&Model { backoff_max_slots, ..model }, 1e-9).unwrap();
@@ -191,8 +192,9 @@ proptest! {
     }
 }
 
-/// A hole that is none makes Reno wait a timeout: what merged states may add to its figures grows with that, and most
-/// where a pattern of losses was not followed for what the receiver held. The worst of a random search.
+/// The stated error covers the actual one for Reno, at the worst points of a random search. Reno waits a timeout for a
+/// hole that does not exist: the contribution of merged states grows with the timeout, most where a pattern of losses
+/// was not followed for the held packets.
 #[test]
 fn the_stated_error_of_reno_grows_with_the_timeout() {
     for (w_max, timeout_slots, p_gb, p_bg) in [
@@ -260,7 +262,8 @@ fn what_cannot_be_solved_is_refused_in_one_line() {
     assert!(!error.to_string().contains('\n') && error.to_string().contains("bounds"), "{error}");
 }
 
-/// A slot of a channel that alternates: a timeout of an even number of slots meets the same state for ever.
+/// On a channel that alternates in every slot, a timeout of an even number of slots always meets a bad slot: the
+/// throughput is 0.
 #[test]
 fn an_alternating_channel_keeps_step_with_an_even_timeout() {
     let channel = TwoStateMarkov::new(0.0, 0.0).unwrap();

@@ -1,24 +1,24 @@
-//! The exact analysis against simulated connections, which share no code with it.
+//! Tests of the exact analysis against simulated connections, which share no code with it.
 //!
-//! `CROSSFADE_EXACT_SLOTS` makes every run so many times longer.
+//! The environment variable `CROSSFADE_EXACT_SLOTS` multiplies the length of every run.
 
 use crate::common::{Cycles, Run, VARIANTS, assert_noise, channel, most_off, poisson, z};
 use crossfade_analysis::{Exact, Model, exact};
 
 const RUNS: u64 = 10;
-/// As many figures are compared in a test, or fewer.
+/// Upper bound of the number of comparisons in a test, for the false-alarm rate.
 const COMPARISONS: f64 = 1000.0;
 const WARMUP: u64 = 500;
 const T_O: u32 = 100;
 const LOSS_RATES: [f64; 5] = [0.001, 0.01, 0.03, 0.1, 0.3];
 
-/// Under heavy loss timeouts keep step with the slots for long: the runs are counted from different phases
-/// on.
+/// Simulation run whose warm-up differs by its number, because timeouts may stay in phase with the slots for long under
+/// heavy loss.
 fn a_run(seed: u64, number: u64, slots: u64) -> Run {
     Run { seed, number, warmup_slots: WARMUP + 41 * number, slots, ack_delay_slots: 0 }
 }
 
-/// Compares all figures; the exact ones are right to 1e-8, far within the noise.
+/// Compares all simulated rates of a model with the exact ones, whose error of 1e-6 is far below the noise.
 fn compare(model: &Model, slots: u64, seed: u64, deviations: &mut [Vec<f64>; 4]) {
     let ours = exact(model, 1e-6).unwrap();
     let Exact { solution, timeouts_per_slot, fast_retransmits_per_slot, .. } = ours;
@@ -110,8 +110,8 @@ fn backoff() {
     assert_noise("back-off", &deviations);
 }
 
-/// Mean and variance of a cycle, and the windows at its first loss: the mean of the floor, and how often it
-/// is 1 and `W_max`.
+/// Simulated against exact mean and variance of the duration of a cycle, and the window at its first loss: the mean of
+/// its floor, and the shares of 1 and `W_max`.
 #[test]
 fn cycles_and_the_windows_at_their_first_loss() {
     let mut deviations = [const { Vec::new() }; 5];

@@ -1,4 +1,4 @@
-//! The tests of crossfade-analysis, a module each: one program, linked once.
+//! All tests of crossfade-analysis as modules of one program, which is linked once.
 
 mod bounds_numbers;
 mod bounds_simulated;

@@ -1,8 +1,8 @@
 //! Exact analysis with delayed acknowledgements, for small windows: the whole protocol as one finite Markov chain.
 //!
-//! The embedded chain of [`exact`](fn@crate::exact) needs every packet to be acknowledged in its slot. Here a state
-//! consists of the sender, the receiver and all packets and acknowledgements in flight; all reachable states are
-//! enumerated, and their stationary distribution is solved. A state keeps only what the future depends on:
+//! The embedded chain of [`exact`](fn@crate::exact) needs every packet to be acknowledged in its slot. Here, a state
+//! consists of the sender, the receiver, and all packets and acknowledgements in flight. All reachable states are
+//! enumerated, and their stationary distribution is computed. A state keeps only what the future depends on:
 //!
 //! - the timer of a packet only while the packet is missing at the receiver: if it has arrived, an
 //!   acknowledgement that covers it is on its way or will jump over it;
@@ -22,15 +22,15 @@ use stationary::solve;
 
 pub use stationary::Delayed;
 
-/// Wider ones have too many states.
+/// Greatest window in segments; larger ones have too many states.
 const W_MAX: u32 = 32;
-/// The longest delay.
+/// Greatest ACK delay in slots.
 const ACK_DELAY_MAX: u32 = 64;
-/// Rarer changes of the channel are beyond what the iteration resolves.
+/// Least probability of a change of the channel state: the iteration does not resolve rarer changes.
 const RAREST: f64 = 1e-9;
 
-/// Exact throughput of the paper flavour in steady state, with acknowledgements that reach the sender `ack_delay_slots`
-/// slots after the end of the slot of their packet.
+/// Exact steady-state throughput of TCP flavour `paper` with delayed acknowledgements, which reach the sender
+/// `ack_delay_slots` slots after the end of their packet's slot.
 ///
 /// The error is below 1e-9. A packet's timer runs `timeout_slots` from the start of the packet's slot, whatever the
 /// delay. The number of states grows by a factor of two to three with each packet of the window, and by a half with

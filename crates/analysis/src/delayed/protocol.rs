@@ -1,32 +1,33 @@
-//! The protocol as a finite set of states: sender, receiver, and what is under way between them.
+//! The protocol as a finite set of states: sender, receiver, and the acknowledgements in flight between them.
 
 use crate::model::{AnalysisError, Model};
 use crossfade_transport::Variant;
 use std::collections::{HashMap, VecDeque};
 
-/// The timer of a packet that has arrived.
+/// Timer value of a packet that has arrived, which no longer expires.
 const NEVER: u32 = u32::MAX;
 
 /// State of sender, receiver and packets in flight, at the start of a slot. Packets are numbered from the oldest
 /// unacknowledged one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
-    /// The bits of W.
+    /// Congestion window W, as the bits of an `f64` so that states can be hashed.
     w: u64,
     w_th: u32,
     dupacks: u32,
-    /// Recovery ends when everything before this is acknowledged; 0 outside recovery.
+    /// Packet before which all must be acknowledged for recovery to end; 0 outside recovery.
     recover: u32,
-    /// Slots until the timer of each packet that was sent, in the current pass over the window.
+    /// Slots until the timer of each packet sent in the current pass over the window expires.
     timers: Vec<u32>,
-    /// Bit p: the receiver has packet p.
+    /// Bitmap of the packets that the receiver has: bit p for packet p.
     received: u64,
-    /// Acknowledgements under way: the packet that the receiver expected, in 0, 1, ... slots from now.
+    /// Acknowledgements in flight that arrive in 0, 1, ... slots: the packet that the receiver expects; `None` if none
+    /// arrives.
     acks: VecDeque<Option<u32>>,
     timeout: u32,
 }
 
-/// Events at the start of a slot.
+/// Transmission and events at the start of a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Start {
     send: Option<u32>,
@@ -52,7 +53,7 @@ impl State {
         f64::from_bits(self.w)
     }
 
-    /// Order within a slot: arrivals, then expiry of the timer, then the transmission.
+    /// Starts a slot: an acknowledgement arrives, then the timer may expire, then a packet may be sent.
     fn start_slot(&mut self, model: &Model) -> Start {
         let mut start = Start::default();
         let mut retransmit = false;
@@ -77,7 +78,7 @@ impl State {
         start
     }
 
-    /// Returns whether to repeat the oldest packet.
+    /// Handles an acknowledgement of new data; returns true if the oldest packet is to be retransmitted.
     fn on_new_ack(&mut self, model: &Model, acked: u32) -> bool {
         self.timers.drain(..self.timers.len().min(acked as usize));
         self.received >>= acked;
@@ -101,7 +102,7 @@ impl State {
         model.variant != Variant::Reno
     }
 
-    /// Returns whether to repeat the oldest packet.
+    /// Handles a duplicate acknowledgement; returns true if the oldest packet is to be retransmitted.
     fn on_duplicate(&mut self, model: &Model, start: &mut Start) -> bool {
         if self.recover > 0 {
             self.set_window(model, self.window() + 1.0);
@@ -146,7 +147,7 @@ impl State {
         self.w = w.min(f64::from(model.w_max)).to_bits();
     }
 
-    /// Takes the packet that arrives at the end of the slot, if any. Returns whether it is new.
+    /// Ends a slot, in which the packet `arrives` reaches the receiver; returns true if the packet is new to it.
     fn end_slot(&mut self, arrives: Option<u32>) -> bool {
         let is_new = arrives.is_some_and(|seq| self.received >> seq & 1 == 0);
         if let Some(seq) = arrives {
@@ -162,7 +163,7 @@ impl State {
         is_new
     }
 
-    /// Drops what the future does not depend on.
+    /// Resets all parts of the state that cannot affect the future, so that equivalent states become equal.
     fn forget(&mut self) {
         let expected = self.received.trailing_ones();
         for (packet, timer) in (0..).zip(&mut self.timers) {
@@ -184,27 +185,27 @@ impl State {
         }
     }
 
-    /// Slots until the timeout, if no acknowledgement is under way and nothing may be sent. Called after the start of a
-    /// slot.
+    /// Slots until the timeout, if no acknowledgement is in flight and no packet may be sent, otherwise `None`. It is
+    /// called after the start of a slot.
     fn waits(&self) -> Option<u32> {
         self.acks.iter().all(Option::is_none).then(|| self.timers[0])
     }
 }
 
-/// Successors of a state.
+/// Successors and events of one state of the chain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
-    /// The next state if the channel is then bad or good.
+    /// Indices of the next state if the channel is bad and if it is good in this slot.
     pub(super) next: [u32; 2],
     pub(super) slots: u32,
     pub(super) sent: bool,
-    /// Whether a packet that arrives is new.
+    /// True if the packet sent is new to the receiver if it arrives.
     pub(super) is_new: bool,
     pub(super) timeouts: u32,
     pub(super) fast_retransmits: u32,
 }
 
-/// Enumerates all states that can be reached from the first.
+/// Enumerates all states that can be reached from the initial state, with their successors.
 pub(super) fn enumerate(
     model: &Model,
     ack_delay_slots: u32,
@@ -275,7 +276,7 @@ mod tests {
         New,
     }
 
-    /// The sender and the receiver that simulations run, slot by slot.
+    /// Sender and receiver of the simulator, driven slot by slot.
     struct Machine {
         sender: Sender,
         receiver: Receiver,
@@ -330,7 +331,8 @@ mod tests {
         }
     }
 
-    /// Walks through the chain and drives the machine along; everything must happen in the same slots.
+    /// Follows a path through the chain along with the simulator's sender and receiver, and asserts equal events in
+    /// each slot.
     fn walk(model: &Model, ack_delay_slots: u32, rows: &[Row], channel: impl Iterator<Item = bool>) {
         let mut machine = Machine::new(model, ack_delay_slots);
         let (mut state, mut slot, mut events) = (0, 0, Vec::new());
@@ -357,7 +359,7 @@ mod tests {
         assert_eq!(events, machine.events, "{model:?}, ACK delay {ack_delay_slots}");
     }
 
-    /// The shortest way to each state.
+    /// Shortest sequence of channel states that leads to each state of the chain.
     fn ways(rows: &[Row]) -> Vec<Vec<bool>> {
         let mut ways: Vec<Option<Vec<bool>>> = vec![None; rows.len()];
         ways[0] = Some(Vec::new());
@@ -376,7 +378,7 @@ mod tests {
 
     const VARIANTS: [Variant; 4] = [Variant::OldTahoe, Variant::Tahoe, Variant::Reno, Variant::NewReno];
 
-    /// Every step of the chain is one of the machine that simulations run.
+    /// Each step of the chain has the events of the simulator's sender and receiver.
     #[test]
     fn the_machine_takes_every_step_of_the_chain() {
         for variant in VARIANTS {
@@ -396,7 +398,8 @@ mod tests {
         }
     }
 
-    /// No state has merged histories that the machine tells apart.
+    /// Over random paths, the chain has the events of the simulator's sender and receiver: no state merges histories
+    /// that they distinguish.
     #[test]
     fn the_machine_keeps_step_with_the_chain() {
         let mut seed = 1_u64;

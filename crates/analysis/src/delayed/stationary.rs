@@ -1,42 +1,42 @@
-//! Stationary distribution of the chain: the share of time in each state.
+//! Stationary distribution of the chain of protocol states: the long-run share of time in each state.
 
 use super::protocol::Row;
 use crate::embedded::stationary;
 use crate::model::{AnalysisError, Model, Solution};
 use crate::phi::{Bad, Good, good_after};
 
-/// Steady state with acknowledgements that take time.
+/// Steady state of TCP flavour `paper` with delayed acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delayed {
-    /// Throughput and transmissions.
+    /// Throughput and transmissions per slot.
     pub solution: Solution,
-    /// Number of states of the protocol.
+    /// Number of protocol states in the chain.
     pub states: usize,
-    /// Timeouts per slot.
+    /// Number of timeouts per slot.
     pub timeouts_per_slot: f64,
-    /// Fast retransmits per slot.
+    /// Number of fast retransmits per slot.
     pub fast_retransmits_per_slot: f64,
 }
 
-/// The iteration gives up after so many rounds of so many sweeps.
+/// Number of rounds, of `SWEEPS` Gauss-Seidel sweeps each, after which the iteration fails.
 const MAX_ROUNDS: usize = 2000;
 const SWEEPS: usize = 8;
-/// Relative difference of two rounds at which the iteration stops.
+/// Relative difference of the results of two rounds at which the iteration stops.
 const TOLERANCE: f64 = 1e-13;
 /// Largest number of blocks whose chain is solved in every round.
 const MAX_BLOCKS: usize = 100;
 
-/// A step from one state and channel to another.
+/// Transition from a protocol state and channel state, with its probability.
 #[derive(Clone, Copy)]
 struct Step {
     from: u32,
     probability: f64,
 }
 
-/// Stationary distribution by Gauss-Seidel iteration: each state takes its inflow from the newest values of the others.
-/// States are in the order in which they are reached, so a sweep follows most paths to their end.
+/// Stationary distribution by Gauss-Seidel iteration, in which each state takes its inflow from the newest values of
+/// the other states. States are in the order in which they were reached, so a sweep follows most paths to their end.
 ///
-/// Rare transitions would take many sweeps to balance; between sweeps they are solved exactly on blocks of states
+/// Rare transitions would take many sweeps to balance. Between sweeps they are solved exactly on blocks of states
 /// (iterative aggregation and disaggregation, Koury, `McAllister`, Stewart, SIAM J. Alg. Disc. Meth. 5(2), 1984).
 pub(super) fn solve(model: &Model, rows: &[Row]) -> Result<Delayed, AnalysisError> {
     let (first, steps, leaves) = incoming(model, rows);
@@ -78,8 +78,9 @@ pub(super) fn solve(model: &Model, rows: &[Row]) -> Result<Delayed, AnalysisErro
     Err(AnalysisError::TooLargeDelayed { states: "rounds of the iteration", limit: MAX_ROUNDS })
 }
 
-/// A block for each cycle that the protocol runs through while the channel stays as it is, and one for all
-/// states on their way to it: what leaves such a cycle only when the channel changes does so rarely.
+/// Assigns states to blocks, between which transitions are rare. Each cycle of states through which the protocol runs
+/// while the channel state stays is a block, since only a rare change of the channel leaves it; all states on their way
+/// to this cycle are another.
 fn blocks(rows: &[Row]) -> (Vec<u32>, usize) {
     const NONE: u32 = u32::MAX;
     let mut block = vec![NONE; 2 * rows.len()];
@@ -115,7 +116,7 @@ fn blocks(rows: &[Row]) -> (Vec<u32>, usize) {
     (block, blocks)
 }
 
-/// Scales each block of states to its long-run share; `matrix` has the flow between blocks.
+/// Scales the flow in each block of states to the block's long-run share; `matrix` holds the flow between blocks.
 fn rescale(flow: &mut [f64], block: &[u32], mut matrix: Vec<f64>, blocks: usize) {
     let mut weights = vec![0.0; blocks];
     for (flow, block) in flow.iter().zip(block) {
@@ -144,8 +145,8 @@ fn rescale(flow: &mut [f64], block: &[u32], mut matrix: Vec<f64>, blocks: usize)
     }
 }
 
-/// The steps into each state with its channel (2 i + 1 if good, 2 i if bad), without those from itself; and
-/// the probability not to stay.
+/// Transitions into each state with its channel (index 2 i + 1 if good, 2 i if bad), without those from itself; also
+/// the probability to leave each state.
 fn incoming(model: &Model, rows: &[Row]) -> (Vec<u32>, Vec<Step>, Vec<f64>) {
     let all = || {
         rows.iter().zip(0_u32..).flat_map(|(row, i)| {
@@ -176,7 +177,7 @@ fn incoming(model: &Model, rows: &[Row]) -> (Vec<u32>, Vec<Step>, Vec<f64>) {
     (first, steps, leaves)
 }
 
-/// New packets, transmissions, timeouts and fast retransmits per slot; scales `flow` to one slot.
+/// Mean new packets, transmissions, timeouts and fast retransmits per slot; scales `flow` to one slot.
 fn means(model: &Model, rows: &[Row], flow: &mut [f64]) -> [f64; 4] {
     let (mut slots, mut sums) = (0.0, [0.0; 4]);
     for (row, flow) in rows.iter().zip(flow.chunks_exact(2)) {

@@ -1,4 +1,5 @@
-//! The chain of the first losses of cycles: (window, what the receiver holds ahead), and one step of it.
+//! Markov chain of the first losses of cycles, with the states (window, packets held ahead by the receiver), and its
+//! step by one cycle.
 //!
 //! ```text
 //!  loss in window Y ── part 2 ──> first packet of the next cycle ── lost, window > 1: next loss
@@ -6,9 +7,9 @@
 //!        └─ part 1: slots until a loss ─┴── arrives: "resumed" <─────────────────────────────────────┘
 //! ```
 //!
-//! A packet that is lost alone leaves what the receiver holds as it is, however often that happens: this is
-//! summed up in closed form, back-off included. Every other step shifts what is held by a packet at least, so
-//! that it is forgotten in a few steps; how the windows follow each other is solved exactly in every step.
+//! A packet that is lost alone leaves the packets held by the receiver unchanged, no matter how often it is lost; these
+//! losses are summed in closed form, with back-off. Every other step shifts the held packets by at least one, so that
+//! they are forgotten after a few steps. The sequence of windows is solved exactly in every step.
 
 use super::cycle::{End, Forgotten, Held, Mean, SecondPart, after_arrival};
 use crate::embedded::stationary;
@@ -19,8 +20,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::AddAssign;
 
-/// Multiplies and folds: as good as any for keys that nobody chooses with malice, and always in the same
-/// order.
+/// Multiplicative hash with folding: fast, equal in all runs, and sufficient for keys that are not chosen to collide.
 #[derive(Default)]
 struct Mix(u64);
 
@@ -45,16 +45,16 @@ impl Hasher for Mix {
     }
 }
 
-/// Weight of a state.
+/// Weight of a state: its probability, and its mean age in the cycle.
 #[derive(Clone, Copy, Default)]
 struct Weight {
     probability: f64,
-    /// The probability times the slots that the cycle has lasted, the last one included.
+    /// Probability times the number of slots since the start of the cycle, including the current one.
     age: f64,
 }
 
 impl Weight {
-    /// Weights in the first slot of a cycle.
+    /// Weight in the first slot of a cycle.
     fn first(probability: f64) -> Self {
         Self { probability, age: probability }
     }
@@ -63,7 +63,7 @@ impl Weight {
         Self { probability: self.probability * factor, age: self.age * factor }
     }
 
-    /// A slot later, with the probability of what happens in it.
+    /// Weight one slot later, if an event of this probability occurs in the slot.
     fn next(self, probability: f64) -> Self {
         Self { age: self.age + self.probability, ..self }.times(probability)
     }
@@ -76,10 +76,10 @@ impl AddAssign for Weight {
     }
 }
 
-/// Weights of states (group, held).
+/// Weights of all states (group of losses, packets held by the receiver).
 #[derive(Default)]
 struct Weights {
-    /// State in which the receiver holds no packets.
+    /// Weights of the states without held packets, by group.
     empty: Vec<Weight>,
     held: HashMap<(u32, Held), Weight, BuildHasherDefault<Mix>>,
 }
@@ -94,7 +94,8 @@ impl Weights {
         self.held.clear();
     }
 
-    /// Merges states of less weight than `grain` with the state in which nothing is held. Returns the forgotten weight.
+    /// Adds weight to a state. If the weight is below `grain`, it goes to the state without held packets, and the
+    /// forgotten weight is returned.
     fn add(&mut self, group: usize, held: Held, weight: Weight, grain: f64) -> Forgotten {
         if held == 0 || weight.probability < grain {
             self.empty[group] += weight;
@@ -105,18 +106,18 @@ impl Weights {
     }
 }
 
-/// Sums over the cycles from one group of losses on, weighted.
+/// Weighted sums over the cycles that begin with the losses of one group.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Sums {
     weight: f64,
     pub(super) slots: f64,
-    /// Sum of the squares of the cycles' slots.
+    /// Sum of the squared durations of cycles in slots.
     pub(super) slots_squared: f64,
     pub(super) sent: f64,
     pub(super) new: f64,
     pub(super) timeouts: f64,
     pub(super) fast_retransmits: f64,
-    /// First losses in a window of 1 that are no state of the chain.
+    /// Number of first losses in a window of 1 after a timeout, which are no states of the chain.
     pub(super) alone: f64,
 }
 
@@ -133,20 +134,20 @@ impl Sums {
     }
 }
 
-/// Means over the cycles in the long run, for one cycle that starts from a state of the chain.
+/// Long-run means per state of the chain, after one cycle from every state.
 pub(super) struct Step {
     pub(super) mean: Sums,
-    /// Contribution of each group of losses: new packets and slots.
+    /// Contribution of each group of losses to the new packets and to the slots.
     by_group: Vec<[f64; 2]>,
-    /// Frequency of each floor of the window at the first loss.
+    /// Share of cycles by the floor of the window at the first loss, from floor 1 on.
     pub(super) floors: Vec<f64>,
-    /// Forgotten weight in a cycle.
+    /// Weight forgotten by merging states, per cycle.
     pub(super) forgotten: Forgotten,
 }
 
 impl Step {
-    /// Change of the throughput since `last`; changes of groups that cancel in the sum are
-    /// added up, as the sum may go back and forth.
+    /// Change of the throughput since the step `last`. Changes of the groups are added by magnitude, since opposite
+    /// ones may cancel in the sum and then oscillate.
     pub(super) fn change(&self, last: &Self) -> f64 {
         let Sums { new, slots, .. } = self.mean;
         let gain = |[new_of_group, slots_of_group]: &[f64; 2]| new_of_group - new / slots * slots_of_group;
@@ -155,7 +156,7 @@ impl Step {
     }
 }
 
-/// Successors of one group of losses: weights of groups of resumed cycles, and of losses.
+/// Successors of one group of losses: weights by group of resumed cycles, and by group of losses.
 struct Flow {
     resumed: Vec<f64>,
     loss: Vec<f64>,
@@ -164,15 +165,15 @@ struct Flow {
 pub(super) struct Chain {
     model: Model,
     windows: Vec<LossWindow>,
-    /// The group of a loss in slots 1, 2, ... of a resumed cycle; the last is that of the cap.
+    /// Group of a loss in slots 1, 2, ... of each resumed cycle; the last is that at the maximum window.
     growth: Vec<Vec<usize>>,
-    /// The groups of losses that follow a resumed cycle.
+    /// Distribution of the group of the next loss, for each group of resumed cycles.
     after_resumed: Vec<Vec<f64>>,
     retries: Retries,
     loss: Weights,
     next_loss: Weights,
     resumed: Weights,
-    /// Weights of resumed cycles that hold nothing more from a slot on.
+    /// Weights of resumed cycles, by group and by the slot after which the receiver holds no packets ahead.
     emptied: Vec<Vec<Weight>>,
     flows: Vec<Flow>,
     sums: Vec<Sums>,
@@ -205,12 +206,13 @@ impl Chain {
         }
     }
 
-    /// Number of states that have a weight.
+    /// Number of states with a weight.
     pub(super) fn states(&self) -> usize {
         self.loss.empty.iter().filter(|weight| weight.probability > 0.0).count() + self.loss.held.len()
     }
 
-    /// Computes one cycle from every state; states less likely than `grain` are merged.
+    /// Follows one cycle from every state; states with a weight below `grain` are merged with those without held
+    /// packets.
     pub(super) fn step(&mut self, second: &SecondPart, grain: f64) -> Step {
         self.clear();
         let forgotten = self.second_part(second, grain) + self.first_part(grain);
@@ -247,8 +249,8 @@ impl Chain {
         }
     }
 
-    /// Step from `loss` to `resumed` and, where the first packet of the next cycle is lost in a window of more
-    /// than one, to `next_loss`.
+    /// Step from `loss` to `resumed`. If the first packet of the next cycle is lost in a window of more than one, the
+    /// step is to `next_loss`.
     fn second_part(&mut self, second: &SecondPart, grain: f64) -> Forgotten {
         let loss = std::mem::take(&mut self.loss);
         let mut forgotten = Forgotten::default();
@@ -270,7 +272,8 @@ impl Chain {
         forgotten
     }
 
-    /// Takes one end of part 2, and the first slot of the next cycle.
+    /// Adds one end of part 2 and the first slot of the next cycle to the sums and weights; returns the forgotten
+    /// weight.
     fn end(&mut self, group: usize, end: End, mean: &Mean, held: Held, grain: f64) -> Forgotten {
         let Mean { probability, good_next, .. } = *mean;
         let lost = probability - good_next;
@@ -314,7 +317,7 @@ impl Chain {
         }
     }
 
-    /// The first packet of a cycle arrives: the cycle lasts until the next loss.
+    /// Resumes with a cycle whose first packet arrives: it lasts until the next loss. Returns the forgotten weight.
     fn resume(
         &mut self,
         group: usize,
@@ -341,7 +344,7 @@ impl Chain {
         self.resumed.add(resumed, after_arrival(held), Weight::first(weight), grain)
     }
 
-    /// The first packet of a cycle is lost.
+    /// Begins a cycle whose first packet is lost; returns the forgotten weight.
     fn lose(&mut self, group: usize, window: u32, held: Held, weight: f64, grain: f64) -> Forgotten {
         if weight <= 0.0 {
             return Forgotten::default();
@@ -352,7 +355,8 @@ impl Chain {
         self.next_loss.add(next, held, Weight::first(weight), grain)
     }
 
-    /// Step from `resumed` to `next_loss`: every packet that arrives is new, and shifts what is held.
+    /// Step from `resumed` to `next_loss`: every packet that arrives is new and shifts the held packets. Returns the
+    /// forgotten weight.
     fn first_part(&mut self, grain: f64) -> Forgotten {
         let channel = &self.model.channel;
         let mut forgotten = Forgotten::default();
@@ -385,7 +389,7 @@ impl Chain {
         forgotten
     }
 
-    /// The shares of the groups of losses in the long run, if the next cycles are like these.
+    /// Long-run share of each group of losses, if the following cycles are like the current ones.
     fn long_run_shares(&self) -> Vec<f64> {
         let groups = self.windows.len();
         let mut matrix = Vec::with_capacity(groups * groups);
@@ -433,10 +437,10 @@ impl Chain {
     }
 }
 
-/// Weight too small to change any sum.
+/// Weight that is too small to change any sum.
 const TRACE: f64 = 1e-100;
 
-/// The groups of losses in slots 1, 2, ... of a cycle.
+/// Group of a loss in slots 1, 2, ... of a cycle that starts with `window` and `ssthresh`.
 fn growth(model: &Model, ssthresh: u32, window: u32) -> Vec<usize> {
     let cap = f64::from(model.w_max);
     let mut groups = Vec::new();
@@ -449,7 +453,7 @@ fn growth(model: &Model, ssthresh: u32, window: u32) -> Vec<usize> {
     groups
 }
 
-/// The distribution over groups of losses of a cycle whose first packet arrived.
+/// Distribution over groups of the next loss in a cycle whose first packet arrived.
 fn losses_after(model: &Model, growth: &[usize], groups: usize) -> Vec<f64> {
     let mut losses = vec![0.0; groups];
     let mut intact = 1.0;
@@ -461,18 +465,18 @@ fn losses_after(model: &Model, growth: &[usize], groups: usize) -> Vec<f64> {
     losses
 }
 
-/// Events after the loss of a packet sent after a timeout, until it arrives.
+/// Timeouts after the loss of a packet that was sent after a timeout, until it arrives.
 struct Retries {
-    /// Mean number of timeouts: each is a cycle of its own.
+    /// Mean number of timeouts, each of which is a cycle of its own.
     number: f64,
-    /// Mean slots of all of them.
+    /// Mean total duration of these timeouts in slots.
     slots: f64,
-    /// Mean of the sum of their squares.
+    /// Mean sum of the squared durations of these timeouts.
     slots_squared: f64,
 }
 
-/// Retries after a timeout, which doubles up to its maximum with back-off. The loss before the first retry had the
-/// plain timeout.
+/// Means over the timeouts until a packet lost after a timeout arrives. The first of them is doubled by back-off (up to
+/// its maximum), since the loss followed a plain timeout.
 fn retries(model: &Model) -> Retries {
     let longest = model.backoff_max_slots.unwrap_or(model.timeout_slots);
     let doubled = |timeout: &u32| Some(timeout.saturating_mul(2).min(longest));

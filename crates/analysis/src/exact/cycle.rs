@@ -1,9 +1,8 @@
-//! Events after the first loss of a cycle: part 2 of the paper's cycle, with what the receiver holds.
+//! Part 2 (recovery) of a cycle after its first loss, with the packets that the receiver holds.
 //!
-//! Slot 0 is that of the loss. A pattern says which of the packets behind the lost one arrive until the
-//! window is used up or the K-th duplicate acknowledgement comes; it does not depend on what the receiver
-//! holds. The likely patterns are followed one by one; the rest only in the mean, as if the receiver held
-//! nothing ahead.
+//! Slot 0 is that of the first loss. A pattern tells which packets behind the lost one arrive, until the window is used
+//! up or the K-th duplicate acknowledgement comes; it does not depend on the held packets. Likely patterns are followed
+//! one by one; the others enter only by their mean, as if the receiver held no packets ahead.
 
 use crate::embedded::{Endings, Outcome};
 use crate::model::{AnalysisError, Model};
@@ -11,35 +10,35 @@ use crate::phi::{Bad, Good, State, good_after};
 use crossfade_transport::Variant;
 use std::ops::Add;
 
-/// The packets that the receiver holds ahead of the first missing one: bit p - 1 stands for the p-th behind
+/// Bitmap of the packets that the receiver holds ahead of the first missing one: bit p - 1 for the p-th packet behind
 /// it.
 pub(super) type Held = u64;
 
-/// The next missing packet behind a missing one; both are counted from the same packet.
+/// Next missing packet behind the missing packet `hole`, counted from the same packet as `hole`.
 fn next_hole(held: Held, hole: u32) -> u32 {
     hole + 1 + (held >> hole).trailing_ones()
 }
 
-/// Held packets, counted from another missing packet.
+/// Held packets counted from the missing packet `hole`.
 fn behind(held: Held, hole: u32) -> Held {
     held.checked_shr(hole).unwrap_or(0)
 }
 
-/// Held packets once the first missing packet has arrived.
+/// Held packets after the first missing packet has arrived, counted from the next missing one.
 pub(super) fn after_arrival(held: Held) -> Held {
     behind(held, next_hole(held, 0))
 }
 
-/// End of part 2.
+/// Kind of the end of part 2 (recovery) of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// Fewer than K duplicates came.
+    /// Timeout, since fewer than K duplicate acknowledgements came.
     Timeout,
-    /// Tahoe's fast retransmit.
+    /// Fast retransmit of Tahoe, which starts with a window of 1.
     Restart,
-    /// Recovery that has filled all holes.
+    /// Completed recovery: all holes are filled.
     Recovered,
-    /// Recovery ends by a timeout of a hole that could not be filled, after `arrived` others were.
+    /// Timeout in recovery: a hole could not be filled, after `arrived` others were.
     TimeoutInRecovery { arrived: u32 },
 }
 
@@ -63,12 +62,12 @@ impl End {
     }
 }
 
-/// Weight of the branches of a cycle that were not followed.
+/// Weight of those branches of a cycle that were not followed exactly.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Forgotten {
-    /// Packets that the receiver holds, and is taken not to.
+    /// Mean number of packets held by the receiver that are treated as not held.
     pub(super) packets: f64,
-    /// Ends of part 2 that were taken as if it had held nothing before, while it did.
+    /// Weight of ends of part 2 that were computed for a receiver without held packets although it held some.
     pub(super) ends: f64,
 }
 
@@ -86,18 +85,18 @@ impl Add for Forgotten {
     }
 }
 
-/// The probability of some ends of part 2, and means weighted with it.
+/// Probability of some ends of part 2, and means over them weighted with it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mean {
     pub(super) probability: f64,
-    /// ... that the channel is good in the first slot of the next cycle, too.
+    /// Probability of these ends with a good channel in the first slot of the next cycle.
     pub(super) good_next: f64,
-    /// Slots after that of the loss.
+    /// Slots after that of the first loss.
     pub(super) slots: f64,
     pub(super) slots_squared: f64,
-    /// Transmissions in them.
+    /// Transmissions in these slots.
     pub(super) sent: f64,
-    /// New packets received in them.
+    /// New packets received in these slots.
     pub(super) new: f64,
 }
 
@@ -129,7 +128,7 @@ impl Mean {
     }
 }
 
-/// The packets behind the lost one, as far as they are sent.
+/// Pattern of arrivals and losses of the packets that are sent behind the lost one.
 #[derive(Clone, Copy)]
 struct Pattern {
     received: Held,
@@ -138,33 +137,33 @@ struct Pattern {
     fast_retransmit: bool,
 }
 
-/// The patterns of one size of the window.
+/// Likely patterns for one floor of the window.
 struct Patterns {
-    /// Likely ones first.
+    /// Patterns in order of falling probability.
     list: Vec<Pattern>,
-    /// Block b ends at `blocks[b]` and has the patterns with a probability of 2^-(b+1) to 2^-b.
+    /// End index of each block of `list`; block b has the patterns with a probability of 2^-(b+1) to 2^-b.
     blocks: Vec<usize>,
-    /// Remaining weight after this number of blocks, by [`End::index`].
+    /// Mean of all ends after the patterns of 0, 1, ... blocks are subtracted, by [`End::index`].
     rest: Vec<Vec<Mean>>,
 }
 
-/// Part 2 for every size of the window.
+/// Part 2 (recovery) of a cycle for every floor of the window.
 pub(super) struct SecondPart {
     model: Model,
     k: u32,
     by_floor: Vec<Patterns>,
-    /// The channel is good `timeout_slots` - s slots after a bad or a good one; s up to 2 `w_max`.
+    /// Probability of a good channel `timeout_slots` - s slots after a bad and after a good one, for s up to 2 `w_max`.
     good_after: [Vec<f64>; 2],
-    /// Patterns less likely than this, times the weight of their state, are taken in the mean.
+    /// Least weight (probability times weight of the state) of a pattern that is followed; others enter by their mean.
     grain: f64,
 }
 
-/// Largest number of loss patterns, for memory.
+/// Largest number of loss patterns, to bound memory.
 const MAX_PATTERNS: usize = 3_000_000;
 
 impl SecondPart {
-    /// Creates part 2. `endings` are those of [`crate::bounds`](fn@crate::bounds), from which the patterns followed
-    /// here are subtracted. `likely` is an upper bound of the probability of a window, by its floor.
+    /// Computes the likely patterns. `endings` are those of [`crate::bounds`](fn@crate::bounds), from which followed
+    /// patterns are subtracted; `likely` holds an upper bound of the probability of a window, by its floor.
     pub(super) fn new(
         model: &Model,
         endings: &[Endings],
@@ -192,7 +191,7 @@ impl SecondPart {
         Ok(part)
     }
 
-    /// The patterns of one floor that are more likely than `least`.
+    /// Patterns of one floor of the window with a probability above `least`, most likely first; at most `limit`.
     fn patterns(&self, floor: u32, least: f64, limit: usize) -> Vec<Pattern> {
         let mut found = Vec::new();
         let start = Pattern { received: 0, probability: 1.0, slots: 0, fast_retransmit: false };
@@ -253,8 +252,8 @@ impl SecondPart {
         Patterns { list: patterns, blocks, rest }
     }
 
-    /// Calls `emit` with every end that a pattern may have, the means given the pattern, and what is held
-    /// then.
+    /// Calls `emit` with every possible end of a pattern: its kind, its means given the pattern, and the packets then
+    /// held.
     fn follow(&self, pattern: &Pattern, held: Held, mut emit: impl FnMut(End, Mean, Held)) {
         let Pattern { received, slots, .. } = *pattern;
         let t_o = self.model.timeout_slots;
@@ -296,8 +295,8 @@ impl SecondPart {
         }
     }
 
-    /// Calls `emit` with every end of part 2, its means times `weight`, and the packets held by the receiver then.
-    /// Returns the neglected part, times `weight`.
+    /// Calls `emit` with every end of part 2: its kind, its means times `weight`, and the packets then held by the
+    /// receiver. Returns the weight that was not followed exactly.
     pub(super) fn ends(
         &self,
         floor: u32,
@@ -332,7 +331,7 @@ impl SecondPart {
     }
 }
 
-/// The channel in the last slot of a pattern.
+/// Channel state in the last slot of a pattern.
 fn last_state(pattern: &Pattern) -> State {
     let good = pattern.slots > 0 && pattern.received >> (pattern.slots - 1) & 1 == 1;
     if good { Good } else { Bad }

@@ -1,9 +1,9 @@
-//! The exact throughput of the paper flavour: the state of a cycle holds what the receiver has out of order.
+//! Exact throughput of TCP flavour `paper`: the state of a cycle includes the packets that the receiver holds out of
+//! order.
 //!
-//! The paper's semi-Markov process takes every packet that arrives in part 2 of a cycle for new (upper bound)
-//! or old (lower bound), and every packet lost there for a hole. Here the chain knows which packets the
-//! receiver holds, so that both are known. States too unlikely to matter are merged with that of an empty
-//! receiver buffer.
+//! The semi-Markov process of Zorzi et al. (2000) takes every packet that arrives in part 2 of a cycle as new (upper
+//! bound) or old (lower bound), and every packet lost there as a hole. Here, the chain knows the packets that the
+//! receiver holds, so both are exact. States of negligible weight are merged with that of an empty receiver buffer.
 
 mod chain;
 mod cycle;
@@ -17,45 +17,45 @@ use crossfade_core::square;
 use crossfade_transport::Variant;
 use cycle::{Forgotten, SecondPart};
 
-/// The solved chain.
+/// Exact steady state of TCP flavour `paper`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exact {
-    /// Throughput and transmissions.
+    /// Throughput and transmissions per slot.
     pub solution: Solution,
-    /// Estimated error of throughput and transmissions: what merged states may add to them, and the changes
-    /// that further cycles would make.
+    /// Estimated absolute error of throughput and transmissions: possible contribution of merged states, and further
+    /// changes if the iteration continued.
     pub truncation: f64,
-    /// Number of states of the chain.
+    /// Number of states of the Markov chain.
     pub states: usize,
-    /// Timeouts per slot.
+    /// Number of timeouts per slot.
     pub timeouts_per_slot: f64,
-    /// Fast retransmits per slot.
+    /// Number of fast retransmits per slot.
     pub fast_retransmits_per_slot: f64,
-    /// Mean slots of a cycle; infinite if nothing is ever lost.
+    /// Mean duration of a cycle in slots; infinite if no packet is ever lost.
     ///
-    /// A cycle is the paper's: from the first slot after a timeout, a completed recovery, or Tahoe's fast
+    /// A cycle (Zorzi et al., 2000) lasts from the first slot after a timeout, a completed recovery, or Tahoe's fast
     /// retransmit to the next such slot. Each cycle has one first loss.
     pub mean_cycle_slots: f64,
-    /// The variance of the slots of a cycle over all cycles; infinite if they are too long for a number.
+    /// Variance of the duration of a cycle in slots; infinite if it exceeds the range of numbers.
     pub cycle_slots_variance: f64,
-    /// Share of cycles in which the window W has the floor 1, 2, ..., `w_max` when the first packet of the cycle is
-    /// lost; shares sum to 1. Without losses, that of the first loss to come.
+    /// Share of cycles whose window has the floor 1, 2, ..., `w_max` when the first packet of the cycle is lost; shares
+    /// sum to 1. Without losses, all of it is at `w_max`.
     pub loss_windows: Vec<f64>,
 }
 
-/// Largest window: the held packets are a set of 64 bits.
+/// Greatest window in segments, because the held packets are a bitmap of 64 bits.
 const W_MAX: u32 = 64;
-/// Largest number of states, for time.
+/// Largest number of states, to bound time.
 const MAX_STATES: usize = 1_000_000;
-/// Merged at first what is less likely than this.
+/// Initial weight below which states are merged; it shrinks until the accuracy is reached.
 const COARSEST: f64 = 1e-4;
-/// Number of cycles in which the chain forgets its initial state, before changes are evaluated; they are cheap while
-/// the chain is coarse.
+/// Number of cycles in which the chain forgets its initial state, before changes are evaluated. They are cheap while
+/// few states are kept.
 const SETTLING: usize = 8;
-/// Below this rounding would matter.
+/// Least accuracy that can be requested; below it, rounding errors would matter.
 const MIN_ACCURACY: f64 = 1e-10;
 
-/// Throughput of the paper flavour in steady state, to an absolute `accuracy`.
+/// Exact steady-state throughput of TCP flavour `paper`, to an absolute `accuracy` in packets per slot.
 ///
 /// Source: Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000, sections II and IV, with the receiver's buffer
 /// added to the state.
@@ -115,12 +115,13 @@ pub fn exact(model: &Model, accuracy: f64) -> Result<Exact, AnalysisError> {
     }
 }
 
-/// Allowed error by forgotten states, in packets.
+/// Error bound per unit of forgotten weight, in packets.
 struct Cost {
-    /// A packet that is held: it is taken for new when it comes again; if it is lost then, it makes a hole that is
-    /// none.
+    /// Error per held packet that is treated as not held. The packet counts as new if it arrives again, and causes a
+    /// hole that does not exist if it is lost then.
     packet: f64,
-    /// An end of part 2: what is lost in it may make such holes for certain.
+    /// Error per end of part 2 that was computed without held packets: a packet lost in it may cause a hole that does
+    /// not exist.
     end: f64,
 }
 
@@ -144,8 +145,8 @@ impl Cost {
     }
 }
 
-/// Sum of all further changes, if they shrink like the last two, or to a half each time. It is unknown from one change
-/// alone.
+/// Sum of all further changes of the throughput, if each shrinks by the ratio of the last two, and at least to a half.
+/// It is infinite (unknown) after one change alone.
 fn changes_ahead(last_change: f64, change: f64) -> f64 {
     if last_change.is_nan() {
         return f64::INFINITY;
@@ -160,7 +161,7 @@ fn changes_ahead(last_change: f64, change: f64) -> f64 {
     }
 }
 
-/// Changes of the throughput below this say nothing.
+/// Change of the throughput below which rounding dominates.
 const ROUNDING: f64 = 1e-14;
 
 fn result(step: &Step, states: usize, truncation: f64) -> Exact {
@@ -190,7 +191,7 @@ fn result(step: &Step, states: usize, truncation: f64) -> Exact {
     }
 }
 
-/// A good run is longer than any number there is.
+/// Result for a channel whose good runs are longer than the greatest number: no packet is ever lost.
 fn never_loses(model: &Model) -> Exact {
     let mut loss_windows = vec![0.0; model.w_max as usize];
     loss_windows[model.w_max as usize - 1] = 1.0;
@@ -206,7 +207,7 @@ fn never_loses(model: &Model) -> Exact {
     }
 }
 
-/// Whether no retransmission after a timeout ever arrives: a bad run is longer than any number can be, or the channel
+/// True if no retransmission after a timeout ever arrives: bad runs are longer than the greatest number, or the channel
 /// alternates and the timeout is even.
 fn never_recovers(model: &Model) -> bool {
     let longest = model.backoff_max_slots.unwrap_or(model.timeout_slots);

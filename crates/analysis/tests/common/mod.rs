@@ -1,4 +1,4 @@
-//! Simulated connections, which share no code with the analysis.
+//! Simulated connections for comparison with the analysis, with which they share no code.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
 use crossfade_analysis::Model;
@@ -14,19 +14,19 @@ pub(crate) const SLOT: SimTime = SimTime::from_millis(8);
 pub(crate) const VARIANTS: [Variant; 4] =
     [Variant::OldTahoe, Variant::Tahoe, Variant::Reno, Variant::NewReno];
 
-/// Independent losses, or Rayleigh fading.
+/// Channel with the loss rate `p_e`: Rayleigh fading of normalised Doppler `fd_t`, or independent losses for `None`.
 pub(crate) fn channel(fd_t: Option<f64>, p_e: f64) -> TwoStateMarkov {
     fd_t.map_or_else(|| TwoStateMarkov::iid(p_e), |fd_t| TwoStateMarkov::from_rayleigh(p_e, fd_t)).unwrap()
 }
 
-/// The run of one simulation among several of a model.
+/// One of several simulation runs of a model.
 #[derive(Clone, Copy)]
 pub(crate) struct Run {
     pub(crate) seed: u64,
     pub(crate) number: u64,
     pub(crate) warmup_slots: u64,
     pub(crate) slots: u64,
-    /// Time from the end of a slot to the acknowledgement.
+    /// Delay in slots from the end of a packet's slot to its acknowledgement.
     pub(crate) ack_delay_slots: u32,
 }
 
@@ -64,7 +64,7 @@ impl Run {
         run(config, observer, &AtomicBool::new(false)).unwrap()
     }
 
-    /// New packets, transmissions, timeouts and fast retransmits, per slot.
+    /// Simulated new packets, transmissions, timeouts and fast retransmits per slot.
     pub(crate) fn rates(&self, model: &Model) -> [f64; 4] {
         let statistics = self.simulate(model, ());
         let counts = [
@@ -77,8 +77,8 @@ impl Run {
     }
 }
 
-/// Distance of the mean of the runs from the exact value, in standard errors. `least`: the standard error that few
-/// events have, which ten runs show badly.
+/// Deviation of the mean of the runs from the exact value `expected`, in standard errors. `least` is a lower bound of
+/// the standard error for rare events, whose variance ten runs show badly.
 pub(crate) fn z(runs: &[f64], least: f64, expected: f64) -> f64 {
     let n = runs.len() as f64;
     let mean = runs.iter().sum::<f64>() / n;
@@ -86,16 +86,15 @@ pub(crate) fn z(runs: &[f64], least: f64, expected: f64) -> f64 {
     (mean - expected) / (variance / n).sqrt().max(least).max(1e-12)
 }
 
-/// So many standard errors off is the mean of ten runs in one of 10,000 experiments at the most, where so many figures
-/// are compared in each.
+/// Deviation in standard errors that the mean of ten runs exceeds in at most one of 10,000 experiments of `comparisons`
+/// comparisons each.
 pub(crate) fn most_off(comparisons: f64) -> f64 {
     student_t_quantile(1.0 - FALSE_ALARM / 2.0 / comparisons, 9.0)
 }
 
-/// Fails where the deviations of a figure, in standard errors of ten runs, are not those of Student's t with 9 degrees
-/// of freedom: their mean is 0, and the mean of their squares 9/7, as far as so many tell. The square has a standard
-/// deviation of 2.3; six of them above (the square is skewed) and four below are left, and four for the mean: once in
-/// 10,000.
+/// Asserts that the deviations of each quantity, in standard errors of ten runs, follow Student's t with 9 degrees of
+/// freedom: mean 0 and mean square 9/7. The square has a standard deviation of 2.3. The mean square may lie six
+/// standard errors above (the square is skewed) and four below, the mean four: a false alarm occurs once in 10,000.
 pub(crate) fn assert_noise(what: &str, deviations: &[Vec<f64>]) {
     for (figure, z) in deviations.iter().enumerate() {
         let n = z.len() as f64;
@@ -112,20 +111,20 @@ pub(crate) fn assert_noise(what: &str, deviations: &[Vec<f64>]) {
     }
 }
 
-/// The standard error of the rate of rare events: that of a Poisson variable. 0 where they are many.
+/// Standard error of the rate of rare events, that of a Poisson count; 0 from 30 events on.
 pub(crate) fn poisson(rate: f64, slots: f64) -> f64 {
     if rate * slots < 30.0 { (rate / slots).sqrt() } else { 0.0 }
 }
 
-/// The cycles of a run, from the events that anyone can see.
+/// Cycles of a run, reconstructed from its observed events.
 pub(crate) struct Cycles {
     variant: Variant,
     from: SimTime,
     start: Option<SimTime>,
     intact: bool,
-    /// The slots of each cycle.
+    /// Duration of each cycle in slots.
     pub(crate) slots: Vec<u64>,
-    /// The floor of the window at the first loss of each cycle.
+    /// Floor of the window at the first loss of each cycle.
     pub(crate) floors: Vec<u32>,
 }
 
