@@ -1,4 +1,4 @@
-//! TCP over chains of 802.11 stations, as ns-2 measured it.
+//! Comparison with throughputs of TCP over chains of 802.11 stations that ns-2 simulated.
 
 use crate::case::CaseReport;
 use crate::parse::GoldenError;
@@ -16,26 +16,27 @@ const OFFERED_BPS: f64 = 3e6;
 const SPACING_M: f64 = 200.0;
 const RANGE_M: f64 = 250.0;
 
-/// Relative tolerance for a window of one packet: exchanges follow one another, and only the mean backoff is random.
+/// Relative tolerance for a window of one packet. It is small because exchanges follow one another, so that only the
+/// mean backoff is random.
 const WINDOW_ONE_TOLERANCE: f64 = 0.005;
 
-/// Simulation effort per cell.
+/// Simulation effort for each cell of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Number of runs whose mean is taken.
+    /// Number of runs over which the throughput is averaged.
     pub runs: u64,
     /// Duration of each run in seconds, after a warm-up of 2 s.
     pub seconds: u64,
 }
 
 impl Default for Effort {
-    /// Effort for a standard error of about 0.6 %.
+    /// Effort for a standard error of about 0.6 % of the throughput.
     fn default() -> Self {
         Self { runs: 4, seconds: 40 }
     }
 }
 
-/// Table of throughputs over hops and window limits.
+/// Table of TCP throughputs over numbers of hops and window limits, as ns-2 simulated them.
 pub struct GoldenChain {
     name: String,
     interference_m: f64,
@@ -53,10 +54,10 @@ struct Cell {
 const HEADER: &str = "hops,cwl,mbps_mean,mbps_se,n";
 
 impl GoldenChain {
-    /// File names of tables in this layout.
+    /// File names of tables in the layout of [`GoldenChain`].
     pub const NAMES: [&str; 2] = ["equal.csv", "wider.csv"];
 
-    /// Reads a table. `name` is the file's name, which determines the interference range, `csv` its text.
+    /// Reads a table. `name` is the file's name, which determines the interference range; `csv` is its text.
     ///
     /// # Errors
     /// Another name, or a text that does not follow the layout.
@@ -74,7 +75,7 @@ impl GoldenChain {
         Ok(Self { name: name.to_owned(), interference_m, tolerance, cells: cells.collect::<Result<_, _>>()? })
     }
 
-    /// Simulates every cell, on all processors, and compares it.
+    /// Simulates every cell of the table, on all processors, and compares its throughput with that of ns-2.
     pub fn verify(&self, effort: Effort) -> Vec<CaseReport> {
         let next = AtomicUsize::new(0);
         let found = Mutex::new(vec![None; self.cells.len()]);
@@ -114,7 +115,7 @@ impl GoldenChain {
         }
     }
 
-    /// Throughput of whole IP packets that arrive for the first time, in Mbit/s.
+    /// Simulated goodput in Mbit/s, of whole IP packets at their first arrival.
     fn simulate(&self, Cell { hops, window, .. }: Cell, seed: RunSeed, seconds: u64) -> f64 {
         let config = MeshConfig {
             positions: (0..=hops).map(|i| Position { x_m: SPACING_M * i as f64, y_m: 0.0 }).collect(),
@@ -146,7 +147,8 @@ impl GoldenChain {
     }
 }
 
-/// TCP of the golden data: the window limit is the slow-start threshold too, `windowInit_` has its default.
+/// TCP configuration of the golden data: the window limit is also the slow-start threshold, and ns-2's `windowInit_`
+/// has its default.
 fn newreno(window: u32) -> TcpConfig {
     TcpConfig {
         initial_window: 2.0,
@@ -155,7 +157,8 @@ fn newreno(window: u32) -> TcpConfig {
     }
 }
 
-/// `hops,cwl,mbps_mean,mbps_se,n`; the last two are the golden data's own uncertainty.
+/// Parses a line `hops,cwl,mbps_mean,mbps_se,n`. The last two columns are the standard error and number of runs of
+/// ns-2.
 fn cell(line: &str) -> Option<Cell> {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     let [hops, window, mbps, _, _] = fields[..] else { return None };

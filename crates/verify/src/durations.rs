@@ -1,8 +1,9 @@
-//! Durations of 802.11 PPDUs that another program has computed.
+//! Comparison with durations of 802.11 PPDUs that another program computed.
 //!
-//! `durations.csv` has `standard,mcs_or_mbps,width_mhz,guard_interval_ns,bytes,duration_ns`: an amendment by its
-//! letters, its MCS (of 802.11a and g the rate in Mbit/s; from 8 on an MCS of n says how many streams there are, all
-//! others have one), and the nanoseconds of a PPDU with a PSDU of that many bytes. Every row has to be identical.
+//! The columns of `durations.csv` are `standard,mcs_or_mbps,width_mhz,guard_interval_ns,bytes,duration_ns`: an
+//! amendment by its letters, its MCS (for 802.11a and g the rate in Mbit/s), channel width, guard interval, PSDU size
+//! in bytes, and duration of the PPDU in ns. An MCS of 802.11n from 8 on implies the number of spatial streams; all
+//! others have one. Every row has to be identical.
 
 use crate::case::CaseReport;
 use crate::parse::GoldenError;
@@ -10,7 +11,8 @@ use crossfade_mac::wlan::{Band, Durations, Mode, Standard};
 
 const HEADER: &str = "standard,mcs_or_mbps,width_mhz,guard_interval_ns,bytes,duration_ns";
 
-/// Computes the duration of every row of a table in the layout of `durations.csv`. `name` is the file's name.
+/// Computes the PPDU duration of every row of a table in the layout of `durations.csv` and compares it. `name` is the
+/// file's name.
 ///
 /// # Errors
 /// Another header, a line with other cells, or a mode that does not exist.

@@ -1,4 +1,4 @@
-//! Simulates the connection of golden traces and compares, row by row.
+//! Comparison with golden traces: simulates their connection and compares the sends row by row.
 
 use crate::case::CaseReport;
 use crate::parse::{GoldenError, Pattern, Patterns, SendRow, parse_name, parse_patterns, parse_sends};
@@ -9,16 +9,16 @@ use crossfade_sim::{Network, OneHop, SenderGate, Shortcuts, StopRule, simulate};
 use crossfade_transport::{Flavour, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
-/// Tolerance of times in microseconds.
+/// Tolerance of send times in microseconds.
 const TIME_TOLERANCE_US: i64 = 2;
 
-/// One file of golden sends with its loss patterns.
+/// One file of golden sends (transmissions of a TCP connection) with its loss patterns.
 pub struct GoldenTrace {
     name: String,
     variant: Variant,
     limited_transmit: bool,
     patterns: Patterns,
-    /// Rows of each pattern, in the order of the file.
+    /// Name and rows of each loss pattern, in the order of the file.
     cases: Vec<(String, Vec<SendRow>)>,
 }
 
@@ -44,7 +44,7 @@ impl GoldenTrace {
         self.patterns.npackets
     }
 
-    /// Simulates every pattern and compares it.
+    /// Simulates the connection under every loss pattern and compares its sends.
     pub fn verify(&self) -> Vec<CaseReport> {
         self.patterns.list.iter().map(|pattern| self.verify_pattern(pattern)).collect()
     }
@@ -69,11 +69,11 @@ impl GoldenTrace {
     }
 }
 
-/// Rate of the golden traces' link in bit/s.
+/// Rate in bit/s of the link in the golden traces.
 const RATE_BPS: f64 = 10e6;
 const PACKET_SIZE: u32 = 1000;
 
-/// Configuration of the golden traces' connection.
+/// TCP configuration and link of the golden traces' connection.
 fn connection(variant: Variant, limited_transmit: bool, npackets: u64, drops: DropList) -> OneHop {
     let ms = SimTime::from_millis(1);
     let hop = |loss| HopConfig { rate_bps: Some(RATE_BPS), delay: ms * 20, queue_limit: None, loss };
@@ -95,11 +95,11 @@ fn connection(variant: Variant, limited_transmit: bool, npackets: u64, drops: Dr
     }
 }
 
-/// Observer that keeps the sends.
+/// Observer that keeps the sends of a connection.
 #[derive(Default)]
 struct Sends {
     rows: Vec<SendRow>,
-    /// Time at which the link has transmitted each send, when a loss is reported.
+    /// End of each send's transmission on the link, which is when its loss is reported.
     ends: Vec<SimTime>,
 }
 
@@ -129,7 +129,7 @@ impl Observer for Sends {
     }
 }
 
-/// Rounded to three decimals as C's `printf` does it: exactly, ties to even.
+/// `cwnd` in thousandths, rounded to three decimals like C's `printf`: exactly, with ties to even.
 fn as_printed(cwnd: f64) -> i64 {
     let thousandths: f64 = format!("{cwnd:.3}").parse().expect("a printed number");
     (thousandths * 1e3).round() as i64
@@ -172,8 +172,8 @@ mod tests {
     const PATTERNS: &str =
         r#"{"npackets": 3, "index_base": 0, "patterns": [{"name": "clean", "drops": []}]}"#;
     const NAME: &str = "sends_base_reno.csv";
-    /// By hand: 0.8 ms and 20 ms there, 0.032 ms and 20 ms back, then two segments for the acknowledgement of
-    /// one.
+    /// Trace by hand: 0.8 ms and 20 ms on the forward path, 0.032 ms and 20 ms on the reverse path, then two segments
+    /// for each acknowledgement.
     const CSV: &str = "pattern,k,time,seq,dropped,cwnd,ssthresh,dupacks,backoff\n\
         clean,0,0.000000,0,0,1,64,0,1\n\
         clean,1,0.040832,1,0,2,64,0,1\n\
@@ -192,7 +192,7 @@ mod tests {
         );
     }
 
-    /// Shortcuts move no send under the loss patterns of the ns-2 traces.
+    /// Shortcuts of the simulator change no send under the loss patterns of the ns-2 traces.
     #[test]
     fn shortcuts_move_no_send() {
         let patterns = include_str!("../../../tests/data/golden/ns2/patterns.json");

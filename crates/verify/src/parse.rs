@@ -1,4 +1,4 @@
-//! Parser of golden traces.
+//! Parser of golden traces and their loss patterns.
 
 use crossfade_channel::DropList;
 use crossfade_transport::Variant;
@@ -6,13 +6,13 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 use thiserror::Error;
 
-/// Golden folder that cannot be read, reported in one line with the place.
+/// Error of golden data that cannot be read, with its place, in one line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{place}: {problem}")]
 pub struct GoldenError {
-    /// File, with the line if there is one.
+    /// File name, with the line number if the problem is on one line.
     pub place: String,
-    /// Problem, and what is allowed.
+    /// Problem, with the allowed form.
     pub problem: String,
 }
 
@@ -24,7 +24,7 @@ impl GoldenError {
     }
 }
 
-/// Largest index in a trace; larger ones are assumed to be misprints.
+/// Largest packet index in a trace; larger ones are taken as misprints.
 const MAX_PACKETS: u64 = 1_000_000;
 
 #[derive(Deserialize)]
@@ -42,7 +42,7 @@ pub(crate) struct Pattern {
     pub(crate) drops: Vec<u64>,
 }
 
-/// One send, with numbers as the trace rounds them.
+/// One send of a golden trace, with numbers rounded as in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SendRow {
     pub(crate) k: u64,
@@ -80,7 +80,8 @@ pub(crate) fn parse_patterns(text: &str) -> Result<Patterns, GoldenError> {
     Ok(patterns)
 }
 
-/// `sends_{base,lt}_{tahoe,reno,newreno,sack1}.csv`.
+/// Parses the file name `sends_{base,lt}_{tahoe,reno,newreno,sack1}.csv` to the loss recovery and to true if limited
+/// transmit (`lt`) is used.
 pub(crate) fn parse_name(name: &str) -> Result<(Variant, bool), GoldenError> {
     let stem = name.strip_prefix("sends_").and_then(|rest| rest.strip_suffix(".csv"));
     let parsed = stem.and_then(|stem| stem.split_once('_')).and_then(|(set, agent)| {
