@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 /// Key that selects an alternative, and name of the axis over all of them.
 pub(crate) const KEY: &str = "alternative";
 
-/// Tables that an alternative may replace: those that say what is simulated, not how often or with which random
-/// numbers.
+/// Names of the tables that an alternative may replace: those that define what is simulated, not the number of runs or
+/// the random numbers.
 const REPLACED: [&str; 11] =
     ["channel", "phy", "link", "reverse", "wired", "mesh", "cell", "nr", "wlan", "tcp", "flows"];
 
@@ -19,11 +19,10 @@ const REPLACED: [&str; 11] =
 pub(crate) struct Alternatives(Map<String, Value>);
 
 impl Alternatives {
-    /// Removes the alternatives from a document in which all keys are set, and returns them.
+    /// Removes the alternatives from a document in which all keys are set, checks them, and returns them.
     ///
     /// # Errors
-    /// An entry that is not a set of named tables; a table that no alternative may replace; an error inside
-    /// one of them.
+    /// An entry that is not a set of named tables, a table that no alternative may replace, or an error inside a table.
     pub(crate) fn take(root: &mut Map<String, Value>) -> Result<Self, ScenarioError> {
         let Some(found) = root.shift_remove(TABLE) else { return Ok(Self::default()) };
         let Value::Object(by_name) = found else {
@@ -52,7 +51,8 @@ impl Alternatives {
         Ok(Self(by_name))
     }
 
-    /// Sets a key also in those alternatives that replace its table, where the document's key would have no effect.
+    /// Sets a key also inside those alternatives that replace its table, where the key of the document itself would
+    /// have no effect.
     ///
     /// # Errors
     /// The key leads through something that is not a table.
@@ -66,7 +66,8 @@ impl Alternatives {
         Ok(())
     }
 
-    /// Adds the axis over all alternatives, before all other axes, unless a key or an axis selects some.
+    /// Inserts an axis over all alternatives before all other axes, unless a key or an axis already selects an
+    /// alternative.
     pub(crate) fn add_axis(&self, root: &Map<String, Value>, axes: &mut Vec<Axis>) {
         let is_chosen =
             root.contains_key(KEY) || axes.iter().any(|axis| axis.keys.iter().any(|key| key == KEY));
@@ -76,8 +77,8 @@ impl Alternatives {
         }
     }
 
-    /// Replaces the document's tables by those of the alternative that an axis or else the document selects; returns
-    /// its name.
+    /// Replaces the document's tables by those of the selected alternative (by an axis, or else by the document);
+    /// returns its name.
     ///
     /// # Errors
     /// No alternative has that name.
@@ -106,7 +107,7 @@ impl Alternatives {
         Ok(chosen.as_str().map(str::to_owned))
     }
 
-    /// Adds the place of the alternative `name` to an error in one of its tables.
+    /// Prefixes the key of an error with the place of the alternative `name` if the key is in one of its tables.
     pub(crate) fn locate(&self, name: &str, error: ScenarioError) -> ScenarioError {
         let table = error.key.split('.').next().unwrap_or_default();
         let is_inside = self.0.get(name).is_some_and(|tables| tables.get(table).is_some());
@@ -137,7 +138,7 @@ mod tests {
         Plan::load(TEXT, "x.toml", &overrides).map_err(|error| error.to_string())
     }
 
-    /// The axes of each point, with its channel's loss rate and its link's rate.
+    /// Axes of each point of a plan, with the point's loss rate and link rate.
     fn points(overrides: &Value) -> Vec<String> {
         let plan = plan(overrides).unwrap();
         let point = |point: std::sync::Arc<crate::Point>| {

@@ -5,7 +5,7 @@
 use crate::error::{ScenarioError, join};
 use serde_json::{Map, Number, Value};
 
-/// Reads a TOML document; `name` stands in error messages.
+/// Reads a TOML document to JSON values; error messages contain `name`.
 ///
 /// # Errors
 /// If the text is not TOML, or contains dates or non-finite numbers, which no key takes.
@@ -21,7 +21,7 @@ pub(crate) fn parse_toml(text: &str, name: &str) -> Result<Map<String, Value>, S
         .collect()
 }
 
-/// A syntax error in one line: `FILE:LINE:COLUMN: message`.
+/// Syntax error in one line: `FILE:LINE:COLUMN: message`.
 fn syntax_error(text: &str, name: &str, error: &toml::de::Error) -> ScenarioError {
     let at = error.span().map_or(0, |span| span.start.min(text.len()));
     let before = &text.as_bytes()[..at];
@@ -32,7 +32,7 @@ fn syntax_error(text: &str, name: &str, error: &toml::de::Error) -> ScenarioErro
     ScenarioError::key(format!("{}:{line}:{column}", end_of(name)), message.join(", "))
 }
 
-/// The end of a long path, so that the line number behind it is not cut off from the message.
+/// End of a long path, so that the line number after it is not cut off from the message.
 fn end_of(name: &str) -> String {
     const LONGEST: usize = 60;
     match name.char_indices().rev().nth(LONGEST) {
@@ -66,8 +66,8 @@ fn to_json(value: toml::Value, key: &str) -> Result<Value, ScenarioError> {
     })
 }
 
-/// Reads a value as it is written on the command line: a TOML number, string, truth value, array or inline
-/// table; anything else is a string by itself (`reno`, `1.5 Mbit/s`).
+/// Parses a value as written on the command line: a TOML number, string, truth value, array or inline table; any other
+/// text is a string (`reno`, `1.5 Mbit/s`).
 ///
 /// ```
 /// use crossfade_scenario::parse_value;
@@ -84,8 +84,8 @@ pub fn parse_value(text: &str) -> Value {
     toml.or_else(number).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// Sets the dotted `key` of a scenario. Tables are merged (RFC 7396): what the value does not name stays,
-/// and `null` removes.
+/// Sets the dotted `key` of a scenario to `value`. Tables are merged (RFC 7396): keys missing in the value stay, and
+/// `null` removes a key.
 ///
 /// # Errors
 /// If the key leads through a value that is not a table, or has an empty part.
@@ -111,7 +111,8 @@ pub(crate) fn set(root: &mut Map<String, Value>, key: &str, value: &Value) -> Re
     Ok(())
 }
 
-/// Merges `patch` into `target` (RFC 7396).
+/// Merges the JSON value `patch` into `target` (RFC 7396): tables are merged, `null` removes a key, other values
+/// replace.
 pub(crate) fn merge_value(target: &mut Value, patch: &Value) {
     if let (Some(table), Value::Object(patch)) = (target.as_object_mut(), patch) {
         for (name, value) in patch {
@@ -136,7 +137,7 @@ fn merge(table: &mut Map<String, Value>, key: &str, value: &Value) {
     }
 }
 
-/// The dotted keys that setting `key` to `value` touches.
+/// Dotted keys that change when `key` is set to `value`.
 pub(crate) fn leaves(key: &str, value: &Value) -> Vec<String> {
     match value {
         Value::Object(table) if !table.is_empty() => {
@@ -146,7 +147,7 @@ pub(crate) fn leaves(key: &str, value: &Value) -> Vec<String> {
     }
 }
 
-/// Whether one of two dotted keys is the other or lies inside it.
+/// True if one of two dotted keys equals the other or lies inside its table.
 pub(crate) fn overlap(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

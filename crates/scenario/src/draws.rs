@@ -1,4 +1,4 @@
-//! Draws of parameters: a table with one row of values per run.
+//! Draws of parameters (`run.draws`): a table with one row of key values for each run.
 
 use crate::document::{overlap, parse_value, set};
 use crate::error::ScenarioError;
@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Key of the table.
+/// Key that names the file of the draw table.
 pub(crate) const KEY: &str = "run.draws";
 
-/// Values of some keys of a scenario, one row per draw.
+/// Draw table: values of some keys of a scenario, with one row for each draw.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DrawTable {
     keys: Arc<[String]>,
@@ -22,7 +22,7 @@ pub(crate) struct DrawTable {
 }
 
 impl DrawTable {
-    /// Number of draws.
+    /// Number of draws (rows) in the table.
     pub(crate) fn len(&self) -> u64 {
         self.rows.len() as u64
     }
@@ -32,7 +32,7 @@ impl DrawTable {
         self.keys.iter().map(String::as_str).find(|key| overlap(key, other))
     }
 
-    /// Sets the keys to the values of draw `number`, counted from 0.
+    /// Sets the keys of the table in `document` to the values of draw `number`, counted from 0.
     ///
     /// # Errors
     /// A key leads through something that is not a table.
@@ -49,7 +49,7 @@ fn cells(text: &str) -> impl Iterator<Item = &str> {
     text.split([',', ';', '\t']).map(|cell| cell.trim().trim_matches('"').trim())
 }
 
-/// Checks that draws may set a key.
+/// Checks that the draw table may set `key`, and returns it.
 fn checked(key: &str) -> Result<String, String> {
     let schema = lookup(key).map_err(|error| error.to_string())?;
     if plan_keys().iter().any(|plan| plan == key)
@@ -68,8 +68,8 @@ fn checked(key: &str) -> Result<String, String> {
 impl FromStr for DrawTable {
     type Err = TraceError;
 
-    /// Reads a table. Its first line names keys, separated by commas; each further line gives their values; `#` starts
-    /// a comment.
+    /// Reads a draw table. The first line names keys, separated by commas; each further line gives their values; `#`
+    /// starts a comment.
     fn from_str(text: &str) -> Result<Self, TraceError> {
         let mut lines = lines(text);
         let (number, header) = lines

@@ -1,49 +1,50 @@
-//! Error of a scenario: one line with the key, its value and what is allowed.
+//! Error of a scenario: one line with the key, its value and the allowed values.
 
 use serde_json::Value;
 use std::fmt;
 
-/// Error in a scenario. `Display` prints one line whatever the input was.
+/// Error in a scenario. Its `Display` is always one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// The dotted key (`channel.p_e`), or the place in a file (`name.toml:3:8`).
+    /// Dotted key with the error (`channel.p_e`), or place in a file (`name.toml:3:8`).
     pub key: String,
-    /// Value found there, as JSON and shortened; `None` if there is none.
+    /// Value found at the key, as shortened JSON; `None` if there is none.
     pub value: Option<String>,
-    /// Problem, or the allowed values.
+    /// Description of the problem, or of the allowed values.
     pub problem: String,
-    /// Axis values of the sweep point with the problem; `None` if it concerns all points.
+    /// Axis values of the sweep point with the problem; `None` if the problem concerns all points.
     pub at: Option<String>,
 }
 
 impl ScenarioError {
-    /// Error for a key whose value is not allowed.
+    /// Error of a key whose value is not allowed.
     pub fn value(key: impl Into<String>, value: &Value, problem: impl Into<String>) -> Self {
         Self { key: key.into(), value: Some(shorten(&value.to_string())), problem: problem.into(), at: None }
     }
 
-    /// Error for a key, or a place in a file, regardless of its value.
+    /// Error of a key, or of a place in a file, regardless of its value.
     pub fn key(key: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { key: key.into(), value: None, problem: problem.into(), at: None }
     }
 
-    /// Error for a word that is not among the allowed ones.
+    /// Error of a word that is not among the allowed ones of a key, with the nearest allowed one.
     pub fn word(key: &str, word: &str, allowed: &[&str]) -> Self {
         let hint = nearest(word, allowed).map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
         Self::value(key, &word.into(), format!("must be one of {}{hint}", allowed.join(", ")))
     }
 
-    /// Error for a missing required key.
+    /// Error of a missing required key; `expected` describes its value.
     pub(crate) fn missing(key: &str, expected: &str) -> Self {
         Self::key(key, format!("missing; {expected}"))
     }
 
-    /// Error for a key that contradicts another.
+    /// Error of a key that contradicts `other`, with the reason.
     pub(crate) fn contradiction(key: &str, other: &str, reason: impl fmt::Display) -> Self {
         Self::key(format!("{key} contradicts {other}"), reason.to_string())
     }
 
-    /// Error for a key that the schema lacks; `allowed` are the keys of its table `prefix`.
+    /// Error of a key that the schema lacks, with the nearest allowed one; `allowed` are the keys of its table
+    /// `prefix`.
     pub(crate) fn unknown(prefix: &str, name: &str, allowed: &[&str]) -> Self {
         let problem = match nearest(name, allowed) {
             Some(near) => format!("{MEANT}{}?", join(prefix, near)),
@@ -61,7 +62,7 @@ impl ScenarioError {
     }
 }
 
-/// Text in front of the suggested key.
+/// Text in front of the suggested key in an error of an unknown key.
 const MEANT: &str = "unknown key; did you mean ";
 
 impl fmt::Display for ScenarioError {
@@ -84,12 +85,12 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// `table` and `name` as one dotted key.
+/// Dotted key of `name` in `table`.
 pub(crate) fn join(table: &str, name: &str) -> String {
     if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") }
 }
 
-/// Candidate of which `word` is probably a misspelling, if any is similar enough.
+/// Candidate that `word` probably misspells; `None` if none is similar enough.
 pub(crate) fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     candidates
         .iter()

@@ -1,4 +1,4 @@
-//! Files that a scenario names: the caller reads them, and each is parsed once.
+//! Access to the files that a scenario names: the caller reads them, and each is parsed once.
 
 use crate::error::ScenarioError;
 use crossfade_cell::SinrTrace;
@@ -16,7 +16,7 @@ use std::convert::Infallible;
 use std::fmt::{Display, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Reader of files, supplied by the caller; this crate opens no files.
+/// Reader of the files that a scenario names, implemented by the caller: this crate opens no files.
 pub trait ReadFile {
     /// Returns the text of the file `name`.
     ///
@@ -24,8 +24,8 @@ pub trait ReadFile {
     /// The reason why it cannot be read, in one line.
     fn text(&self, name: &str) -> Result<String, String>;
 
-    /// Returns the congestion control in a file with this text: the `class` of a Python file (by default its only one),
-    /// or that of a Rust file. No code of the file is run or compiled before a connection starts.
+    /// Returns the congestion control defined in a file with this text: the `class` of a Python file (its only one if
+    /// `None`), or that of a Rust file. No code of the file is run or compiled before a connection starts.
     ///
     /// # Errors
     /// The reason why there is none, in one line.
@@ -34,7 +34,7 @@ pub trait ReadFile {
     }
 }
 
-/// A closure reads files, but provides no congestion controls.
+/// Closure as a reader of files; it provides no custom congestion controls.
 impl<F: Fn(&str) -> Result<String, String>> ReadFile for F {
     fn text(&self, name: &str) -> Result<String, String> {
         self(name)
@@ -55,7 +55,7 @@ pub(crate) fn file_and_class(name: &str) -> Option<(&str, Option<&str>)> {
     (is_python(file) && is_name).then_some((file, Some(class)))
 }
 
-/// The first 32 hex digits of a hash.
+/// First 32 hexadecimal digits of a hash.
 pub(crate) fn hex(hash: Sha256) -> String {
     hash.finalize().iter().take(16).fold(String::with_capacity(32), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -63,18 +63,18 @@ pub(crate) fn hex(hash: Sha256) -> String {
     })
 }
 
-/// Access to the files that a scenario names, read on demand.
+/// Access to the files that a scenario names. Files are read and parsed on demand.
 pub(crate) struct Files<'a> {
     read: &'a dyn ReadFile,
     parsed: &'a Parsed,
 }
 
-/// Parsed files of a plan, by name.
+/// Cache of the parsed files of a plan, by file name.
 #[derive(Debug, Default)]
 pub(crate) struct Parsed {
     hashes: Cache<String>,
     opportunities: Cache<OpportunityTrace>,
-    /// Rate tables; the direction is part of the name.
+    /// Rate tables by file name and direction.
     rates: Cache<Recorded<RateTable>>,
     delays: Cache<Recorded<DelaySeries>>,
     sends: Cache<SendRecord>,
@@ -85,9 +85,9 @@ pub(crate) struct Parsed {
     error_rates: Cache<Arc<ErrorRateTable>>,
     nr_error_tables: Cache<Arc<ErrorTable>>,
     switching: Cache<Arc<SwitchingTable>>,
-    /// Recorded losses; the format is part of the name.
+    /// Recorded losses by file name and format.
     losses: Cache<RecordedLosses>,
-    /// Congestion controls; the class is part of the name.
+    /// Custom congestion controls by file name and class.
     controls: Cache<CustomControl>,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Files<'a> {
         self.of(&self.parsed.opportunities, name.to_owned(), key, name, formats::opportunities)
     }
 
-    /// Rates that the file has for one direction of a link.
+    /// Rates over time in the file `name`, for one direction of a link.
     pub(crate) fn rates(
         &self,
         key: &str,
@@ -119,7 +119,7 @@ impl<'a> Files<'a> {
         self.of(&self.parsed.rates, of_way(name, way), key, name, parse)
     }
 
-    /// Delays that the file has for one direction of a link.
+    /// Delays over time in the file `name`, for one direction of a link.
     pub(crate) fn delays(
         &self,
         key: &str,
@@ -134,7 +134,7 @@ impl<'a> Files<'a> {
         self.of(&self.parsed.sends, name.to_owned(), key, name, str::parse)
     }
 
-    /// Text of a file for a parser that knows its format; it counts as part of the run's identity.
+    /// Text of the file `name`, for a parser that knows its format. The text counts in the run's identity.
     pub(crate) fn text(&self, key: &str, name: &str) -> Result<Arc<str>, ScenarioError> {
         self.of(&self.parsed.texts, name.to_owned(), key, name, |text| Ok::<_, Infallible>(text.into()))
     }
@@ -183,7 +183,7 @@ impl<'a> Files<'a> {
         self.of(&self.parsed.losses, in_cache, key, name, parse)
     }
 
-    /// Custom congestion control `FILE.py`, `FILE.py:CLASS` or `FILE.rs`.
+    /// Custom congestion control by its name `FILE.py`, `FILE.py:CLASS` or `FILE.rs`.
     pub(crate) fn control(&self, key: &str, name: &str) -> Result<CustomControl, ScenarioError> {
         let refuse = |problem: String| ScenarioError::value(key, &json!(name), problem);
         let (file, class) = file_and_class(name)
@@ -199,7 +199,7 @@ impl<'a> Files<'a> {
         Ok(control)
     }
 
-    /// Hash of the file's content, which stands for its name in the identity; `None` if it was not read.
+    /// Hash of a file's content, which replaces the file's name in the run's identity; `None` if the file was not read.
     pub(crate) fn hash(&self, name: &str) -> Option<String> {
         lock(&self.parsed.hashes).get(name).cloned()
     }

@@ -1,4 +1,4 @@
-//! Flows over a network of any kind.
+//! Resolution of the flows of a scenario over a network of any kind.
 
 use crate::error::ScenarioError;
 use crate::files::Files;
@@ -8,24 +8,24 @@ use crate::tables::mesh::MeshSetup;
 use crate::tables::{ControlName, FlowSetup, Scenario, TrafficSetup};
 use crossfade_core::SimTime;
 
-/// Properties of a network that the resolution of flows needs.
+/// Slot, packet size and flows that a network resolves to.
 pub(crate) struct OnNetwork {
     pub(crate) slot: SimTime,
-    /// Bytes of the packet whose transmission time is a slot.
+    /// Size in bytes of the packet whose transmission time is a slot.
     pub(crate) packet_size: u32,
     pub(crate) flows: Vec<FlowSetup>,
 }
 
-/// Bytes of IP and TCP headers without options.
+/// Size in bytes of IP and TCP headers without options.
 pub(crate) const USUAL_HEADERS: u32 = 40;
 
-/// Bytes of a handshake segment: IP and TCP headers with all usual options.
+/// Size in bytes of a handshake segment: IP and TCP headers with all usual options.
 pub(crate) const SYN_BYTES: u32 = 60;
 
-/// Maximum number of flows, limited by the memory of a laptop.
+/// Maximum number of flows, so that they fit the memory of a laptop.
 const MOST_FLOWS: u32 = 100_000;
 
-/// Fills in the size of packets.
+/// Fills in the size of packets (`link.packet_size`) of a scenario and returns it.
 pub(crate) fn resolve_packet_size(scenario: &mut Scenario) -> Result<Size, ScenarioError> {
     let packet_size = match (scenario.link.packet_size, scenario.tcp.packet_size()) {
         (Some(packet_size), _) => packet_size,
@@ -45,8 +45,8 @@ pub(crate) fn resolve_packet_size(scenario: &mut Scenario) -> Result<Size, Scena
     Ok(packet_size)
 }
 
-/// Fills in the defaults of the flows. If `one_hop`, the path is a single hop that carries whole packets at a constant
-/// rate, and a sender may wait for its slots. Flows of a `mesh` go from node to node.
+/// Fills in the defaults of the flows and returns them. If `one_hop`, the path is a single hop that carries whole
+/// packets at a constant rate, where a sender may wait for its slots. Flows of a `mesh` go from node to node.
 pub(crate) fn resolve_flows(
     scenario: &mut Scenario,
     packet_size: u32,
@@ -85,7 +85,8 @@ pub(crate) fn resolve_flows(
     Ok(flows)
 }
 
-/// Refuses several flows for the same packets of a program, and ports without a flow for all other packets.
+/// Refuses more than one flow for the same packets of a real program, and flows with ports if no flow has all other
+/// packets.
 fn check_outside(flows: &[FlowSetup]) -> Result<(), ScenarioError> {
     let outside = || flows.iter().filter(|flow| matches!(flow.traffic, TrafficSetup::Outside));
     let mut others = outside().filter(|flow| flow.ports.is_empty());

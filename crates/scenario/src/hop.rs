@@ -1,4 +1,4 @@
-//! A link in the terms of the models.
+//! Resolved link (hop) of a path, in the terms of the models.
 
 use crate::error::join;
 use crate::tables::channel::DopplerSetup;
@@ -10,88 +10,88 @@ use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
 use crossfade_link::{AggregationConfig, JitterConfig, PolicerConfig, QueueConfig, RadioConfig};
 
-/// One link of the path between sender and receiver, in one direction.
+/// Resolved hop: one link of the path between sender and receiver, in one direction.
 #[derive(Clone, Debug)]
 pub struct HopSetup {
-    /// Propagation delay.
+    /// One-way propagation delay of the hop.
     pub delay: SimTime,
-    /// Transmission of packets: rate, queue and losses.
+    /// Carrier of the hop: the rate, queue and losses of its packets.
     pub carrier: Carrier,
-    /// Whether the queue limit is the default, since the scenario gives none.
+    /// True if the queue limit is the default, because the scenario gives none.
     pub limit_assumed: bool,
-    /// Rate of change of a fading channel; `None` without fading.
+    /// Rate of change of a fading channel; `None` for a channel without fading.
     pub doppler: Option<DopplerSetup>,
-    /// Token bucket in front of the hop, which drops packets that do not conform.
+    /// Token bucket in front of the hop that drops packets without tokens; `None` without a policer.
     pub policer: Option<PolicerConfig>,
-    /// Periodic release in front of the hop, for packets that wait for each other.
+    /// Periodic release of packets in front of the hop, which wait for each other; `None` without aggregation.
     pub aggregation: Option<AggregationConfig>,
-    /// Random delay of each packet behind the hop.
+    /// Random extra delay of each packet behind the hop; `None` without jitter.
     pub jitter: Option<JitterConfig>,
 }
 
-/// Transmission of the packets of a hop.
+/// Transmission of packets over a hop: rate, queue and losses.
 #[derive(Clone, Debug)]
 pub enum Carrier {
-    /// Whole packets at a constant rate.
+    /// Whole packets are sent at a constant rate.
     Packets {
-        /// Bit rate in bit/s; `None`: transmission takes no time.
+        /// Bit rate in bit/s; `None` if transmission takes no time.
         rate_bps: Option<f64>,
-        /// Queue in front of the link.
+        /// Queue of packets in front of the link.
         queue: QueueConfig,
         /// Loss process of packets.
         loss: LossConfig,
     },
-    /// Whole packets at a constant rate, behind a token bucket.
+    /// Whole packets are sent at a constant rate, behind a token bucket in which they wait.
     Shaped {
-        /// Bit rate in bit/s of the packets that the bucket passes; `None`: transmission takes no time.
+        /// Bit rate in bit/s of packets that have passed the token bucket; `None` if transmission takes no time.
         rate_bps: Option<f64>,
-        /// Token bucket.
+        /// Token bucket in which packets wait for tokens.
         shaper: ShaperSetup,
-        /// Queue in front of the link.
+        /// Queue of packets in front of the link.
         queue: QueueConfig,
         /// Loss process of packets.
         loss: LossConfig,
     },
-    /// Packets sent as frames, which an ARQ may retransmit.
+    /// Packets are sent as frames, which an ARQ may retransmit.
     Frames {
-        /// Bit rate in bit/s.
+        /// Bit rate of the link in bit/s.
         rate_bps: f64,
-        /// Queue in front of the link.
+        /// Queue of packets in front of the link.
         queue: QueueConfig,
-        /// Framing of packets, and the ARQ of the frames.
+        /// Framing of packets, and ARQ of the frames.
         frames: FrameSetup,
-        /// Loss of frames.
+        /// Cause of frame losses: a loss process, or a physical layer.
         errors: FrameErrors,
     },
-    /// Whole packets at a capacity that follows a recording or a table.
+    /// Whole packets are sent at a capacity that follows a recording or a table.
     Schedule {
-        /// Capacity over time.
+        /// Capacity of the link over time.
         trace: TraceSetup,
-        /// Queue in front of the link.
+        /// Queue of packets in front of the link.
         queue: QueueConfig,
         /// Loss process of packets; `None` if the table contains the losses.
         loss: Option<LossConfig>,
     },
-    /// Whole packets over one direction of a satellite link, whose model includes losses.
+    /// Whole packets are sent over one direction of a satellite link, whose model includes losses.
     Satellite {
-        /// Direction of the satellite link.
+        /// Direction of the satellite link that carries the packets.
         satellite: Box<SatelliteSetup>,
-        /// Queue in front of the link.
+        /// Queue of packets in front of the link.
         queue: QueueConfig,
     },
 }
 
-/// Loss of frames.
+/// Cause of frame losses on a link with frames.
 #[derive(Clone, Debug)]
 pub enum FrameErrors {
-    /// Frames lost by a loss process.
+    /// Frames are lost by a loss process.
     Lost(LossConfig),
-    /// Frames received or not by a physical layer.
+    /// A physical layer decides whether each frame is received.
     Radio(Box<RadioConfig>),
 }
 
 impl HopSetup {
-    /// A hop without policer, aggregation and jitter.
+    /// Creates a hop without policer, aggregation and jitter.
     pub(crate) fn plain(delay: SimTime, carrier: Carrier) -> Self {
         Self {
             delay,
@@ -104,7 +104,7 @@ impl HopSetup {
         }
     }
 
-    /// Mean bit rate in bit/s; `None`: transmission takes no time.
+    /// Mean bit rate of the hop in bit/s; `None` if transmission takes no time.
     pub fn rate_bps(&self) -> Option<f64> {
         match &self.carrier {
             Carrier::Packets { rate_bps, .. } => *rate_bps,
@@ -115,8 +115,8 @@ impl HopSetup {
         }
     }
 
-    /// Key under `table` that makes the link other than one of whole packets at a constant rate; `None` if there is no
-    /// such key.
+    /// Key under `table` that makes the link differ from one of whole packets at a constant rate; `None` if it does not
+    /// differ.
     pub fn varies_by(&self, table: &str) -> Option<String> {
         if self.aggregation.is_some() {
             return Some(join(table, "aggregation"));
@@ -136,12 +136,12 @@ impl HopSetup {
         }
     }
 
-    /// Framing of packets; `None` for whole packets.
+    /// Framing of packets into frames; `None` for whole packets.
     pub fn frames(&self) -> Option<&FrameSetup> {
         if let Carrier::Frames { frames, .. } = &self.carrier { Some(frames) } else { None }
     }
 
-    /// Physical layer of the frames, if there is one.
+    /// Physical layer of the frames; `None` if frames are lost by a loss process, or for whole packets.
     pub fn radio(&self) -> Option<&RadioConfig> {
         match &self.carrier {
             Carrier::Frames { errors: FrameErrors::Radio(radio), .. } => Some(radio),
@@ -149,12 +149,12 @@ impl HopSetup {
         }
     }
 
-    /// Capacity over time, if it varies.
+    /// Capacity of the link over time; `None` for a constant rate or a satellite link.
     pub fn trace(&self) -> Option<&TraceSetup> {
         if let Carrier::Schedule { trace, .. } = &self.carrier { Some(trace) } else { None }
     }
 
-    /// Direction of a satellite link, if the hop is one.
+    /// Direction of a satellite link that the hop is; `None` for other links.
     pub fn satellite(&self) -> Option<&SatelliteSetup> {
         if let Carrier::Satellite { satellite, .. } = &self.carrier { Some(satellite) } else { None }
     }
@@ -171,7 +171,7 @@ impl HopSetup {
         }
     }
 
-    /// Queue in front of the link.
+    /// Queue of packets in front of the link.
     pub fn queue(&self) -> QueueConfig {
         match self.carrier {
             Carrier::Packets { queue, .. }
@@ -182,7 +182,7 @@ impl HopSetup {
         }
     }
 
-    /// Whether every packet is lost from some time on.
+    /// True if every packet is lost from some time on.
     pub fn ends_in_loss(&self) -> bool {
         match (self.loss(), self.trace()) {
             (_, Some(TraceSetup { schedule, .. })) if schedule.ends_dead() => true,
@@ -196,8 +196,8 @@ impl HopSetup {
         self.trace().and_then(|trace| trace.delays.as_ref())
     }
 
-    /// Time that a packet of `bytes` takes without queueing and losses; uses the mean of recorded delays, and for a
-    /// satellite the mean wait for a grant.
+    /// Transit time of a packet of `bytes` without queueing and losses: propagation and transmission, with the mean of
+    /// recorded delays, and with the mean wait for a grant of a satellite.
     pub fn transit(&self, bytes: u32) -> SimTime {
         let rate_bps = match self.carrier {
             // Assumes a full bucket.
@@ -216,7 +216,7 @@ impl HopSetup {
         self.delay.saturating_add(recorded).saturating_add(of_satellite) + transmission
     }
 
-    /// Longest time for which the link may retransmit a frame; zero without retransmissions.
+    /// Longest time over which the link may retransmit a frame; zero without retransmissions.
     pub fn longest_recovery(&self) -> SimTime {
         match &self.carrier {
             Carrier::Frames { frames, .. } => frames.longest_recovery(self.loss().and_then(LossConfig::rate)),
@@ -227,7 +227,7 @@ impl HopSetup {
         }
     }
 
-    /// Shortest time from one packet of `bytes` to the next; `None` without a rate.
+    /// Shortest time between two packets of `bytes`, at the highest rate of the link; `None` without a rate.
     pub fn shortest_transmission(&self, bytes: u32) -> Option<SimTime> {
         let transmission = |bytes, rate_bps| Some(SimTime::to_transmit(bytes, rate_bps));
         match &self.carrier {

@@ -1,8 +1,8 @@
-//! Run identity: equal keys, equal results.
+//! Identity of a run: equal keys mean equal results.
 //!
-//! A row's key is the hash of everything that decides it: the resolved scenario without what concerns the
-//! plan alone (title, methods, sweep, number of runs, seed), with the files that it names, the version of the
-//! results, the seed and the run.
+//! The key of a row is a hash of everything that determines its results: the resolved scenario without keys of the plan
+//! (title, methods, sweep, number of runs, seed), the content of the files that it names, the version of the results,
+//! the seed and the run.
 
 use crate::files::{Files, hex};
 use crate::schema::{name_files, plan_keys};
@@ -10,11 +10,11 @@ use crate::tables::{Method, Scenario};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Version of the results. It is raised whenever an unchanged scenario and seed give other numbers, as CHANGES
-/// explains. Rows of different versions have different keys and never mix.
+/// Version of the results, raised whenever an unchanged scenario and seed give other numbers (see CHANGES). Rows of
+/// different versions have different keys and never mix.
 pub const RESULTS_VERSION: u32 = 12;
 
-/// Hash of a resolved scenario, to be extended by a seed and a run.
+/// Hash of a resolved scenario, to which a seed and a run can be added.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity(Sha256);
 
@@ -28,17 +28,17 @@ impl Identity {
         hex(self.0.clone())
     }
 
-    /// Key of the row of a method without randomness.
+    /// Key of the row of a method without randomness, such as an analysis.
     pub(crate) fn solution_key(&self, method: Method) -> String {
         hex(self.0.clone().chain_update(format!("{}]", serde_json::json!(method))))
     }
 
-    /// Key of a row of a random method other than the simulation.
+    /// Key of the row of one run of a random method other than simulation.
     pub(crate) fn row_key_of(&self, method: Method, seed: u64, run: u64) -> String {
         hex(self.0.clone().chain_update(format!("{seed},{run},{}]", serde_json::json!(method))))
     }
 
-    /// Key of a row of the simulation.
+    /// Key of the row of one simulated run.
     pub(crate) fn row_key(&self, seed: u64, run: u64) -> String {
         hex(self.0.clone().chain_update(format!("{seed},{run}]")))
     }

@@ -1,12 +1,13 @@
-//! Conversion of files in older versions of the format.
+//! Conversion of scenario files in older versions of the format.
 
 use crate::error::ScenarioError;
 use serde_json::{Map, Value, json};
 
-/// Current version of the scenario format.
+/// Current version of the scenario format, the value of `schema` in a file.
 const VERSION: u32 = 2;
 
-/// Converts a file to the current version before any key is set, since versions differ in keys and defaults.
+/// Converts a document to the current version of the format, before any key is set, since versions differ in keys and
+/// defaults.
 ///
 /// # Errors
 /// The version is missing or unknown.
@@ -24,7 +25,7 @@ pub(crate) fn migrate(root: &mut Map<String, Value>) -> Result<(), ScenarioError
     Ok(())
 }
 
-/// Writes the default flavour of version 1 into the file: "paper" where it gives none; the default of version 2 is
+/// Writes the default TCP flavour of version 1 ("paper") into a document that gives none; the default of version 2 is
 /// "rfc".
 fn write_flavour(root: &mut Map<String, Value>) {
     let is_of_tcp = |key: &String| key.split(['.', ',']).any(|part| part.trim() == "tcp");

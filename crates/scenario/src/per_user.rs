@@ -1,4 +1,4 @@
-//! Values that differ between the users of a flow.
+//! Values that may differ between the users of a flow.
 
 use crate::quantity::Speed;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -6,10 +6,10 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
-/// Value for all users of a flow, or a range spread evenly from the first user to the last.
+/// Value for the users of a flow: one for all, or a range spread evenly from the first user to the last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PerUser<T> {
-    /// Common value of all users.
+    /// One value for all users.
     One(T),
     /// A range from the first user to the last.
     Range {
@@ -21,7 +21,7 @@ pub enum PerUser<T> {
 }
 
 impl<T: Copy> PerUser<T> {
-    /// Value of user `i` of `count`; `of` converts a value to a number.
+    /// Value of user `i` of `count` as a number, converted by `of`; in a range it is interpolated linearly.
     pub fn at(self, i: usize, count: usize, of: impl Fn(T) -> f64) -> f64 {
         match self {
             Self::One(value) => of(value),
@@ -41,9 +41,9 @@ enum Written<T> {
     Range { from: T, to: T },
 }
 
-/// Description of the expected form of a value per user.
+/// Description of the allowed forms of a value for each user, for error messages.
 pub trait PerUserExpects {
-    /// Text of error messages.
+    /// Allowed forms, worded to follow "must be".
     const EXPECTS: &'static str;
 }
 

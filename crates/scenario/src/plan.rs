@@ -1,4 +1,4 @@
-//! Plan of a scenario file: its points, and the stop rule of each.
+//! Plan of a scenario file: its points, methods, stop rule and seed.
 
 use crate::alternatives::Alternatives;
 use crate::document::{parse_toml, set};
@@ -15,51 +15,53 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Options that override the file, each as JSON; strings may be quantities (`"1 %"`).
+/// Options that override keys of a scenario file. Each value is JSON; a string may be a quantity (`"1 %"`).
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Overrides {
-    /// Dotted keys and their values, set in order; a table is merged, null removes.
+    /// Dotted keys with their new values, set in order. A table is merged into that of the file, null removes a key.
     pub set: Vec<(String, Value)>,
-    /// Axes: a list of values, or a range as text. An axis replaces the file's axis of the same keys, or comes last.
+    /// Axes of the sweep by dotted key: a list of values, or a range as text. An axis replaces that of the file with
+    /// the same keys, or comes last.
     pub over: Vec<(String, Value)>,
-    /// Replaces the file's `run.runs`, `run.precision` or `run.count`.
+    /// Number of runs, in place of the file's `run.runs`, `run.precision` or `run.count`.
     pub runs: Option<Value>,
-    /// Replaces the file's `run.runs`, `run.precision` or `run.count`.
+    /// Target precision, in place of the file's `run.runs`, `run.precision` or `run.count`.
     pub precision: Option<Value>,
-    /// Replaces `run.seed`.
+    /// Seed in place of the file's `run.seed`.
     pub seed: Option<Value>,
-    /// Replaces `methods`.
+    /// Methods in place of the file's `methods`.
     pub methods: Option<Value>,
 }
 
-/// Plan of runs: points, methods, stop rule and seed.
+/// Plan of runs: points of the sweep, methods, stop rule and seed.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Keys that vary, in order.
+    /// Dotted keys that the axes vary, in order.
     pub axes: Vec<String>,
-    /// Number of steps of each axis; keys that vary together are joined by commas.
+    /// Name and number of steps of each axis; the name joins keys that vary together by commas.
     pub steps: Vec<(String, usize)>,
-    /// The points.
+    /// Points of the sweep.
     pub points: Arc<Points>,
-    /// Methods that solve each point, in order.
+    /// Methods that compute each point, in order.
     pub methods: Vec<Method>,
-    /// Rule that ends the runs of a point.
+    /// Rule that ends the runs of each point.
     pub stop: StopRule,
-    /// Seed. Run `r` of every point draws from the streams of (seed, r), so points have common random numbers.
+    /// Seed of all random streams. Run `r` of every point draws from the streams of (seed, r), so points have common
+    /// random numbers.
     pub seed: u64,
-    /// Flows that only overrides name, not the file: possibly a mistake.
+    /// Names of flows that appear only in overrides, not in the file, which may be misspelt.
     pub new_flows: Vec<String>,
 }
 
-/// Maximum number of rows, limited by memory and disk space.
+/// Maximum number of rows (points x runs) of a plan, to bound memory and disk space.
 const MOST_ROWS: u64 = 10_000_000;
 
 impl Plan {
-    /// Reads a scenario in TOML; `name` stands in messages about its syntax.
+    /// Reads a scenario in TOML and resolves all its points; error messages about the syntax contain `name`.
     ///
     /// # Errors
-    /// Anything that is not right, as one line.
+    /// The first error in the scenario, as one line.
     ///
     /// ```
     /// use crossfade_scenario::{Overrides, Plan};
@@ -153,18 +155,18 @@ impl Plan {
     }
 }
 
-/// Whether an override replaces the whole link.
+/// True if an override replaces the table `link` as a whole.
 fn is_link_set(overrides: &Overrides) -> bool {
     overrides.set.iter().any(|(key, _)| key.trim() == "link")
 }
 
-/// Whether `link` itself is an axis. The profile that the file names is then one of its values.
+/// True if the table `link` itself is an axis of the sweep. The profile that the file names is then one of its values.
 fn is_link_swept(root: &Map<String, Value>, overrides: &Overrides) -> bool {
     let of_file = root.get("sweep").is_some_and(|sweep| sweep.get("link").is_some());
     of_file || overrides.over.iter().any(|(key, _)| key.trim() == "link")
 }
 
-/// Refuses a plan with too many rows.
+/// Refuses a plan with more rows (points x runs) than allowed.
 fn refuse_rows(points: usize, runs: u64) -> Result<(), ScenarioError> {
     if points as u64 * runs <= MOST_ROWS {
         return Ok(());
@@ -173,7 +175,7 @@ fn refuse_rows(points: usize, runs: u64) -> Result<(), ScenarioError> {
     Err(ScenarioError::key("sweep", problem))
 }
 
-/// Flows that only keys set beside the file name.
+/// Names of flows that appear only in keys set by overrides, not in the file.
 fn new_flows(root: &Map<String, Value>, set: &[(String, Value)]) -> Vec<String> {
     let is_named = |name: &str| root.get("flows").is_some_and(|flows| flows.get(name).is_some());
     let mut new = Vec::new();
@@ -200,7 +202,8 @@ fn set_key(root: &mut Map<String, Value>, key: &str, value: &Value) -> Result<()
     set(root, key, value)
 }
 
-/// Whether frame error rates are requested of a scenario with transports, usually to make an error-rate table.
+/// True if the overrides request method phy alone of a scenario that has transports, as is usual to compute an
+/// error-rate table.
 fn asks_for_frames_alone(root: &Map<String, Value>, overrides: &Overrides) -> bool {
     let is_phy_alone = |methods: &Value| {
         let methods = serde_json::from_value(methods.clone()).ok();
@@ -209,9 +212,9 @@ fn asks_for_frames_alone(root: &Map<String, Value>, overrides: &Overrides) -> bo
     overrides.methods.as_ref().is_some_and(is_phy_alone) && !root.get("methods").is_some_and(is_phy_alone)
 }
 
-/// Sets the stop rule of an error-rate table, precise enough that a hundred runs of a transport cannot tell it from the
-/// truth (`bench/phy_fidelity.py`): a standard error of 1 %, or 100,000 frames, since rarer errors contribute little to
-/// packet losses.
+/// Sets the default stop rule for computing an error-rate table: a standard error of 1 % (10,000 frame errors), or
+/// 100,000 frames, since rarer errors contribute little to packet losses. With this precision, a hundred runs of a
+/// transport cannot distinguish the table from the truth (`bench/phy_fidelity.py`).
 fn stop_as_a_table_needs(root: &mut Map<String, Value>) -> Result<(), ScenarioError> {
     let given = |root: &Map<String, Value>, key| root.get("run").is_some_and(|run| run.get(key).is_some());
     if ["runs", "precision", "count"].into_iter().any(|key| given(root, key)) {
@@ -256,7 +259,7 @@ fn apply_stop_rule(root: &mut Map<String, Value>, overrides: &Overrides) -> Resu
         .try_for_each(|(key, value)| set(root, key, value))
 }
 
-/// Applies the methods given as an axis.
+/// Sets `methods` to the values of an axis of this name; the option `methods` takes precedence over the file's axis.
 fn apply_methods(
     root: &mut Map<String, Value>,
     methods: Option<Value>,
@@ -275,7 +278,7 @@ fn apply_methods(
     check(&Value::Object(root.clone()))
 }
 
-/// Stop rule and seed, which are equal at every point.
+/// Stop rule and seed of a plan, which are equal at every point.
 fn plan_values(root: &Map<String, Value>) -> Result<(StopRule, u64), ScenarioError> {
     let mut known = Map::new();
     for key in ["run", "methods"] {

@@ -1,4 +1,5 @@
-//! Points of a plan. A plan may have many, so only the identity of each is kept, and points are rebuilt on demand.
+//! Points of a plan. Since there may be many, only the identity of each point is kept, and points are rebuilt on
+//! demand.
 
 use crate::alternatives::{self, Alternatives};
 use crate::document::{leaves, overlap};
@@ -17,18 +18,18 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Point of a plan: a scenario with one value of each axis.
+/// Point of a plan: a scenario with one value for each axis of the sweep.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Number of the point in the plan, from 0.
+    /// Number of the point in the plan, counted from 0.
     pub index: usize,
     /// Values of the axes by dotted key, as written.
     pub axes: Map<String, Value>,
-    /// Scenario with all defaults filled in; with draws, that of run 0.
+    /// Scenario with all defaults filled in; with draws (`run.draws`), that of run 0.
     pub scenario: Scenario,
-    /// The scenario in the terms of the models.
+    /// Resolved scenario, in the terms of the models.
     pub setup: Setup,
-    /// Identity of the point, equal for equal points of any plan under one results version.
+    /// Identity of the point: equal for equal points of any plan under one version of the results.
     pub id: String,
 }
 
@@ -39,26 +40,28 @@ impl Point {
     }
 }
 
-/// Points of a plan; the first axis varies slowest.
+/// Points of a plan, in which the first axis varies slowest.
 ///
-/// All were read once, so none has an error; about a hundred bytes are kept of each.
+/// All points were resolved once, so none has an error. Only an identity of about a hundred bytes is kept of each, and
+/// the first points as a whole.
 #[derive(Debug)]
 pub struct Points {
     pattern: Pattern,
     identities: Vec<Identity>,
-    /// Points kept whole: the first ones, or all of a small plan.
+    /// Points kept as a whole: the first ones, or all points of a small plan.
     kept: Vec<Arc<Point>>,
 }
 
-/// Number of points kept whole, since a point takes kilobytes.
+/// Number of points kept as a whole; more would take too much memory, at kilobytes each.
 const KEPT: usize = 256;
 
 /// Number of points read between checks for an interruption.
 const POINTS_AT_A_TIME: usize = 64;
 
 impl Points {
-    /// Reads all points while `goes_on` returns true; it receives the number of points read and their total, and `see`
-    /// each point in order. A large plan is first tried along each axis, with the first steps of the others.
+    /// Resolves all points while `goes_on` returns true. It is called with the number of points done and their total;
+    /// `see` receives each point in order. A large plan is first tried along each axis with the first steps of all
+    /// others, to find errors early.
     ///
     /// # Errors
     /// The first faulty point found; more than 100,000 points; interruption.
@@ -100,7 +103,7 @@ impl Points {
         Ok(Self { pattern, identities, kept })
     }
 
-    /// Number of points.
+    /// Number of points of the plan.
     pub fn len(&self) -> usize {
         self.identities.len()
     }
@@ -110,7 +113,7 @@ impl Points {
         self.identities.is_empty()
     }
 
-    /// Point number `index`, rebuilt unless it is kept.
+    /// Point number `index`, which is rebuilt if it was not kept.
     ///
     /// # Panics
     /// `index` is out of range.
@@ -121,14 +124,15 @@ impl Points {
         self.made_again(index, 0)
     }
 
-    /// Whether runs of any point may take draws.
+    /// True if runs of any point may take draws (`run.draws`).
     pub fn may_have_draws(&self) -> bool {
         let Pattern { root, axes, .. } = &self.pattern;
         let is_given = root.get("run").is_some_and(|run| run.get("draws").is_some());
         is_given || axes.iter().flat_map(|axis| &axis.keys).any(|key| overlap(key, draws::KEY))
     }
 
-    /// Point number `index` as `run` sees it, with its draw if runs take draws.
+    /// Point number `index` with the parameters of `run`, which differ between runs if the scenario has draws
+    /// (`run.draws`).
     ///
     /// # Panics
     /// `index` or `run` is out of range.
@@ -144,17 +148,17 @@ impl Points {
         Arc::new(Point { index, axes, scenario, setup, id })
     }
 
-    /// Iterates over all points in order; each is rebuilt when reached.
+    /// Iterator over all points in order; each is rebuilt when reached.
     pub fn iter(&self) -> impl Iterator<Item = Arc<Point>> {
         (0..self.len()).map(|index| self.at(index))
     }
 
-    /// Values of the axes at a point.
+    /// Values of the axes at point number `index`, by dotted key.
     pub fn axes(&self, index: usize) -> Map<String, Value> {
         values_at(&self.pattern.axes, index)
     }
 
-    /// [`Point::id`] of a point.
+    /// Identity ([`Point::id`]) of point number `index`.
     ///
     /// # Panics
     /// `index` is out of range.
@@ -162,7 +166,7 @@ impl Points {
         self.identities[index].id()
     }
 
-    /// Row key of `run` at a point, for a random method.
+    /// Key of the row of one run of a random method at point number `index`.
     ///
     /// # Panics
     /// `index` is out of range.
@@ -173,7 +177,7 @@ impl Points {
         }
     }
 
-    /// Row key of a point for a method without randomness.
+    /// Key of the row of a method without randomness at point number `index`.
     ///
     /// # Panics
     /// `index` is out of range.
@@ -181,22 +185,22 @@ impl Points {
         self.identities[index].solution_key(method)
     }
 
-    /// Index of the first equal point for each point: equal points share their rows.
+    /// For each point, the index of the first point equal to it. Equal points share their rows.
     pub fn first_of_equals(&self) -> Vec<usize> {
         let mut seen = HashMap::new();
         (0..self.len()).map(|index| *seen.entry(self.id(index)).or_insert(index)).collect()
     }
 }
 
-/// Common source from which points are built.
+/// Document, alternatives and axes from which the points of a plan are built.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     root: Map<String, Value>,
     alternatives: Alternatives,
     axes: Vec<Axis>,
-    /// Keys and values set beside the file.
+    /// Keys and values set by overrides.
     fixed: Vec<(String, Value)>,
-    /// Largest number of runs of any point.
+    /// Largest number of runs of any point of the plan.
     runs: u64,
     parsed: Parsed,
     tables: Mutex<HashMap<String, DrawTable>>,
@@ -213,7 +217,7 @@ impl Pattern {
         Self { root, alternatives, axes, fixed, runs, parsed: Parsed::default(), tables: Mutex::default() }
     }
 
-    /// Table of draws in the file `name`, parsed once.
+    /// Draw table in the file `name`, parsed once.
     fn table(&self, name: &str, files: &Files<'_>) -> Result<DrawTable, ScenarioError> {
         let tables = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = tables().get(name) {
@@ -225,12 +229,12 @@ impl Pattern {
         Ok(table)
     }
 
-    /// Number of draws for runs of `scenario`; 1 without a table.
+    /// Number of draws (`run.draws`) for the runs of `scenario`; 1 without a draw table.
     fn draws(&self, scenario: &Scenario) -> u64 {
         if scenario.run.draws.is_some() { self.runs } else { 1 }
     }
 
-    /// Refuses draws of keys that are set otherwise, and more runs than draws.
+    /// Refuses a draw table with keys that axes or overrides set, or with fewer draws than runs.
     fn check_draws(&self, name: &str, table: &DrawTable) -> Result<(), ScenarioError> {
         for axis in &self.axes {
             if let Some(key) = axis.keys.iter().find_map(|key| table.touches(key)) {
@@ -256,7 +260,7 @@ impl Pattern {
         Ok(())
     }
 
-    /// Scenario of `run` at one point of the sweep.
+    /// Resolves the scenario of `run` at point number `index`; returns the axis values with it.
     fn resolve(
         &self,
         index: usize,
@@ -301,7 +305,8 @@ impl Pattern {
         }
     }
 
-    /// Indices of the points that differ from the first in one axis only; empty if these are not a small part of `all`.
+    /// Indices of the points that differ from the first in one axis only; empty unless they are a small part of `all`
+    /// points.
     fn along_axes(&self, all: usize) -> Vec<usize> {
         if all <= KEPT || 4 * self.axes.iter().map(|axis| axis.steps.len()).sum::<usize>() > all {
             return Vec::new();
@@ -315,7 +320,7 @@ impl Pattern {
     }
 }
 
-/// Adds the axis values of a sweep point to an error, unless its key is the axis.
+/// Adds the axis values of a sweep point to an error, unless the error's key is an axis.
 fn locate(mut error: ScenarioError, axes: &Map<String, Value>) -> ScenarioError {
     if !axes.is_empty() && !axes.contains_key(&error.key) {
         let values = axes.iter().map(|(key, value)| format!("{key} = {value}"));
@@ -324,7 +329,7 @@ fn locate(mut error: ScenarioError, axes: &Map<String, Value>) -> ScenarioError 
     error
 }
 
-/// Deserialises a checked document; only quantities can still be wrong.
+/// Deserialises a document that the schema has checked; only the text of quantities can still be wrong.
 pub(crate) fn read_checked(document: &Value) -> Result<Scenario, ScenarioError> {
     serde_path_to_error::deserialize(document).map_err(|error| {
         let key = error.path().to_string();
@@ -347,7 +352,7 @@ mod tests {
         tcp = { variant = "reno", w_max = 24, rto = { fixed = "100 slots" } }
     "#;
 
-    /// Reads a plan; returns it with its points in the order in which they were read.
+    /// Reads a plan; returns it together with the points in the order in which they were read.
     fn read(over: &Value) -> (Result<Plan, String>, Vec<String>) {
         let overrides: Overrides = serde_json::from_value(json!({ "over": over })).unwrap();
         let file = |name: &str| Ok(format!("# packets 100\n{}\n", if name == "a" { 1 } else { 2 }));

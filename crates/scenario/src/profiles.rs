@@ -1,23 +1,23 @@
-//! Profiles of links: `link = "profile:NAME"` stands for the tables of a file that the caller supplies.
+//! Link profiles: `link = "profile:NAME"` stands for the tables of a file that the caller supplies.
 
 use crate::document::{merge_value, parse_toml};
 use crate::error::{ScenarioError, join};
 use serde_json::{Map, Value};
 
-/// Prefix of a value of `link` that names a profile.
+/// Prefix of a value of `link` that names a link profile.
 pub(crate) const PREFIX: &str = "profile:";
 
-/// Function that returns the text of the file that a key names.
+/// Function of a key and a file name that returns the text of the file.
 pub(crate) type Read<'a> = &'a dyn Fn(&str, &str) -> Result<String, ScenarioError>;
 
-/// Tables that a profile may contain, besides its description.
+/// Tables that a link profile may contain, besides its description.
 const TABLES: [&str; 4] = ["channel", "link", "reverse", "wired"];
 
-/// Table in which a profile states its source.
+/// Table in which a link profile states its source.
 const DESCRIPTION: &str = "profile";
 
-/// Merges the tables of the profile that `link` names under those of `tables`: the scenario's own keys take precedence.
-/// `tables` are those of a scenario, or of an alternative at `place`.
+/// Merges the tables of the link profile that `link` names under those of `tables`: keys of the scenario take
+/// precedence. `tables` are those of the scenario, or of the alternative at `place`.
 ///
 /// # Errors
 /// No such profile; its content is not a profile.
@@ -51,7 +51,7 @@ pub(crate) fn expand(
     Ok(())
 }
 
-/// Like [`expand`], for all alternatives of a complete document.
+/// Like [`expand`], but for the tables of all alternatives of a complete document.
 ///
 /// # Errors
 /// Those of [`expand`].

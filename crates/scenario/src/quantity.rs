@@ -1,6 +1,6 @@
-//! The values of a scenario that carry a unit.
+//! Types for the values of a scenario that carry a unit.
 //!
-//! Each reads what [`crossfade_core::units`] reads, keeps the quantity, and writes it in one canonical way:
+//! Each type reads the texts of [`crossfade_core::units`], keeps the quantity, and writes it in one canonical form:
 //! `"0.1 s"` and `"100 ms"` are the same delay and make the same run.
 
 use crossfade_core::{SimTime, units};
@@ -15,7 +15,7 @@ mod number_or_word;
 
 pub use number_or_word::{FrameWindow, FromNode, Retransmissions, Share, Window, WindowLimit};
 
-/// Defines a quantity written as a string.
+/// Defines a type for a quantity written as a string.
 macro_rules! text_quantity {
     ($(#[$doc:meta])* $name:ident($inner:ty), $expects:literal, $parse:expr) => {
         $(#[$doc])*
@@ -49,20 +49,20 @@ macro_rules! text_quantity {
 }
 
 text_quantity!(
-    /// A duration, absolute or in slots.
+    /// Duration, absolute or in slots (packet transmission times).
     Span(units::Span),
     "a time such as \"100 ms\", \"2 s\" or \"100 slots\"",
     |text| units::parse_span(text).ok()
 );
 text_quantity!(
-    /// A bit rate in bit/s.
+    /// Bit rate in bit/s.
     Rate(f64),
     "a positive bit rate such as \"64 kbit/s\" or \"1.5 Mbit/s\", at most 10000 Gbit/s",
     // Upper limit: there a packet of 1500 bytes takes a nanosecond, the resolution of time.
     |text| units::parse_rate(text).ok().filter(|&rate| rate <= 1e13)
 );
 text_quantity!(
-    /// A prioritised bit rate in kB/s; `None` is infinity (`prioritisedBitRate` of `LogicalChannelConfig`, TS 38.331).
+    /// Prioritised bit rate in kB/s; `None` is infinity (`prioritisedBitRate` of `LogicalChannelConfig`, TS 38.331).
     PrioritisedRate(Option<u32>),
     "one of TS 38.331: 0, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768 or 65536 kB/s, or \
      \"infinity\"",
@@ -76,50 +76,50 @@ text_quantity!(
     }
 );
 text_quantity!(
-    /// A symbol rate in channel uses per second.
+    /// Symbol rate in channel uses per second.
     SymbolRate(f64),
     "a positive symbol rate such as \"8 kBd\" or \"1 MBd\"",
     |text| units::parse_symbol_rate(text).ok().filter(|rate| rate.is_finite())
 );
 text_quantity!(
-    /// A speed in m/s.
+    /// Speed in m/s.
     Speed(f64),
     "a speed above 0 such as \"3 km/h\" or \"1.5 m/s\"",
     |text| units::parse_speed(text).ok()
 );
 text_quantity!(
-    /// A frequency in Hz.
+    /// Frequency in Hz.
     Frequency(f64),
     "a frequency above 0 such as \"2 GHz\" or \"900 MHz\"",
     |text| units::parse_frequency(text).ok()
 );
 text_quantity!(
-    /// An angle in radians.
+    /// Angle in radians.
     Angle(f64),
     "an angle with its unit such as \"60 deg\" or \"1.05 rad\"",
     |text| crossfade_channel::parse_angle(text).ok()
 );
 text_quantity!(
-    /// A number of bytes.
+    /// Size of a packet, frame or header in bytes.
     Size(u32),
     "a whole number of bytes such as \"40 B\" or \"1400 B\", at most 65535 B",
     // Upper limit: the longest packet of the Internet protocol (RFC 791 section 3.1).
     |text| units::parse_size(text).ok().filter(|&bytes| bytes <= 65535)
 );
 text_quantity!(
-    /// A number of bytes of data.
+    /// Amount of application data in bytes.
     Bytes(u32),
     "a whole number of bytes such as \"50 kB\" or \"1 MB\", at least 1 B and less than 4 GiB",
     |text| units::parse_size(text).ok().filter(|&bytes| bytes >= 1)
 );
 text_quantity!(
-    /// Bytes of memory.
+    /// Amount of memory in bytes, which may exceed 4 GiB.
     Memory(u64),
     "a whole number of bytes such as \"500 MB\" or \"4 GiB\", at least 1 MB",
     |text| memory(text).filter(|&bytes| bytes >= 1_000_000)
 );
 text_quantity!(
-    /// Limit of a queue.
+    /// Limit of a queue: unlimited, in packets or bytes, as a time, or in BDPs.
     Limit(Room),
     "a number of packets or bytes such as \"50 packets\" or \"750 kB\", a time such as \"200 ms\", a number of \
      bandwidth-delay products such as \"1 bdp\", or \"unlimited\"",
@@ -129,21 +129,21 @@ text_quantity!(
     }
 );
 
-/// Value of a [`Limit`].
+/// Value of a queue [`Limit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Room {
-    /// No limit.
+    /// No limit of the queue.
     Unlimited,
-    /// A number of packets or bytes.
+    /// Number of packets or bytes.
     Of(QueueLimit),
-    /// The data that the link sends in this time.
+    /// Amount of data that the link sends in this time.
     Time(SimTime),
-    /// A number of bandwidth-delay products.
+    /// Number of bandwidth-delay products.
     Products(f64),
 }
 
 impl Room {
-    /// The number of packets or bytes; `None` for other units.
+    /// Limit in packets or bytes; `None` if it is unlimited or given as a time or in BDPs.
     pub(crate) fn limit(self) -> Option<QueueLimit> {
         if let Self::Of(limit) = self { Some(limit) } else { None }
     }
@@ -159,7 +159,7 @@ impl Room {
 }
 
 text_quantity!(
-    /// A length in metres.
+    /// Length in metres.
     Length(f64),
     "a length above 0 such as \"200 m\" or \"1.5 km\"",
     |text| {
@@ -171,7 +171,7 @@ text_quantity!(
     }
 );
 text_quantity!(
-    /// A number of frames.
+    /// Number of frames.
     Frames(u32),
     "a whole number of frames such as \"5 frames\", at most 1000000 frames",
     |text| frames(text)
@@ -179,7 +179,7 @@ text_quantity!(
         .map(|number| number as u32)
 );
 text_quantity!(
-    /// A duration on a link with frames: absolute, in slots or in frames.
+    /// Duration on a link with frames: absolute, in slots, or in frame times.
     FrameSpan(FrameTime),
     "a time such as \"100 ms\" or \"4 frames\"",
     |text| match frames(text) {
@@ -188,16 +188,16 @@ text_quantity!(
     }
 );
 
-/// Value of a [`FrameSpan`].
+/// Value of a [`FrameSpan`]: a duration on a link with frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FrameTime {
-    /// A number of frame times.
+    /// Number of frame times.
     Frames(f64),
-    /// A duration that does not depend on the frame.
+    /// Duration that does not depend on the frame time.
     Span(units::Span),
 }
 
-/// Bytes of memory, also beyond 4 GiB.
+/// Parses an amount of memory in bytes, which may exceed 4 GiB.
 fn memory(text: &str) -> Option<u64> {
     let text = text.trim();
     let large = [("GiB", 1024.0 * 1024.0 * 1024.0), ("GB", 1e9)];
@@ -210,7 +210,7 @@ fn memory(text: &str) -> Option<u64> {
     (bytes.fract() == 0.0 && (0.0..=1e15).contains(&bytes)).then_some(bytes as u64)
 }
 
-/// Number in front of "frames".
+/// Parses the number in front of the word "frames".
 fn frames(text: &str) -> Option<f64> {
     let text = text.trim();
     let number = text.strip_suffix("frames").or_else(|| text.strip_suffix("frame"))?;
@@ -233,17 +233,17 @@ impl fmt::Display for FrameSpan {
 }
 
 impl FrameSpan {
-    /// An absolute time.
+    /// Absolute duration.
     pub const fn exactly(time: SimTime) -> Self {
         Self(FrameTime::Span(units::Span::Time(time)))
     }
 
-    /// A number of frame times.
+    /// Duration of `number` frame times.
     pub const fn frames(number: f64) -> Self {
         Self(FrameTime::Frames(number))
     }
 
-    /// Absolute duration on a link with packets of `slot` and frames of `frame_time`.
+    /// Absolute duration on a link with a packet time of `slot` and a frame time of `frame_time`.
     pub fn resolve(self, slot: SimTime, frame_time: SimTime) -> SimTime {
         match self.0 {
             FrameTime::Frames(number) => units::Span::Slots(number).resolve(frame_time),
@@ -352,29 +352,29 @@ impl Span {
     /// A duration of zero.
     pub const ZERO: Self = Self(units::Span::Time(SimTime::ZERO));
 
-    /// A number of slots.
+    /// Duration of `slots` slots (packet transmission times).
     pub const fn slots(slots: f64) -> Self {
         Self(units::Span::Slots(slots))
     }
 
-    /// Whether the duration is in slots.
+    /// True if the duration is in slots (packet transmission times).
     pub const fn is_slots(self) -> bool {
         matches!(self.0, units::Span::Slots(_))
     }
 
-    /// An absolute time.
+    /// Absolute duration.
     pub const fn exactly(time: SimTime) -> Self {
         Self(units::Span::Time(time))
     }
 
-    /// `millis` milliseconds.
+    /// Absolute duration of `millis` milliseconds.
     pub const fn millis(millis: u64) -> Self {
         Self(units::Span::Time(SimTime::from_millis(millis)))
     }
 }
 
-/// Name of a file beside the scenario. Its content, not its name, determines results: every key of this type enters the
-/// identity of a run.
+/// Name of a file beside the scenario. The content of the file, not its name, determines results: the identity of a run
+/// includes the files of all keys of this type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FileName(pub String);
@@ -396,7 +396,7 @@ mod tests {
     use serde::de::DeserializeOwned;
     use serde_json::{Value, from_value, json, to_value};
 
-    /// Canonical form of a value: the result of reading and writing it.
+    /// Canonical form of a value, as the result of reading and writing it.
     fn canonical<T: DeserializeOwned + Serialize>(written: Value) -> Result<Value, String> {
         let quantity: T = from_value(written).map_err(|error| error.to_string())?;
         Ok(to_value(quantity).unwrap())

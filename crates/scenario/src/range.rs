@@ -1,12 +1,12 @@
-//! The values of an axis as people write them: `a,b,c`, `start:stop:step`, `log:start:stop:points`.
+//! Values of an axis in their written forms: `a,b,c`, `start:stop:step`, `log:start:stop:points`.
 
 use crate::document::parse_value;
 use serde_json::Value;
 
-/// Maximum number of values of an axis and of points of a plan; more are assumed to be a mistake.
+/// Maximum number of values of an axis and of points of a plan; more are taken as a mistake.
 pub(crate) const MOST_POINTS: usize = 100_000;
 
-/// Reads the values of an axis.
+/// Expands the written form of an axis to its values.
 ///
 /// - `a,b,c`: each as on the command line. Commas inside brackets, braces and quotes do not separate.
 /// - `start:stop:step`: both ends included, the stop if it is hit within rounding. Values are the
@@ -74,7 +74,7 @@ fn log_range(text: &str) -> Result<Vec<Value>, String> {
     Ok(values.into_iter().map(|value| with_unit(value, unit)).collect())
 }
 
-/// Sum of two decimals, rounded to 12 significant digits of the larger one, so that decimals which cancel give 0.
+/// Sum of two decimals, rounded to 12 significant digits of the larger one, so that decimals that cancel give 0.
 fn sum(a: f64, b: f64) -> f64 {
     let value = a + b;
     let decimals = 11.0 - libm::log10(a.abs().max(b.abs()).max(value.abs())).floor();
@@ -90,7 +90,8 @@ fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }
 
-/// A number as JSON, with its unit if there is one. Whole numbers become integers, which integer and float keys accept.
+/// Number with its unit (if there is one) as JSON. Whole numbers become integers, which both integer and float keys
+/// accept.
 fn with_unit(number: f64, unit: &str) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if !unit.is_empty() {
@@ -102,7 +103,7 @@ fn with_unit(number: f64, unit: &str) -> Value {
     }
 }
 
-/// Parses several numbers and the one unit that some or all of them carry.
+/// Parses several numbers and the unit that some or all of them carry, which must be one.
 fn numbers<const N: usize>(texts: [&str; N]) -> Option<([f64; N], &str)> {
     let mut numbers = [0.0; N];
     let mut common = "";
@@ -119,7 +120,7 @@ fn numbers<const N: usize>(texts: [&str; N]) -> Option<([f64; N], &str)> {
     Some((numbers, common))
 }
 
-/// Splits a text into the number in front and the trimmed unit.
+/// Splits a text into its leading number and the trimmed unit.
 fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let digits = text.find(|c: char| !(c.is_ascii_digit() || "+-.eE".contains(c))).unwrap_or(text.len());
@@ -129,7 +130,7 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     })
 }
 
-/// Splits at the commas that stand outside brackets, braces and quotes.
+/// Splits a text at the commas outside brackets, braces and quotes.
 fn split_list(text: &str) -> Vec<&str> {
     let mut items = Vec::new();
     let (mut start, mut depth, mut quote) = (0, 0_usize, None);

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-/// The schema, and the keys that it marks `x-plan`: they concern the whole plan, cannot be axes, and are not part of a
-/// run's identity.
+/// JSON Schema of a scenario, and the keys marked `x-plan` in it: they concern the whole plan, cannot be axes, and are
+/// not part of a run's identity.
 static SCHEMA: LazyLock<(Value, Vec<String>)> = LazyLock::new(|| {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<Scenario>();
@@ -22,7 +22,7 @@ static SCHEMA: LazyLock<(Value, Vec<String>)> = LazyLock::new(|| {
     (schema.to_value(), marked)
 });
 
-/// Moves the `x-plan` marks in the schema part at `key` to `marked`.
+/// Moves the marks `x-plan` of the schema part at `key` to the list `marked`.
 fn take_plan_keys(schema: &mut Map<String, Value>, key: &str, marked: &mut Vec<String>) {
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     for (name, property) in properties.into_iter().flatten() {
@@ -34,21 +34,22 @@ fn take_plan_keys(schema: &mut Map<String, Value>, key: &str, marked: &mut Vec<S
     }
 }
 
-/// Keys that concern the plan as a whole.
+/// Keys that concern the whole plan instead of a point, such as `title`.
 pub(crate) fn plan_keys() -> &'static [String] {
     &SCHEMA.1
 }
 
-/// The table of named alternatives, each of which holds tables of the scenario.
+/// Name of the table of alternatives, each of which holds tables of the scenario.
 pub(crate) const ALTERNATIVES: &str = "alternatives";
 
-/// JSON Schema of a scenario (draft 2020-12), for editors. `x-expects` describes the form of a quantity; `x-default` is
-/// a default that depends on other keys.
+/// JSON Schema of a scenario (draft 2020-12), for editors. `x-expects` describes the form of a quantity; `x-default`
+/// describes a default that depends on other keys.
 pub fn schema() -> Value {
     SCHEMA.0.clone()
 }
 
-/// Transformation for TOML, which has no null: an absent key is simply missing, and tables take no other keys.
+/// Transformation of the generated schema for TOML, which has no null: an absent key is simply missing, and tables take
+/// no other keys.
 #[derive(Clone)]
 struct Tidy;
 
@@ -86,7 +87,7 @@ impl Transform for Tidy {
     }
 }
 
-/// Checks a scenario, or the part of it at `key`, against the schema: unknown keys, types, words and ranges.
+/// Checks a scenario, or a part of it, against the schema: unknown keys, types, words and ranges.
 ///
 /// # Errors
 /// The first violation.
@@ -94,7 +95,7 @@ pub(crate) fn check(scenario: &Value) -> Result<(), ScenarioError> {
     check_part(&SCHEMA.0, scenario, "")
 }
 
-/// Suggestion for an invalid word of a key, appended to the allowed `words`.
+/// Suggestion for an invalid word of a key, to be appended to the allowed `words`.
 fn meant(key: &str, word: &str, words: &[&str]) -> Option<String> {
     if let Some(table) = key.strip_suffix("tcp.variant")
         && let Some(control) = congestion_control(word)
@@ -109,8 +110,8 @@ fn meant(key: &str, word: &str, words: &[&str]) -> Option<String> {
     nearest(word, words).map(|near| format!("; did you mean \"{near}\"?"))
 }
 
-/// Congestion control that `word` names, for a word given as a variant of TCP; `bbr` means the version of that name in
-/// Linux.
+/// Congestion control that was meant by `word`, given as a variant of TCP; `bbr` means `bbr-v1`, which Linux calls
+/// `bbr`.
 fn congestion_control(word: &str) -> Option<&'static str> {
     ["highspeed", "dctcp", "prague", "bbr-v1", "bbr-v3"]
         .into_iter()
@@ -194,13 +195,13 @@ fn in_range(schema: &Value, number: f64) -> bool {
         && limit("exclusiveMinimum").is_none_or(|min| number > min)
 }
 
-/// Words that a key takes, if it takes only words.
+/// Allowed words of a key that takes only words; otherwise empty.
 fn words(schema: &Value) -> Vec<&str> {
     let alternatives = schema["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
     alternatives.iter().filter_map(|alternative| alternative["const"].as_str()).collect()
 }
 
-/// Description of the allowed values, to follow "must be".
+/// Description of the allowed values of a key, worded to follow "must be".
 fn expected(schema: &Value) -> String {
     if let Some(text) = schema["x-expects"].as_str() {
         return text.to_owned();
@@ -226,7 +227,7 @@ fn expected(schema: &Value) -> String {
     }
 }
 
-/// Range of a number.
+/// Description of the allowed range of a number; `None` without limits.
 fn range(schema: &Value) -> Option<String> {
     match (&schema["minimum"], &schema["exclusiveMinimum"], &schema["maximum"]) {
         (Value::Number(min), _, Value::Number(max)) if min == max => Some(min.to_string()),
@@ -247,7 +248,7 @@ fn names(properties: &Map<String, Value>) -> Vec<&str> {
     names
 }
 
-/// Schema of a dotted key.
+/// Schema of the dotted key `key`.
 ///
 /// # Errors
 /// An unknown key, with the nearest known one.
@@ -281,7 +282,7 @@ pub(crate) fn lookup(key: &str) -> Result<&'static Value, ScenarioError> {
     Ok(schema)
 }
 
-/// Error for a key inside an alternative, with its full key.
+/// Error of a key inside the alternative `name`, with its full key.
 ///
 /// If the table is missing (`alternatives.lte.rate`), the message lists the tables with such a key.
 fn in_alternative(name: &str, key: &str, error: &ScenarioError) -> ScenarioError {
@@ -302,7 +303,7 @@ fn in_alternative(name: &str, key: &str, error: &ScenarioError) -> ScenarioError
     error.inside(&place)
 }
 
-/// Replaces the names of files in a scenario by those that `rename` returns.
+/// Replaces each file name in a scenario by the one that `rename` returns for it.
 pub(crate) fn name_files(scenario: &mut Value, rename: &dyn Fn(&str) -> Option<String>) {
     fn walk(schema: &Value, value: &mut Value, rename: &dyn Fn(&str) -> Option<String>) {
         let is_file = |name: &&str| match &schema["x-file"] {
@@ -354,7 +355,7 @@ pub fn explain(key: &str) -> Result<String, ScenarioError> {
     Ok(text)
 }
 
-/// Doc comment as one paragraph, without the source's line breaks.
+/// Description of a schema part as one paragraph, without line breaks.
 fn description(schema: &Value) -> String {
     schema["description"].as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -376,7 +377,7 @@ fn is_required(key: &str) -> bool {
     })
 }
 
-/// Indented lines of names and texts, with the texts aligned.
+/// Indented lines of names and texts, with aligned texts.
 fn columns(lines: &[(String, String)]) -> String {
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or_default() + 2;
     lines.iter().fold(String::new(), |mut text, (name, meaning)| {
@@ -394,7 +395,7 @@ mod tests {
         check(scenario).unwrap_err().to_string()
     }
 
-    /// Lists all dotted keys of the schema.
+    /// All dotted keys of a schema part.
     fn all_keys(schema: &Value, key: &str) -> Vec<String> {
         let properties = schema["properties"].as_object().into_iter().flatten();
         let inner = properties.flat_map(|(name, property)| all_keys(property, &join(key, name)));

@@ -1,48 +1,49 @@
-//! Conditions that end a run, and the runs of a point.
+//! Conditions that end a run, and rules that end the runs of a point.
 
 use crossfade_core::{Estimate, MethodKind, SimTime};
 
 /// Condition that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// End at this simulated time.
+    /// The run ends at this simulated time.
     At(SimTime),
-    /// End after this number of segments delivered since the warm-up.
+    /// The run ends when this number of segments has been delivered since the warm-up.
     Delivered(u64),
 }
 
-/// Rule that ends the runs of a point.
+/// Rule that determines the number of runs of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StopRule {
-    /// End after this number of runs.
+    /// Fixed number of runs.
     Runs(u64),
-    /// Once the half-width of a metric's 95 % interval is at most `relative` of its value, after at least 20 runs.
+    /// Runs end when the half-width of a metric's 95 % interval is at most `relative` times its value, after at least
+    /// 20 runs.
     Precision {
-        /// The name of the metric.
+        /// Name of the metric.
         metric: String,
-        /// The half-width of the interval over the value.
+        /// Greatest half-width of the 95 % interval over the value.
         relative: f64,
         /// Maximum number of runs.
         max_runs: u64,
     },
-    /// Once a metric summed over the runs reaches `count`, such as a number of frame errors.
+    /// Runs end when a metric summed over the runs reaches `count`, such as a number of frame errors.
     Count {
-        /// The name of the metric.
+        /// Name of the metric.
         metric: String,
-        /// Target of the sum.
+        /// Target of the sum over the runs.
         count: u64,
         /// Maximum number of runs.
         max_runs: u64,
     },
 }
 
-/// Minimum number of runs for a precision target. A rule that looks after every run stops where the spread is small by
-/// chance: from 10 runs on a 95 % interval covers in only 93 % of cases, from 20 on in 94 % and more
+/// Minimum number of runs for a precision target. A rule that checks after every run stops where the spread is small by
+/// chance: with a minimum of 10 runs, a 95 % interval covers in only 93 % of cases, with 20 in 94 % and more
 /// (docs/comparing.md).
 const FEWEST_RUNS: usize = 20;
 
 impl StopRule {
-    /// Upper limit of the number of runs of a point.
+    /// Upper limit of the number of runs of a point by this rule.
     pub fn most_runs(&self) -> u64 {
         match self {
             Self::Runs(runs) => *runs,
@@ -50,7 +51,7 @@ impl StopRule {
         }
     }
 
-    /// Whether these runs, the first ones in order, suffice.
+    /// True if the first runs, with these values of the rule's metric in order, suffice.
     pub fn is_met(&self, prefix: &[f64]) -> bool {
         match self {
             Self::Runs(runs) => prefix.len() as u64 >= *runs,
@@ -63,8 +64,8 @@ impl StopRule {
         }
     }
 
-    /// Number of runs that count, given the rule's metric of each in order: all of a fixed number, otherwise the first
-    /// ones that suffice, or all if none do.
+    /// Number of runs that enter the results, given the rule's metric of each run in order: all for a fixed number of
+    /// runs, otherwise the first runs that suffice, or all if none do.
     pub fn runs_that_count(&self, metric: impl IntoIterator<Item = f64>) -> usize {
         let mut values = metric.into_iter();
         if let Self::Runs(_) = self {
@@ -79,7 +80,7 @@ impl StopRule {
         prefix.len()
     }
 
-    /// Expected number of runs, judged by the spread so far.
+    /// Expected number of runs of a point, estimated from the values of the rule's metric in the first runs.
     pub fn expected_runs(&self, prefix: &[f64]) -> u64 {
         match self {
             Self::Runs(runs) => *runs,
@@ -100,7 +101,7 @@ impl StopRule {
         }
     }
 
-    /// Metric of the rule; `None` for a fixed number of runs.
+    /// Metric that the rule is about; `None` for a fixed number of runs.
     pub fn metric(&self) -> Option<&str> {
         match self {
             Self::Runs(_) => None,
@@ -108,7 +109,7 @@ impl StopRule {
         }
     }
 
-    /// Lower limit of the number of runs of a point.
+    /// Lower limit of the number of runs of a point by this rule.
     pub fn fewest_runs(&self) -> u64 {
         match self {
             Self::Runs(runs) => *runs,

@@ -1,4 +1,4 @@
-//! Axes of a plan: keys that vary, and their values.
+//! Axes of a sweep: the keys that vary, and their values.
 
 use crate::document::{leaves, overlap};
 use crate::error::{ScenarioError, join};
@@ -7,10 +7,10 @@ use crate::schema::{lookup, plan_keys};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
-/// The only key of the whole plan that may be an axis.
+/// Name of the only key of the whole plan that may be an axis.
 const METHODS: &str = "methods";
 
-/// Axis of a sweep: keys that vary together, with one value per key and step.
+/// Axis of a sweep: keys that vary together, with one value for each key and step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axis {
     pub(crate) keys: Vec<String>,
@@ -18,19 +18,19 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// Name of the axis: its keys, joined by commas.
+    /// Name of the axis, which joins its keys by commas.
     pub(crate) fn name(&self) -> String {
         self.keys.join(",")
     }
 
-    /// The dotted keys that the steps touch.
+    /// Dotted keys that the steps of the axis set.
     fn touched(&self) -> impl Iterator<Item = String> {
         self.steps
             .iter()
             .flat_map(|step| self.keys.iter().zip(step).flat_map(|(key, value)| leaves(key, value)))
     }
 
-    /// Value of each step at a dotted key, which may lie inside a table.
+    /// Value of each step at a dotted key, which may lie inside a table; `None` where a step does not set it.
     fn at<'a>(&'a self, key: &'a str) -> impl Iterator<Item = Option<&'a Value>> {
         self.steps.iter().map(move |step| {
             self.keys.iter().zip(step).find_map(|(own, value)| {
@@ -40,7 +40,7 @@ impl Axis {
         })
     }
 
-    /// Keeps only the steps with `value` at `key`, if there are any.
+    /// Keeps only the steps with `value` at `key`; if there are none, all steps stay.
     fn keep(&mut self, key: &str, value: &Value) {
         let kept: Vec<bool> =
             self.at(key).map(|found| found.is_some_and(|found| same(found, value))).collect();
@@ -51,7 +51,7 @@ impl Axis {
     }
 }
 
-/// The dotted keys that setting `key` to `value` touches, each with its value.
+/// Dotted keys that are set when `key` is set to `value`, each with its value.
 fn parts<'a>(key: &str, value: &'a Value) -> Vec<(String, &'a Value)> {
     match value {
         Value::Object(table) if !table.is_empty() => {
@@ -61,12 +61,13 @@ fn parts<'a>(key: &str, value: &'a Value) -> Vec<(String, &'a Value)> {
     }
 }
 
-/// Whether two values are equal, where `1` equals `1.0`.
+/// True if two JSON values are equal, where `1` equals `1.0`.
 fn same(one: &Value, other: &Value) -> bool {
     one == other || one.as_f64().is_some_and(|number| Some(number) == other.as_f64())
 }
 
-/// The keys of `set`, with labels where a value equals a step of the file's axis: `channel = "markov fd_t=0.01"`.
+/// Keys and values of `set`, in which a text that is the label of a step of the file's axis becomes the step's value:
+/// `channel = "markov fd_t=0.01"`.
 pub(crate) fn with_labels(sweep: Option<&Value>, set: &[(String, Value)]) -> Vec<(String, Value)> {
     let axes: Vec<(String, Value)> =
         sweep.and_then(Value::as_object).map_or_else(Vec::new, |sweep| flatten("", sweep.clone()));
@@ -78,7 +79,7 @@ pub(crate) fn with_labels(sweep: Option<&Value>, set: &[(String, Value)]) -> Vec
     set.iter().map(|(key, value)| (key.clone(), meant(key, value).unwrap_or_else(|| value.clone()))).collect()
 }
 
-/// Label of an axis value in tables: for a table its `model` first, then its other keys.
+/// Label of an axis value for tables of results. For a table it is its `model` first, then its other keys.
 fn label(value: &Value) -> String {
     match value {
         Value::Object(table) => {
@@ -93,8 +94,9 @@ fn label(value: &Value) -> String {
     }
 }
 
-/// Axes of `sweep`, the file's table, with those of `over` in place of the file's or behind them. An axis of the file
-/// is dropped if `fixed` sets all its keys; it keeps the matching steps if `fixed` sets some of them.
+/// Axes of `sweep`, the file's table, and of `over`, which replace those of the file with the same keys or follow them.
+/// An axis of the file is dropped if `fixed` sets all its keys; it keeps the matching steps if `fixed` sets some of
+/// them.
 ///
 /// # Errors
 /// An invalid axis; two axes that touch one key; another axis that touches a key in `fixed`.
@@ -129,7 +131,7 @@ pub(crate) fn axes(
     Ok(axes)
 }
 
-/// `channel.p_e = ...` without quotes makes nested tables in TOML; it is meant as the dotted key.
+/// Flattens the tables of `sweep` to dotted keys, since `channel.p_e = ...` without quotes makes nested tables in TOML.
 fn flatten(prefix: &str, table: Map<String, Value>) -> Vec<(String, Value)> {
     let entries = table.into_iter().flat_map(|(name, value)| {
         let name = join(prefix, &name);
@@ -237,7 +239,7 @@ pub(crate) fn take_methods(axes: &mut Vec<Axis>) -> Option<Value> {
     Some(axes.remove(at).steps.into_iter().flatten().collect())
 }
 
-/// Number of combinations of the axes' steps.
+/// Number of points: all combinations of the axes' steps.
 ///
 /// # Errors
 /// More than 100,000 combinations.
@@ -250,7 +252,7 @@ pub(crate) fn count(axes: &[Axis]) -> Result<usize, ScenarioError> {
     })
 }
 
-/// Keys and values of one combination of the axes' steps. The first axis varies slowest.
+/// Keys and values of combination number `index` of the axes' steps; the first axis varies slowest.
 pub(crate) fn values_at(axes: &[Axis], index: usize) -> Map<String, Value> {
     let mut rest = index;
     let mut chosen: Vec<(&Axis, &Vec<Value>)> = Vec::with_capacity(axes.len());

@@ -1,4 +1,4 @@
-//! Surroundings of the hop that carries the data: the reverse path, and a wired segment.
+//! Surroundings of the hop that carries the data: the reverse path and a wired segment.
 
 use crate::error::ScenarioError;
 use crate::files::Files;
@@ -9,47 +9,49 @@ use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
 use crossfade_transport::Releases;
 
-/// Surroundings of the hop that carries the data, which is a link or a cell.
+/// Surroundings of the hop (a link or a cell) that carries the data.
 #[derive(Clone, Debug)]
 pub struct Around {
-    /// Wireless link that carries the acknowledgements.
+    /// Wireless link of the reverse path, which carries the acknowledgements.
     pub reverse: HopSetup,
     /// Wired segment in front of the wireless link, and its counterpart on the reverse path.
     pub wired: Option<[HopSetup; 2]>,
 }
 
-/// A wireless link of a network.
+/// Wireless link of a network, with the tables of the scenario that describe it.
 #[derive(Clone, Copy, Debug)]
 pub struct WirelessLink<'a> {
     /// Scenario table that describes the link.
     pub table: &'static str,
     /// Scenario table that describes the link's channel.
     pub channel: &'static str,
-    /// The link itself.
+    /// Resolved link, in the terms of the models.
     pub hop: &'a HopSetup,
 }
 
-/// Properties of the hop that carries the data, as its surroundings need them.
+/// Properties of the hop that carries the data, for the resolution of its surroundings.
 pub(super) struct Forward {
-    /// Idle transit time of a handshake segment over the hop, and of its answer if that uses the same medium.
+    /// Idle transit times of a handshake segment over the hop, and of its answer if the hop carries this, too; zero
+    /// otherwise.
     pub(super) ways: [SimTime; 2],
-    /// Queue limit of the hop.
+    /// Queue limit of the hop; `None` is without limit.
     pub(super) limit: Option<QueueLimit>,
     /// Packets that the hop carries.
     pub(super) data: Packets,
-    /// Direction of a satellite link that carries the acknowledgements, if there is one.
+    /// Direction of a satellite link that carries the acknowledgements; `None` without a satellite link.
     pub(super) satellite: Option<SatelliteSetup>,
 }
 
 impl Around {
-    /// Idle transit time of a packet of `bytes` and its answer of `answer_bytes` over the hop.
+    /// Idle transit time of a packet of `bytes` over the wired segment, plus that of its answer of `answer_bytes` over
+    /// the reverse path.
     pub(super) fn transit(&self, bytes: u32, answer_bytes: u32) -> SimTime {
         let wired =
             self.wired.as_ref().map(|[there, back]| there.transit(bytes) + back.transit(answer_bytes));
         self.reverse.transit(answer_bytes) + wired.unwrap_or_default()
     }
 
-    /// Wireless link of the reverse path.
+    /// Wireless link of the reverse path, with its tables.
     pub(super) fn wireless_link(&self) -> WirelessLink<'_> {
         WirelessLink { table: "reverse", channel: "reverse.channel", hop: &self.reverse }
     }

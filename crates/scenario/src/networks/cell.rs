@@ -1,4 +1,4 @@
-//! A slotted downlink with many users: `[cell]`.
+//! Resolution of a slotted cell with many users: table `cell`.
 
 use super::around::{self, Around, Forward};
 use super::users::Users;
@@ -10,27 +10,29 @@ use crate::tables::{CellModel, Channel, FlowSetup, Link, Phy, Queue, Radio, Reve
 use crossfade_cell::{CellConfig, UplinkConfig};
 use crossfade_core::SimTime;
 
-/// Cell with acknowledgements on its uplink, or on one reverse link per user.
+/// Resolved cell, with acknowledgements on its uplink or on one reverse link for each user.
 #[derive(Clone, Debug)]
 pub struct CellSetup {
-    /// The downlink.
+    /// Slotted downlink (and uplink) of the cell.
     pub model: CellModel,
-    /// Reverse path, without loss and delay if there is an uplink, and the wired segment shared by the users.
+    /// Reverse path of each user (without loss and delay if the cell has an uplink), and the wired segment that the
+    /// users share.
     pub around: Around,
 }
 
 impl CellSetup {
-    /// Transit time of a packet that waits only for a slot of the downlink.
+    /// Longest transit time of a packet over the downlink that waits only for a slot.
     pub fn way_of_data(&self) -> SimTime {
         way_of_data(&self.model.config)
     }
 
-    /// Transit time of a packet that waits only for its grant and a slot of the uplink; zero without an uplink.
+    /// Longest transit time of a packet over the uplink that waits only for its grant and a slot; zero without an
+    /// uplink.
     pub fn way_of_acks(&self) -> SimTime {
         way_of_acks(&self.model.config)
     }
 
-    /// Reverse link of each user; `None` with an uplink.
+    /// Reverse link of each user; `None` if the cell has an uplink.
     pub fn reverse(&self) -> Option<&HopSetup> {
         self.model.config.uplink.is_none().then_some(&self.around.reverse)
     }
@@ -41,13 +43,13 @@ impl CellSetup {
     }
 }
 
-/// Longest wait for a slot of the downlink, plus that slot.
+/// Longest wait for a slot of the downlink, plus this slot.
 fn way_of_data(config: &CellConfig) -> SimTime {
     let gap = config.uplink.as_ref().map_or(1, |uplink| uplink.pattern.longest_gap(false));
     config.slot * (gap + 1)
 }
 
-/// Grant time, longest wait for a slot of the uplink, and that slot.
+/// Grant delay, plus longest wait for a slot of the uplink, plus this slot; zero without an uplink.
 fn way_of_acks(config: &CellConfig) -> SimTime {
     let way =
         |uplink: &UplinkConfig| uplink.grant_delay + config.slot * (uplink.pattern.longest_gap(true) + 1);

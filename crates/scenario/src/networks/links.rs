@@ -1,4 +1,4 @@
-//! Links in series: `[link]`, `[reverse]`, `[wired]` and related tables.
+//! Resolution of links in series: tables `link`, `reverse`, `wired` and related ones.
 
 use super::around::{self, Around, Forward};
 use crate::error::ScenarioError;
@@ -12,16 +12,16 @@ use crate::tables::{
 };
 use crossfade_core::SimTime;
 
-/// A path of links.
+/// Resolved path of links between sender and receiver.
 #[derive(Clone, Debug)]
 pub struct LinksSetup {
     /// Gate of the senders at the first link.
     pub gate: Gate,
     /// Wireless link that carries the data.
     pub forward: HopSetup,
-    /// Reverse path and wired segment.
+    /// Reverse path of the acknowledgements, and the wired segment.
     pub around: Around,
-    /// Number of frames in a run of method phy.
+    /// Number of frames in a run of method phy; 0 without frames.
     pub frames: u64,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn resolve(
     resolve_links(scenario, files, round_trips.max())
 }
 
-/// Resolves the links; `round_trip` is the longest idle RTT of a packet, if known.
+/// Resolves the links of a scenario; `round_trip` is the longest idle RTT of a packet, if known.
 fn resolve_links(
     scenario: &mut Scenario,
     files: &Files<'_>,
@@ -114,7 +114,7 @@ fn resolve_links(
     Ok((OnNetwork { slot, packet_size: packet_size.0, flows }, links))
 }
 
-/// Bytes of the largest data packet.
+/// Size in bytes of the largest data packet of any flow.
 fn largest_packet(flows: &[FlowSetup], usual: u32, rate: Rate) -> Result<u32, ScenarioError> {
     let largest = flows.iter().map(|flow| flow.packet_size).fold(usual, u32::max);
     if SimTime::to_transmit(largest, rate.0) > LONGEST_SLOT {
@@ -133,8 +133,8 @@ fn windows(flows: &[FlowSetup]) -> Option<u64> {
     flows.iter().map(window).sum()
 }
 
-/// Whether each packet fills a whole number of frames of a physical layer, each sent once; a packet is then lost like a
-/// whole one.
+/// True if each packet fills a whole number of frames of a physical layer, each sent once; the packet is then lost like
+/// one block.
 fn frames_fill_packets(scenario: &Scenario, packet_size: u32) -> bool {
     let Scenario { phy, channel, link, .. } = scenario;
     let Some(frame_size) = link.frame_size else { return false };

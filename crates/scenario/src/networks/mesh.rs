@@ -1,4 +1,4 @@
-//! Stations that share the air: `[mesh]`.
+//! Resolution of 802.11 stations that share the air: table `mesh`.
 
 use crate::error::ScenarioError;
 use crate::files::Files;
@@ -55,13 +55,13 @@ pub(super) fn resolve(
     Ok((OnNetwork { slot, packet_size: packet_size.0, flows }, mesh))
 }
 
-/// Idle RTT of a flow's segment and its acknowledgement; the longest one if there are several flows.
+/// Idle RTT of a flow's data packet and its acknowledgement, for the pair of nodes with the longest.
 pub(super) fn round_trip(mesh: &MeshSetup, flow: &FlowSetup) -> SimTime {
     let round_trips = flow.ends.iter().map(|&ends| mesh.round_trip(ends, flow.packet_size, flow.ack_size()));
     round_trips.max().unwrap_or_default() + flow.access_delay * 2
 }
 
-/// Refuses packets too large for a frame.
+/// Refuses packets that are too large for an 802.11 frame.
 fn check_frame(key: &str, bytes: u32) -> Result<(), ScenarioError> {
     if bytes <= MAX_MSDU_BYTES {
         return Ok(());

@@ -1,5 +1,5 @@
-//! Networks that carry the packets of a scenario. Each submodule resolves the tables of one kind; this module selects
-//! the kind.
+//! Resolution of the network that carries the packets of a scenario. Each submodule resolves the tables of one kind of
+//! network; this module selects the kind.
 
 mod around;
 mod cell;
@@ -22,18 +22,18 @@ use crate::tables::mesh::MeshSetup;
 use crate::tables::{FlowSetup, Gate, Scenario};
 use crossfade_core::SimTime;
 
-/// Network that carries the packets.
+/// Resolved network that carries the packets of a scenario.
 #[derive(Clone, Debug)]
 pub enum NetworkSetup {
-    /// A path of links.
+    /// Path of links in series, wired and wireless.
     Links(Box<LinksSetup>),
-    /// Stations that share the air.
+    /// Mesh: 802.11 stations that share the air.
     Mesh(Box<MeshSetup>),
-    /// A slotted downlink with many users.
+    /// Slotted cell with many users, with adaptive OFDM.
     Cell(Box<CellSetup>),
-    /// The downlink of a 5G NR cell.
+    /// 5G NR cell with its users.
     Nr(Box<NrSetup>),
-    /// An access point and its stations.
+    /// Wi-Fi network: an access point and its stations.
     Wlan(Box<WlanSetup>),
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn resolve(
 }
 
 impl NetworkSetup {
-    /// Idle RTT of a flow's segment and its acknowledgement.
+    /// Idle RTT of a flow: a data packet and its acknowledgement over the whole path.
     pub fn round_trip(&self, flow: &FlowSetup) -> SimTime {
         match self {
             Self::Links(links) => links.round_trip(flow),
@@ -80,7 +80,7 @@ impl NetworkSetup {
         }
     }
 
-    /// Gate of the senders at the first link.
+    /// Gate of the senders at the first link: wait for an idle link, or fill its queue.
     pub fn gate(&self) -> Gate {
         match self {
             Self::Links(links) => links.gate,
@@ -88,7 +88,7 @@ impl NetworkSetup {
         }
     }
 
-    /// Wireless links of the scenario, the data's first.
+    /// Wireless links of the scenario, that of the data first.
     pub fn wireless_links(&self) -> Vec<WirelessLink<'_>> {
         match self {
             Self::Links(links) => {
@@ -101,7 +101,7 @@ impl NetworkSetup {
         }
     }
 
-    /// Surroundings of the hop that carries the data; `None` for a mesh.
+    /// Reverse path and wired segment around the hop that carries the data; `None` for a mesh.
     pub fn around(&self) -> Option<&Around> {
         match self {
             Self::Links(links) => Some(&links.around),

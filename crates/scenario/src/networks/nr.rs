@@ -1,4 +1,4 @@
-//! The downlink of a 5G NR cell: `[nr]`.
+//! Resolution of a 5G NR cell: table `nr`.
 
 use super::around::{self, Around, Forward};
 use super::users::{Users, refuse_times};
@@ -13,74 +13,76 @@ use crossfade_core::SimTime;
 use crossfade_link::{OutsideClass, QueueConfig};
 use crossfade_nr::{BearerConfig, FurtherBearer, Grants, NrConfig, StackConfig, USUAL_PRIORITY};
 
-/// NR downlink with one reverse link per user.
+/// Resolved NR cell, with acknowledgements on its uplink or on one reverse link for each user.
 #[derive(Clone, Debug)]
 pub struct NrSetup {
-    /// The downlink.
+    /// Downlink (and uplink) of the cell.
     pub model: NrModel,
-    /// Reverse links, and the wired segment shared by the users.
+    /// Reverse links of the users, and the wired segment that the users share.
     pub around: Around,
     /// Bearers of the flows; empty without an uplink.
     pub bearers: Vec<NamedBearer>,
-    /// Queues on the downlink that users have, each once.
+    /// Distinct downlink queues of the users.
     pub queues: Vec<NamedQueue>,
     /// Number of transport blocks in a run of method phy.
     pub frames: u64,
 }
 
-/// A bearer of flows, with the keys that give it its values.
+/// Bearer of a flow, with the scenario keys from which its values come.
 #[derive(Clone, Debug)]
 pub struct NamedBearer {
-    /// RLC, PDCP and logical channel.
+    /// Parameters of RLC, PDCP and logical channel.
     pub config: BearerConfig,
-    /// Table of its RLC: that of the flow if that has one or a class, else `nr.rlc`.
+    /// Table of the bearer's RLC: `flows.NAME.bearer.rlc` if the flow gives one or has a class (5QI), else `nr.rlc`.
     pub rlc: String,
-    /// Key of its t-Reordering: that of the flow if that has one or a class, else `nr.reordering`.
+    /// Key of the bearer's t-Reordering: `flows.NAME.bearer.reordering` if the flow gives one or has a class (5QI),
+    /// else `nr.reordering`.
     pub reordering: String,
-    /// Key of its discardTimer: that of the flow if that has one or a class, else `nr.discard`.
+    /// Key of the bearer's discardTimer: `flows.NAME.bearer.discard` if the flow gives one or has a class (5QI), else
+    /// `nr.discard`.
     pub discard: String,
-    /// Queue of the bearer on the downlink.
+    /// Queue of the bearer's packets on the downlink.
     pub queue: NamedQueue,
 }
 
 impl NamedBearer {
-    /// The bearer with the values of the cell.
+    /// Bearer with the values of the cell, not of a flow.
     fn of_cell(config: BearerConfig, queue: NamedQueue) -> Self {
         let [rlc, reordering, discard] = ["nr.rlc", "nr.reordering", "nr.discard"].map(String::from);
         Self { config, rlc, reordering, discard, queue }
     }
 }
 
-/// A downlink queue with its table.
+/// Downlink queue of a user, with the scenario table that describes it.
 #[derive(Clone, Debug)]
 pub struct NamedQueue {
-    /// `flows.NAME.queue` if the flow has one, else `link.queue`.
+    /// Table of the queue: `flows.NAME.queue` if the flow has one, else `link.queue`.
     pub table: String,
-    /// Discipline and limit.
+    /// Discipline and limit of the queue.
     pub config: QueueConfig,
-    /// Size of the packets in it.
+    /// Size in bytes of the largest packets in the queue.
     pub packet_size: u32,
 }
 
 impl NamedQueue {
-    /// Its configuration, unless it is the drop-tail queue of the cell.
+    /// Configuration of the queue; `None` if it is the common drop-tail queue of the cell.
     fn own(&self) -> Option<QueueConfig> {
         let is_usual = self.table == COMMON_QUEUE && matches!(self.config, QueueConfig::DropTail(_));
         (!is_usual).then_some(self.config)
     }
 }
 
-/// Table of the queue of flows without one.
+/// Table of the queue of flows that have no queue of their own.
 const COMMON_QUEUE: &str = "link.queue";
 
 impl NrSetup {
-    /// Longest transit time of a packet that waits only for a slot with data.
+    /// Longest transit time of a packet over the downlink that waits only for a slot with data.
     pub fn way_of_data(&self) -> SimTime {
         way_of_data(&self.model.config)
     }
 
-    /// Transit time of a packet that waits only for a request occasion, its grant and a slot of the uplink; zero
-    /// without an uplink.
+    /// Longest transit time of a packet over the uplink that waits only for a request occasion, its grant and a slot;
+    /// zero without an uplink.
     pub fn way_of_acks(&self) -> SimTime {
         way_of_acks(&self.model.config)
     }
@@ -91,7 +93,7 @@ impl NrSetup {
     }
 }
 
-/// Refuses queues and quality classes of flows outside an NR cell.
+/// Refuses keys of queues, quality classes and bearers of flows outside an NR cell.
 pub(super) fn refuse_queues(scenario: &Scenario) -> Result<(), ScenarioError> {
     if !scenario.nr.is_absent() && scenario.wlan.is_absent() {
         return Ok(());
@@ -113,8 +115,8 @@ pub(super) fn refuse_queues(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Fills in bearers and priorities of users whose flow has a class or a bearer, and bearers of flows beside others
-/// with their queues on the downlink. Returns the bearers of all flows.
+/// Fills in bearers and priorities of those users whose flow has a quality class or a bearer table, and bearers (with
+/// downlink queues) of flows beside others. Returns the bearers of all flows.
 fn resolve_bearers(
     scenario: &mut Scenario,
     users: &Users,
@@ -190,9 +192,10 @@ fn resolve_bearers(
     Ok(named)
 }
 
-/// Class of each flow's packets in live runs, where it has a bearer of its own: flows that stand for packets of a
-/// program, or without such flows those of the transfers of the scenario itself. Class 0 has all other packets; behind
-/// the last class flows have none.
+/// Outside class of each flow's packets in live runs, which selects the bearer of packets of real programs. If some
+/// flows stand for such packets (traffic `outside`), only these have a class; otherwise, all flows have one. Class 0
+/// takes all packets that no other class matches. `None` for flows without a class, including those beyond the greatest
+/// number of classes.
 pub fn outside_classes(flows: &[FlowSetup]) -> Vec<Option<OutsideClass>> {
     let is_outside = |flow: &FlowSetup| matches!(flow.traffic, TrafficSetup::Outside);
     let has_outside = flows.iter().any(is_outside);
@@ -211,8 +214,8 @@ pub fn outside_classes(flows: &[FlowSetup]) -> Vec<Option<OutsideClass>> {
     flows.iter().map(class).collect()
 }
 
-/// Refuses users of whose bearers some have a priority of their own and others do not: numbers from 1 to 16 and levels
-/// of classes are not of one scale.
+/// Refuses a user if only some of its bearers have a priority of their own: these numbers (1 to 16) and the priority
+/// levels of classes are different scales.
 fn check_priorities(scenario: &Scenario, users: &Users) -> Result<(), ScenarioError> {
     let flows = || scenario.flows.iter().zip(&users.flows).enumerate();
     for (place, _) in flows().filter(|(_, (_, setup))| setup.beside.is_none()) {
@@ -229,7 +232,7 @@ fn check_priorities(scenario: &Scenario, users: &Users) -> Result<(), ScenarioEr
     Ok(())
 }
 
-/// Queue of a user from the table `key`.
+/// Resolves the queue of a user from the table `key`.
 fn resolve_queue(
     key: &str,
     queue: &mut Queue,
@@ -243,7 +246,7 @@ fn resolve_queue(
     Ok(found)
 }
 
-/// Fills in the uplink queue of all users.
+/// Fills in the uplink queue of all users, from the table `nr.uplink.queue`.
 fn resolve_queue_up(
     scenario: &mut Scenario,
     users: &Users,
@@ -265,8 +268,8 @@ fn resolve_queue_up(
     Ok(())
 }
 
-/// Fills in the queues of users on the downlink: that of `link`, or that of a flow if it has one. Returns the queue of
-/// each flow; without flows that of the only user.
+/// Fills in the downlink queues of users: that of `link`, or that of a flow if it has one. Returns the queue of each
+/// flow; without flows, that of the only user.
 fn resolve_queues(
     scenario: &mut Scenario,
     users: &Users,
@@ -301,7 +304,7 @@ fn resolve_queues(
     Ok(of_flows)
 }
 
-/// Each queue once, without those of flows on the bearer of another one.
+/// Distinct queues by table, without those of flows on the bearer of another flow.
 fn queues_in_use(queues: Vec<NamedQueue>, flows: &[FlowSetup]) -> Vec<NamedQueue> {
     let is_idle = |place: usize| flows.get(place).is_some_and(|flow| flow.is_on_shared_bearer);
     let mut found: Vec<NamedQueue> = Vec::new();
@@ -314,7 +317,7 @@ fn queues_in_use(queues: Vec<NamedQueue>, flows: &[FlowSetup]) -> Vec<NamedQueue
     found
 }
 
-/// Longest wait for a slot with data, plus that slot.
+/// Longest wait for a slot with data, plus this slot and the propagation delay.
 fn way_of_data(config: &NrConfig) -> SimTime {
     let period = config.duplex.period();
     let with_data: Vec<u64> = (0..2 * period).filter(|slot| config.data_symbols(*slot) > 0).collect();
@@ -322,7 +325,7 @@ fn way_of_data(config: &NrConfig) -> SimTime {
     config.numerology.slot() * (gap + 1) + config.propagation
 }
 
-/// Longest wait for a request occasion, its grant and a slot of the uplink, plus that slot.
+/// Longest wait for a request occasion, its grant and a slot of the uplink, plus this slot and propagation delays.
 fn way_of_acks(config: &NrConfig) -> SimTime {
     let Some(stack) = &config.stack else { return SimTime::ZERO };
     let uplink = &stack.uplink;

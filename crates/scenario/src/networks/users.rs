@@ -1,4 +1,4 @@
-//! Users of a cell: their order by flows, queue limits and radios.
+//! Users of a cell: their numbering by flows, their queue limits and radios.
 
 use crate::error::ScenarioError;
 use crate::files::Files;
@@ -11,7 +11,7 @@ use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
 use std::collections::BTreeMap;
 
-/// Refuses a queue limit given as a time, since a cell has no rate of its own.
+/// Refuses a queue limit given as a time or in BDPs, since a cell has no rate of its own.
 pub(super) fn refuse_times(table: &str, queue: &Queue) -> Result<(), ScenarioError> {
     match queue.limit {
         Some(room @ Limit(Room::Time(_) | Room::Products(_))) => {
@@ -22,7 +22,7 @@ pub(super) fn refuse_times(table: &str, queue: &Queue) -> Result<(), ScenarioErr
     }
 }
 
-/// Finds the flows whose users others share.
+/// Finds the flow whose users each flow with a key `beside` shares.
 fn find_others(scenario: &Scenario, flows: &mut [FlowSetup]) -> Result<(), ScenarioError> {
     for (place, (name, flow)) in scenario.flows.iter().enumerate() {
         let key = format!("flows.{name}.beside");
@@ -54,7 +54,8 @@ fn find_others(scenario: &Scenario, flows: &mut [FlowSetup]) -> Result<(), Scena
     check_program(flows)
 }
 
-/// Refuses flows for packets of a program that are not on one user: two hosts stand at one place of the cell.
+/// Refuses flows that stand for packets of a real program but have different users: both hosts of a live run are at one
+/// place of the cell.
 fn check_program(flows: &[FlowSetup]) -> Result<(), ScenarioError> {
     let outside =
         || flows.iter().enumerate().filter(|(_, flow)| matches!(flow.traffic, TrafficSetup::Outside));
@@ -66,10 +67,10 @@ fn check_program(flows: &[FlowSetup]) -> Result<(), ScenarioError> {
     Err(ScenarioError::missing(&key, &problem))
 }
 
-/// The users of a cell, which are those of its flows.
+/// Users of a cell, in the order of the flows that they belong to.
 pub(super) struct Users {
     pub(super) flows: Vec<FlowSetup>,
-    /// Limit of the queue of each user.
+    /// Limit of the downlink queue of each user; `None` is without limit.
     pub(super) limit: Option<QueueLimit>,
     /// Number of frames in a run of method phy; 0 without frames.
     pub(super) frames: u64,

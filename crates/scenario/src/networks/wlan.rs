@@ -1,4 +1,4 @@
-//! A Wi-Fi network: `[wlan]`.
+//! Resolution of a Wi-Fi network: table `wlan`.
 
 use super::around::{self, Around, Forward};
 use crate::error::{ScenarioError, join};
@@ -11,17 +11,18 @@ use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
 use crossfade_mac::wlan::{BEST_EFFORT, Durations, StationConfig, WlanConfig, mpdu_overhead, subframe_bytes};
 
-/// An access point and its stations, and the wired segment before the access point.
+/// Resolved Wi-Fi network: an access point, its stations, and the wired segment before the access point.
 #[derive(Clone, Debug)]
 pub struct WlanSetup {
-    /// The network.
+    /// Access point and stations that share the air.
     pub model: WlanModel,
-    /// Wired segment; the reverse path has no loss and no delay of its own.
+    /// Wired segment before the access point; the reverse link has neither loss nor delay, since acknowledgements share
+    /// the air.
     pub around: Around,
 }
 
 impl WlanSetup {
-    /// Transit time of a packet of `bytes` that finds the medium idle.
+    /// Transit time of a packet of `bytes` over the air that finds the medium idle.
     pub fn way(&self, bytes: u32) -> SimTime {
         way(&self.model.config, bytes)
     }
@@ -31,7 +32,8 @@ impl WlanSetup {
         self.way(flow.packet_size) + self.way(flow.ack_size()) + around + flow.access_delay * 2
     }
 
-    /// The highest rate of a station's links together over that of the slot; 1 without links.
+    /// Highest rate of all links of a station together, relative to the rate that defines the slot; 1 without
+    /// multi-link.
     pub fn rate_of_links(&self) -> f64 {
         let config = &self.model.config;
         let highest = |station: &StationConfig| station.modes.last().map_or(0.0, |mode| mode.rate_bps());
@@ -44,13 +46,14 @@ impl WlanSetup {
         if config.links.is_empty() { 1.0 } else { (most / highest(&config.stations[0])).max(1.0) }
     }
 
-    /// The station of a port, from 0.
+    /// Number of the station that has `port`, counted from 0.
     pub fn station(&self, port: u32) -> usize {
         (port as usize).saturating_sub(1) / self.model.config.categories.len()
     }
 }
 
-/// An interframe space, plus a packet alone in the fastest mode of the first station.
+/// Transit time of a packet of `bytes` that finds the medium idle: an interframe space, and a PPDU with this packet
+/// alone in the fastest mode of the first station.
 fn way(config: &WlanConfig, bytes: u32) -> SimTime {
     let Some(mode) = config.stations.first().and_then(|station| station.modes.last()) else {
         return SimTime::ZERO;
@@ -60,7 +63,7 @@ fn way(config: &WlanConfig, bytes: u32) -> SimTime {
     category + mode.ppdu(mpdu, Durations::Standard)
 }
 
-/// Refuses keys of flows about stations outside a Wi-Fi network.
+/// Refuses keys of flows that concern Wi-Fi stations outside a Wi-Fi network.
 pub(super) fn refuse_stations(scenario: &Scenario) -> Result<(), ScenarioError> {
     for (name, flow) in &scenario.flows {
         let given = [
@@ -133,10 +136,11 @@ pub(super) fn resolve(
     Ok((OnNetwork { slot, packet_size: usual, flows }, WlanSetup { model, around }))
 }
 
-/// Most bytes of a packet: an MSDU has up to 2304, of which LLC and SNAP take 8 (IEEE 802.11-2020 table 9-25).
+/// Maximum size of a packet in bytes: an MSDU has up to 2304, of which LLC and SNAP take 8 (IEEE 802.11-2020 table
+/// 9-25).
 const LARGEST_PACKET: u32 = 2304 - 8;
 
-/// Refuses packets that are too large for an MSDU.
+/// Refuses flows with packets that are too large for an MSDU.
 fn refuse_large(scenario: &Scenario, flows: &[FlowSetup]) -> Result<(), ScenarioError> {
     let largest = |flow: &FlowSetup| flow.packet_sizes().iter().copied().max().unwrap_or(0);
     let Some(flow) = flows.iter().find(|flow| largest(flow) > LARGEST_PACKET) else { return Ok(()) };
@@ -152,7 +156,7 @@ fn refuse_large(scenario: &Scenario, flows: &[FlowSetup]) -> Result<(), Scenario
     })
 }
 
-/// Location of the senders of a flow.
+/// Stations and direction of a flow's senders, and their access category.
 struct Place {
     senders: usize,
     /// Index of the group of stations; `None` if each sender has a station of its own.
@@ -161,7 +165,7 @@ struct Place {
     category: usize,
 }
 
-/// Locations of the senders, in the order of the flows.
+/// Stations, direction and access category of the senders, in the order of the flows.
 fn places(scenario: &mut Scenario, groups: &[(String, usize)]) -> Result<Vec<Place>, ScenarioError> {
     let alone =
         Place { senders: 1, group: (!groups.is_empty()).then_some(0), is_up: false, category: BEST_EFFORT };
@@ -204,7 +208,7 @@ fn place(table: &str, flow: &mut Flow, groups: &[(String, usize)]) -> Result<Pla
     Ok(Place { senders: senders.max(1), group, is_up, category })
 }
 
-/// Access categories in use, in order.
+/// Access categories in use, in rising order.
 fn used(places: &[Place]) -> Vec<usize> {
     let mut categories: Vec<usize> = places.iter().map(|place| place.category).collect();
     categories.sort_unstable();

@@ -1,4 +1,4 @@
-//! Values of a scenario that are a number or a text that stands for one: shares, counts and windows.
+//! Types for the values of a scenario that are a number or a text that stands for a number: shares, counts and windows.
 
 use crossfade_core::units;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -7,7 +7,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
-/// Written form: a number, or a text that stands for one or has a unit.
+/// Written form of such a value: a number, or a text.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written<N> {
@@ -15,7 +15,7 @@ enum Written<N> {
     Text(String),
 }
 
-/// A probability or a share between 0 and 1: `0.01` or `"1 %"`.
+/// Probability or share between 0 and 1, written as `0.01` or `"1 %"`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share(pub f64);
 
@@ -57,7 +57,7 @@ impl JsonSchema for Share {
     }
 }
 
-/// A number of retransmissions; `None`: unlimited.
+/// Number of retransmissions; `None` is unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retransmissions(pub Option<u32>);
 
@@ -98,12 +98,12 @@ impl JsonSchema for Retransmissions {
     }
 }
 
-/// A window: a number of segments, or bytes of data.
+/// Receive window: a number of segments, or of bytes of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
-    /// A number of segments.
+    /// Window in segments.
     Segments(u32),
-    /// Number of bytes, rounded down to whole segments.
+    /// Window in bytes, which is rounded down to whole segments.
     Bytes(u32),
 }
 
@@ -156,9 +156,9 @@ impl JsonSchema for Window {
 /// Window of an ARQ sender: a number of frames, or of bandwidth-delay products.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FrameWindow {
-    /// A number of frames.
+    /// Window in frames.
     Frames(u32),
-    /// A multiple of the frames that the link sends from the start of a frame to its acknowledgement.
+    /// Window in BDPs: one BDP is the frames that the link sends from the start of a frame to its acknowledgement.
     Products(f64),
 }
 
@@ -219,10 +219,10 @@ impl JsonSchema for FrameWindow {
     }
 }
 
-/// Sending node of flows in a mesh.
+/// Sending node of flows in a mesh: one node, or all but the receiving one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FromNode {
-    /// A node by its number.
+    /// Node by its number.
     Node(u32),
     /// Every node except the receiving one.
     Others,
@@ -265,14 +265,14 @@ impl JsonSchema for FromNode {
     }
 }
 
-/// Limit of the congestion window: a number of segments, a number per hop of the round trip, or none.
+/// Limit of the congestion window: a number of segments, a number for each hop of the round trip, or none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WindowLimit {
-    /// A number of segments.
+    /// Limit in segments.
     Segments(u32),
-    /// A number of segments per hop of the round trip.
+    /// Limit in segments for each hop of the round trip.
     PerHop(f64),
-    /// No limit.
+    /// No limit of the congestion window.
     Unlimited,
 }
 
@@ -281,7 +281,7 @@ impl WindowLimit {
                            1000, or \"unlimited\"";
     const MOST: u32 = 1_000_000;
 
-    /// Limit in segments over a round trip of `round_trip_hops` hops; at least 1.
+    /// Limit in segments, at least 1, over a round trip of `round_trip_hops` hops.
     pub fn segments(self, round_trip_hops: u32) -> u32 {
         match self {
             Self::Segments(segments) => segments,
