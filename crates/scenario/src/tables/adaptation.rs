@@ -1,4 +1,4 @@
-//! Link adaptation of a cell: reports of users, and feedback from frame outcomes.
+//! Keys of link adaptation in a cell: channel reports of users, and feedback from frame outcomes.
 
 use super::base::{absent, json, positive_time, time};
 use crate::error::{ScenarioError, join};
@@ -73,7 +73,7 @@ pub struct OuterLoop {
 absent!(CellFeedback, OuterLoop);
 
 impl CellFeedback {
-    /// Fills in the defaults; `None` if the table is absent.
+    /// Fills in the defaults of channel reports; `None` if the table is absent.
     pub(crate) fn resolve(&mut self, slot: SimTime) -> Result<Option<FeedbackConfig>, ScenarioError> {
         if self.is_absent() {
             return Ok(None);
@@ -101,7 +101,7 @@ impl CellFeedback {
 }
 
 impl OuterLoop {
-    /// Fills in the defaults; `None` if the table is absent.
+    /// Fills in the defaults of outer-loop link adaptation; `None` if the table is absent.
     pub(crate) fn resolve(
         &mut self,
         of_levels: Option<Share>,

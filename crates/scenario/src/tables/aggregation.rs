@@ -1,4 +1,4 @@
-//! Aggregation of acknowledgements.
+//! Keys of ACK aggregation in front of a link.
 
 use super::base::{absent, positive_time};
 use crate::error::{ScenarioError, join};
@@ -28,7 +28,7 @@ pub struct Aggregation {
 absent!(Aggregation);
 
 impl Aggregation {
-    /// Model of the aggregation in the table `table`.
+    /// Model of the ACK aggregation in the table called `table`; `None` if the table is absent.
     pub(crate) fn resolve(
         &mut self,
         table: &str,

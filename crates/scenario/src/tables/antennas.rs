@@ -1,4 +1,4 @@
-//! Antennas at both ends of a link.
+//! Keys of the antennas at both ends of a link.
 
 use super::base::{absent, json};
 use crate::error::{ScenarioError, join};
@@ -74,7 +74,7 @@ pub struct Spread {
 absent!(Antennas, Spread);
 
 impl Antennas {
-    /// Fills in the defaults of the correlation.
+    /// Fills in the defaults of the antenna correlation, and returns its model.
     pub(super) fn resolve_correlation(&mut self, table: &str) -> Result<AntennaCorrelation, ScenarioError> {
         let correlation = *self.correlation.get_or_insert(Correlation::None);
         let ends = [("transmitter", &mut self.transmitter), ("receiver", &mut self.receiver)];

@@ -1,4 +1,4 @@
-//! Protocol that retransmits lost frames.
+//! Keys of the ARQ protocol of a link, which retransmits lost frames.
 
 use super::base::{LONGEST, absent, json};
 use super::tagged::{refuse_foreign, tag, taken_by};
@@ -162,29 +162,29 @@ pub enum Delivery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Reading {
-    /// The literal one: wall-clock timers, round r sends r NAKs.
+    /// Literal reading: timers follow the wall clock, and round r sends r NAKs for a frame.
     A,
-    /// Like a, but retransmissions stop the clock.
+    /// Like reading a, but retransmissions stop the clock.
     B,
-    /// Like b, but one NAK per round.
+    /// Like reading b, but each round sends one NAK for a frame.
     C,
-    /// Like c, but timers are checked in every frame time.
+    /// Like reading c, but timers are checked in every frame time.
     D,
-    /// Timers count good new frames; round r sends r NAKs.
+    /// Timers count good new frames, and round r sends r NAKs for a frame.
     E,
-    /// Like e, but the limit counts the retransmissions of a frame over all rounds.
+    /// Like reading e, but the limit counts the retransmissions of a frame over all rounds.
     F,
-    /// Like e, but one NAK per round.
+    /// Like reading e, but each round sends one NAK for a frame.
     G,
 }
 
-/// Meaning of the limit of rlp-is99.
+/// Meaning of the retransmission limit of rlp-is99.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Persistence {
-    /// Expiries of the retransmission timer of a frame; each ends a round.
+    /// The limit counts the expiries of a frame's retransmission timer, each of which ends a round.
     Rounds,
-    /// Retransmissions asked for, over all rounds.
+    /// The limit counts the retransmissions requested for a frame over all rounds.
     Retransmissions,
 }
 
@@ -192,9 +192,9 @@ pub enum Persistence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NaksPerRound {
-    /// One in every round.
+    /// One NAK for a frame in every round.
     One,
-    /// One in the first round, two in the second, and so on.
+    /// One NAK for a frame in the first round, two in the second, and so on.
     Growing,
 }
 
@@ -202,11 +202,11 @@ pub enum NaksPerRound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerClock {
-    /// Every frame time, whatever is received.
+    /// Timers count every frame time, no matter what is received.
     EveryFrame,
-    /// Every frame time in which no retransmission is received.
+    /// Timers count every frame time in which no retransmission is received.
     PausedByRetransmissions,
-    /// Received frames that are no retransmissions. Idle frames count.
+    /// Timers count received frames except retransmissions; idle frames count.
     GoodNewFrames,
 }
 
@@ -214,9 +214,9 @@ pub enum TimerClock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerCheck {
-    /// After each received frame.
+    /// Timers are checked after each received frame.
     GoodFrames,
-    /// In every frame time.
+    /// Timers are checked in every frame time.
     EveryFrame,
 }
 
@@ -248,20 +248,20 @@ pub struct Feedback {
 
 absent!(Arq, Feedback);
 
-/// Reverse path for acknowledgements and NAKs, with checked parameters.
+/// Resolved reverse path for acknowledgements and NAKs of an ARQ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedbackSetup {
-    /// Bit rate in bit/s; `None`: transmission takes no time.
+    /// Bit rate of the reverse path in bit/s; `None` if transmission takes no time.
     pub rate_bps: Option<f64>,
-    /// Bytes of an acknowledgement or NAK.
+    /// Size of an acknowledgement or NAK in bytes.
     pub size: u32,
-    /// One-way delay, including processing.
+    /// One-way delay of the reverse path, including processing.
     pub delay: SimTime,
-    /// Loss probability.
+    /// Loss probability of acknowledgements and NAKs.
     pub loss: f64,
 }
 
-/// Times of a link on which those of an ARQ protocol depend.
+/// Times of a link on which the times of an ARQ protocol depend.
 #[derive(Clone, Copy)]
 pub(crate) struct FrameTimes {
     pub(crate) frame_time: SimTime,
@@ -362,7 +362,7 @@ impl Arq {
         })
     }
 
-    /// Timeout of a sender that waits for acknowledgements.
+    /// Retransmission timeout of a sender that waits for acknowledgements.
     fn timeout(
         &mut self,
         table: &str,
@@ -450,7 +450,7 @@ impl Arq {
     }
 }
 
-/// Value of a key, filled in with `usual`, from pairs of words and values.
+/// Value of a word-valued key from `pairs` of words and values; the key is filled in with `usual` if absent.
 fn choice<K: Copy + PartialEq, V: Copy + PartialEq>(key: &mut Option<K>, usual: V, words: &[(K, V)]) -> V {
     let (word, value) = match *key {
         Some(given) => words.iter().find(|(word, _)| *word == given),
@@ -498,7 +498,7 @@ impl Feedback {
 }
 
 impl FeedbackSetup {
-    /// Time from the end of a frame until the sender has received the feedback on it.
+    /// Time from the end of a frame until the sender has received its feedback.
     pub(crate) fn time(&self) -> SimTime {
         let transmission =
             self.rate_bps.map_or(SimTime::ZERO, |rate_bps| SimTime::to_transmit(self.size, rate_bps));

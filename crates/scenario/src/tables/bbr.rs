@@ -1,4 +1,4 @@
-//! Options of BBR.
+//! Keys of the congestion control BBR.
 
 use super::base::{absent, json, time};
 use crate::error::ScenarioError;
@@ -54,10 +54,10 @@ pub struct Bbr {
 /// Source of BBRv3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Profile {
-    /// draft-ietf-ccwg-bbr-06.
+    /// BBRv3 of the IETF draft draft-ietf-ccwg-bbr-06.
     #[serde(rename = "draft-06")]
     Draft,
-    /// The kernel of google/bbr, branch v3.
+    /// BBRv3 of the Linux kernel branch v3 of google/bbr.
     #[serde(rename = "linux-v3")]
     Linux,
 }
@@ -66,16 +66,16 @@ pub enum Profile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FullPipe {
-    /// By the rate of the first ACK of each round.
+    /// Compares the delivery rate of the first ACK in each round.
     Draft,
-    /// By the rate of every ACK.
+    /// Compares the delivery rates of all ACKs.
     Linux,
 }
 
 absent!(Bbr);
 
 impl Bbr {
-    /// Fills in the defaults, if the congestion control is BBR.
+    /// Fills in the defaults if the congestion control is BBR, and returns its model.
     pub(crate) fn resolve(
         &mut self,
         control: CongestionControlKind,
@@ -122,8 +122,8 @@ impl Bbr {
         })
     }
 
-    /// Largest minimum RTT at which marks count, if they do. Without marks the keys stay absent, so that older rows
-    /// keep their identity.
+    /// Largest minimum RTT at which BBRv3 responds to ECN marks; `None` if it ignores marks. In this case the keys stay
+    /// absent, so that older rows keep their identity.
     fn resolve_ecn(&mut self, slot: SimTime) -> Result<Option<SimTime>, ScenarioError> {
         self.ecn.take_if(|given| !*given);
         if self.ecn.is_some() && self.profile != Some(Profile::Linux) {
@@ -159,7 +159,8 @@ impl Bbr {
         }
     }
 
-    /// Default values stay absent, so that rows written before these keys existed keep their identity.
+    /// Fills in the defaults of BBRv3. Default values stay absent, so that rows written before these keys existed keep
+    /// their identity.
     fn resolve_version_3(&mut self) -> Result<(), ScenarioError> {
         self.profile.take_if(|given| *given == Profile::Draft);
         let is_linux = self.profile.is_some();

@@ -1,4 +1,4 @@
-//! A cell: a slotted radio with many users, whose channels are predicted.
+//! Keys of a slotted cell with many users, whose channels are predicted: table `cell`.
 
 use super::adaptation::{CellFeedback, OuterLoop};
 use super::base::{absent, json, named, positive_time};
@@ -157,7 +157,7 @@ pub struct CellArq {
 
 absent!(Cell, CellArq);
 
-/// System whose numbers a cell takes.
+/// System that gives the defaults of a cell's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
@@ -180,32 +180,32 @@ pub enum AllocationWord {
     Scheduled,
 }
 
-/// A slotted downlink with many users.
+/// Resolved cell with many users, apart from its seed.
 #[derive(Clone, Debug)]
 pub struct CellModel {
-    /// Configuration without the seed.
+    /// Configuration of the cell, apart from its seed.
     pub config: CellConfig,
-    /// Prediction horizon in slots, if it is given.
+    /// Prediction horizon in slots; `None` if the scenario gives none.
     pub horizon_slots: Option<f64>,
-    /// Whether a prediction error or a horizon is given.
+    /// True if the scenario gives a prediction error or a prediction horizon.
     pub is_prediction_given: bool,
-    /// Recorded channels, by flow.
+    /// Recorded channels (SNR traces) of users, by flow.
     pub recorded: Vec<Recorded>,
 }
 
-/// A recorded channel.
+/// Recorded channel of a flow's users.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// Key of the file, for messages.
+    /// Scenario key of the file, for messages.
     pub key: String,
-    /// End of the recording.
+    /// Time of the last row of the recording.
     pub lasts: SimTime,
-    /// Whether the recording repeats.
+    /// True if the recording repeats after its period.
     pub repeats: bool,
 }
 
 impl Cell {
-    /// Fills in the preset's values, and returns the slot.
+    /// Fills in the values of the preset, and returns the duration of a slot.
     pub(crate) fn resolve_slot(&mut self) -> Result<SimTime, ScenarioError> {
         let preset = *self.preset.get_or_insert(Preset::Wip);
         let (slot, symbols, bins, bin_width, carrier) = match preset {
@@ -226,7 +226,7 @@ impl Cell {
         }
     }
 
-    /// Fills in the defaults of a cell whose users have these radios: per flow the radio, the key of its table and the
+    /// Fills in the defaults of a cell. `radios` holds, for each flow, the key of its radio table, the table, and the
     /// number of users.
     pub(crate) fn resolve(
         &mut self,
@@ -310,7 +310,7 @@ impl Cell {
         })
     }
 
-    /// Measured error rates with the name of their file, if there are any.
+    /// Measured error rates of frames, with the name of their file; `None` for uncoded symbols.
     fn resolve_table(&mut self, files: &Files<'_>) -> Result<Option<Measured>, ScenarioError> {
         let Some(FileName(name)) = &self.table else {
             return match self.block_sizes {

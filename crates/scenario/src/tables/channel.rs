@@ -1,4 +1,4 @@
-//! Losses of a channel.
+//! Keys of a channel: which packets or frames are lost.
 
 use super::antennas::Antennas;
 use super::base::{json, time};
@@ -167,12 +167,12 @@ pub struct Channel {
 }
 
 tag! {
-    /// The loss process of a channel.
+    /// Loss process of a channel.
     #[serde(rename_all = "kebab-case")]
     pub enum ChannelModel: Channel by model {
-        /// Loses nothing.
+        /// No losses.
         None [],
-        /// Loses each packet with probability p_e, independently.
+        /// Independent losses: each packet is lost with probability p_e.
         Iid [p_e],
         /// Two-state Markov chain: {p_e or fading_margin_db, fd_t}, {p_e, mean_burst} or {p_gg, p_bb}.
         Markov [p_e, fading_margin_db, fd_t, speed, carrier, mean_burst, p_gg, p_bb, clock]
@@ -183,12 +183,12 @@ tag! {
         /// Sampled Rayleigh fading (Jakes spectrum) with a threshold: {p_e or fading_margin_db, fd_t}.
         Rayleigh [p_e, fading_margin_db, fd_t, speed, carrier, clock]
             "{p_e or fading_margin_db, fd_t or speed and carrier}, and clock",
-        /// Loses the transmissions listed in drops.
+        /// Losses of the transmissions listed in drops.
         DropList [drops],
-        /// Loses what a record lost: file, and clock.
+        /// Recorded losses: a packet is lost if the record in the file lost its counterpart; file, and clock.
         Trace [file, format, clock] "file, format and clock",
-        /// Loses each block (a packet, or a frame of a link with frames) with the probability that an error-rate table
-        /// gives at its signal-to-noise ratio, which is constant or fades.
+        /// Losses of blocks (a packet, or a frame of a link with frames) with the probability that an error-rate table
+        /// gives at their SNR, which is constant or fades.
         ErrorRateTable [table, mode, block_sizes, fading, parts, modulation, combining, snr_db, shadowing_db,
             decorrelation, fd_t, speed, carrier, clock]
             "table and snr_db, mode, block_sizes, fading, fd_t (or speed and carrier) with clock, shadowing_db with \
@@ -208,27 +208,27 @@ tag! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LossFormat {
-    /// Detected from the text; refused where it fits both formats.
+    /// Format detected from the text; a text that fits both formats is an error.
     Auto,
-    /// One digit a packet: 0 delivered, 1 lost.
+    /// One digit per packet: 0 delivered, 1 lost.
     Bits,
     /// Indices of the lost packets, from 0; a line "# packets N" gives their total.
     Lost,
 }
 
-/// Clock that makes a channel with memory step.
+/// Clock that advances a channel with memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
-    /// One step per packet time. Not on links with frames.
+    /// One step of the channel per packet time. Not on links with frames.
     Slot,
-    /// One step per frame time. On links with frames only.
+    /// One step of the channel per frame time. On links with frames only.
     Frame,
-    /// One step per transmission.
+    /// One step of the channel per transmission.
     Transmission,
 }
 
-/// Keys of which a Markov or Rayleigh channel takes one.
+/// Pairs of keys that exclude each other in a Markov or Rayleigh channel.
 const EXCLUSIVE: [(&str, &str); 16] = [
     ("block_length", "fd_t"),
     ("block_length", "speed"),
@@ -248,28 +248,29 @@ const EXCLUSIVE: [(&str, &str); 16] = [
     ("p_bb", "speed"),
 ];
 
-/// The speed of light in a vacuum, in m/s.
+/// Speed of light in a vacuum, in m/s.
 const LIGHT: f64 = 299_792_458.0;
 
-/// Relative difference below which a speed and a Doppler frequency count as equal, to allow for rounding.
+/// Relative difference below which the Doppler frequencies from speed and from fd_t count as equal, to allow for
+/// rounding.
 const ROUNDED: f64 = 1e-3;
 
 /// Rate of change of a fading channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DopplerSetup {
-    /// Normalised Doppler frequency f_d T.
+    /// Normalised Doppler frequency f_d T, with the step T of the channel.
     pub fd_t: f64,
-    /// Doppler frequency in Hz, relative to the step of the channel.
+    /// Doppler frequency f_d in Hz.
     pub frequency_hz: f64,
-    /// Speed in m/s and carrier in Hz from which it follows, if given.
+    /// Speed in m/s and carrier frequency in Hz that determine the Doppler frequency; `None` if fd_t is given.
     pub speed_and_carrier: Option<(f64, f64)>,
 }
 
 impl Channel {
-    /// Fills in the defaults of the table `table`.
+    /// Fills in the defaults of the channel in the table called `table`.
     ///
-    /// Its time steps are slots, or frame times on a link with frames; `bytes` is the usual size of its packets or
-    /// frames.
+    /// The channel's time steps are slots, or frame times on a link with frames; `bytes` is the usual size of its
+    /// packets or frames.
     pub(crate) fn resolve(
         &mut self,
         table: &str,
@@ -342,8 +343,8 @@ impl Channel {
         }
     }
 
-    /// Replaces speed and carrier by the equivalent `fd_t`, for a channel with steps of this time; returns the rate of
-    /// change of its gains, if they change.
+    /// Replaces speed and carrier by the equivalent `fd_t`, for a channel with this time step. Returns the rate of
+    /// change of its gains; `None` if they do not change.
     pub(super) fn settle_speed(
         &mut self,
         table: &str,
@@ -446,7 +447,7 @@ impl Channel {
         }
     }
 
-    /// Shadowing of the SNR from frame to frame, if there is any.
+    /// Shadowing of the SNR from frame to frame; `None` without shadowing.
     pub(super) fn resolve_shadowing(
         &self,
         table: &str,
@@ -468,7 +469,7 @@ impl Channel {
         }
     }
 
-    /// `p_e` and `fd_t` of a fading channel, if it is given by them.
+    /// Loss probability `p_e` and `fd_t` of a fading channel; `None` if it is not given by these.
     fn fading(&self, table: &str) -> Result<Option<(f64, f64)>, ScenarioError> {
         self.refuse_exclusive(table)?;
         let p_e = match self.fading_margin_db {
@@ -489,7 +490,7 @@ impl Channel {
     }
 }
 
-/// Error of the channel model, with the key that it concerns.
+/// Error of the channel model as an error of the scenario key that it concerns.
 pub(super) fn refuse(table: &str, error: &ChannelError) -> ScenarioError {
     match error {
         ChannelError::OutOfRange(OutOfRange { parameter, value, allowed }) => {

@@ -1,4 +1,4 @@
-//! Packet combining: joint use of the receptions of a retransmitted frame.
+//! Keys of packet combining: joint use of the receptions of a retransmitted frame.
 
 use super::base::{absent, json};
 use super::frames::FrameSetup;
@@ -39,7 +39,7 @@ pub enum Stage {
     Posthoc,
     /// Inside detection with cancellation: each decision uses all receptions and is cancelled in all.
     Joint,
-    /// As one system of all equations, which is optimal and has no weights.
+    /// Receptions are stacked into one system of equations; optimal, and without weights.
     Stacked,
 }
 
@@ -57,7 +57,7 @@ pub enum Weights {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Accept {
-    /// The combination passes its checksum.
+    /// The combination of all receptions passes its checksum.
     Combined,
     /// The combination passes its checksum, or the last reception alone does.
     Either,
@@ -66,7 +66,7 @@ pub enum Accept {
 absent!(PhyCombining);
 
 impl PhyCombining {
-    /// Fills in the defaults.
+    /// Fills in the defaults of packet combining, and returns its model; `None` without combining.
     pub(super) fn resolve(&mut self) -> Result<Option<phy::Combining>, ScenarioError> {
         let usual = if self.is_absent() { Stage::None } else { Stage::Stacked };
         let stage = *self.stage.get_or_insert(usual);

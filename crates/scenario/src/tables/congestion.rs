@@ -1,4 +1,4 @@
-//! Names of congestion controls.
+//! Names of congestion controls in scenarios.
 
 use crossfade_transport::CongestionControlKind;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -20,7 +20,7 @@ pub enum Congestion {
     Dctcp,
     /// TCP Prague, for L4S (RFC 9331): like DCTCP, but paced, and gentler at short RTTs; for queues that mark.
     Prague,
-    /// BBR version 1, as Linux has it.
+    /// BBR version 1, as implemented in Linux.
     BbrV1,
     /// BBR version 3 (draft-ietf-ccwg-bbr-06).
     BbrV3,
@@ -40,18 +40,18 @@ impl Congestion {
     }
 }
 
-/// Congestion control: a built-in one, or one that the user wrote.
+/// Congestion control of a scenario: a built-in one, or one in a file of the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ControlName {
-    /// A congestion control that is compiled in.
+    /// Built-in congestion control.
     BuiltIn(Congestion),
-    /// A class in a Python file beside the scenario, `mine.py`, or `mine.py:Halver` where it has several; or a Rust
-    /// file there, `mine.rs`.
+    /// Custom congestion control in a file beside the scenario: a class of a Python file (`mine.py`, or
+    /// `mine.py:Halver` if it has several), or a Rust file (`mine.rs`).
     Custom(String),
 }
 
-/// Regular expression that the name of a custom control matches.
+/// Regular expression for the name of a custom congestion control.
 const CUSTOM: &str = r"\.(py(:[A-Za-z_][A-Za-z_0-9]*)?|rs)$";
 
 impl JsonSchema for ControlName {

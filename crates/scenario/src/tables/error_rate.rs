@@ -1,4 +1,4 @@
-//! Words for losses by an error-rate table; separate from the channel, which would make a circular dependency.
+//! Words for losses by an error-rate table, in a module apart from the channel to avoid a circular dependency.
 
 use crossfade_phy as phy;
 use schemars::JsonSchema;
@@ -19,9 +19,9 @@ pub enum FadingWord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BlockSizesWord {
-    /// 1 - (1 - p)^(n/m): n bytes are n/m blocks of the nearest size m, each of error rate p.
+    /// Error rate 1 - (1 - p)^(n/m): n bytes count as n/m blocks of the nearest size m with error rate p.
     Scaled,
-    /// Error rate of the nearest size.
+    /// Error rate of the nearest size in the table.
     Nearest,
 }
 
@@ -37,22 +37,22 @@ impl From<BlockSizesWord> for phy::BlockSizes {
 /// Gray-labelled constellation of the mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum GrayModulation {
-    /// 1 bit.
+    /// BPSK with 1 bit per symbol.
     #[serde(rename = "bpsk")]
     Bpsk,
-    /// 2 bits.
+    /// QPSK with 2 bits per symbol.
     #[serde(rename = "qpsk")]
     Qpsk,
-    /// 4 bits.
+    /// 16-QAM with 4 bits per symbol.
     #[serde(rename = "16-qam")]
     Qam16,
-    /// 6 bits.
+    /// 64-QAM with 6 bits per symbol.
     #[serde(rename = "64-qam")]
     Qam64,
-    /// 8 bits.
+    /// 256-QAM with 8 bits per symbol.
     #[serde(rename = "256-qam")]
     Qam256,
-    /// 10 bits.
+    /// 1024-QAM with 10 bits per symbol.
     #[serde(rename = "1024-qam")]
     Qam1024,
 }
@@ -63,6 +63,6 @@ pub enum GrayModulation {
 pub enum CopiesWord {
     /// No combining of receptions.
     None,
-    /// Chase combining: SNR values add up; where the table has curves per attempt, those are used.
+    /// Chase combining: SNR values add up; curves per attempt are used if the table has them.
     Chase,
 }

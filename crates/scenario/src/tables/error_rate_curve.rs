@@ -1,4 +1,4 @@
-//! Selection of the error-rate table of a physical layer from a file.
+//! Selection of a physical layer's error rates from a file with several schemes.
 
 use super::antennas::Correlation;
 use super::base::json;
@@ -6,7 +6,7 @@ use crate::error::ScenarioError;
 use crossfade_phy::{Detector, ErrorRateCurve, ErrorRateTable, PhyConfig, Stage, StbcPower, Weights};
 use std::sync::Arc;
 
-/// Error-rate table made of the lines whose scheme and receiver match `phy`.
+/// Error-rate table from those lines of the file whose scheme and receiver match `phy`.
 pub(super) fn error_rate_curve(
     curves: &ErrorRateTable,
     phy: &PhyConfig,
@@ -32,7 +32,7 @@ pub(super) fn error_rate_curve(
     Ok(Arc::clone(rates.nearest(phy.frame_bits / 8)))
 }
 
-/// Values of the columns `combining` and `combining_stage`.
+/// Values of the columns `combining` and `combining_stage` that select the lines for `phy`.
 fn combining(phy: &PhyConfig) -> (&'static str, &'static str) {
     let Some(combining) = phy.combining else { return ("none", "") };
     let weights = match combining.weights {

@@ -1,4 +1,4 @@
-//! Losses by a user's error-rate table, at an SNR that is constant or fades.
+//! Resolution of losses by a user's error-rate table, at an SNR that is constant or fades.
 
 use super::base::json;
 use super::channel::{Channel, ChannelModel, refuse};
@@ -13,7 +13,7 @@ use crossfade_phy::{BlockErrors, MutualInformation};
 use std::sync::Arc;
 
 impl Channel {
-    /// Loss process of blocks of usually `bytes`, in steps of slots or frame times.
+    /// Resolves the loss process of blocks of usually `bytes` by an error-rate table, in steps of slots or frame times.
     pub(super) fn resolve_error_rate(
         &mut self,
         table: &str,
@@ -82,7 +82,7 @@ impl Channel {
         Ok(loss)
     }
 
-    /// Whether the receptions of a frame are combined.
+    /// True if the receptions of a retransmitted frame are combined.
     pub(super) fn combines_copies(&self) -> bool {
         self.model == Some(ChannelModel::ErrorRateTable) && self.combining == Some(CopiesWord::Chase)
     }

@@ -1,4 +1,4 @@
-//! Figure of a scenario's results, as drawn by default.
+//! Keys of the figure that is drawn of a scenario's results by default.
 
 use super::base::absent;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -72,13 +72,13 @@ pub enum Drawn {
     LinkEvents,
 }
 
-/// One name, or a list of them.
+/// Value of a key that takes one name or a list of names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Names {
-    /// One.
+    /// One name.
     One(String),
-    /// Several.
+    /// List of names.
     Several(Vec<String>),
 }
 

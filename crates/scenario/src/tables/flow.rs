@@ -1,4 +1,4 @@
-//! Flows: senders and their traffic.
+//! Keys of flows: senders and their traffic.
 
 use super::base::{json, positive_time, time};
 use super::mesh::MeshSetup;
@@ -187,20 +187,21 @@ tag! {
     /// Traffic of a flow.
     #[serde(rename_all = "lowercase")]
     pub enum Traffic: Flow by traffic {
-        /// TCP without end, with everything ready, or offered at a rate.
+        /// TCP without end whose data is always ready, or offered at a rate.
         Bulk [rate, count, start, stagger, start_within, tcp, from, to, access_delay, radio, queue, five_qi, beside, bearer, station, direction, category],
-        /// TCP with so many bytes (size), once.
+        /// TCP transfer of a number of bytes (size), once.
         Transfer [count, start, stagger, start_within, tcp, size, handshake, request, from, to, access_delay, radio, queue, five_qi, beside, bearer, station, direction, category],
-        /// TCP connections that arrive at random (arrivals_per_s), each with bytes drawn at random (size, sizes).
+        /// TCP connections at random arrival times (arrivals_per_s), each with a random number of bytes (size, sizes).
         Arrivals [tcp, size, sizes, arrivals_per_s, handshake, request, from, to, access_delay, radio, queue, five_qi, bearer, station, direction, category],
-        /// Packets of UDP at a constant rate, always or on and off.
+        /// UDP packets at a constant rate, always or on and off.
         Udp [count, start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay, radio, queue, five_qi, beside, bearer, station, direction, category],
-        /// Packets of UDP at random times, a Poisson process of the rate, always or on and off.
+        /// UDP packets at random times, a Poisson process of the rate, always or on and off.
         Poisson [count, start, stagger, start_within, rate, packet_size, on, off, times, from, to, access_delay, radio, queue, five_qi, beside, bearer, station, direction, category],
-        /// Packets of UDP at the times and of the sizes of a record, whatever becomes of them (record, record_period).
+        /// UDP packets with the times and sizes of a record, sent without any reaction to losses (record,
+        /// record_period).
         Recorded [count, start, stagger, start_within, record, record_period, from, to, access_delay, radio, queue, five_qi, beside, bearer, station, direction, category],
-        /// Packets of UDP at twice the rate of the link, which always has one to send: what the link can carry.
-        /// Give link.queue a limit.
+        /// UDP packets at twice the rate of the link, so that one always waits: the capacity of the link. Give
+        /// link.queue a limit.
         Saturated [count, start, stagger, start_within, packet_size, from, to, access_delay, radio, queue, five_qi, beside, bearer, station, direction, category],
         /// Traffic of a real program in `crossfade live`, which shares the links with the simulated flows beside it.
         /// Other methods leave it out.
@@ -218,15 +219,15 @@ pub enum WlanDirection {
     Up,
 }
 
-/// Access category of EDCA.
+/// Access category of a flow in a Wi-Fi network (EDCA).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WlanCategoryWord {
     /// Voice, the access category of highest priority.
     Voice,
-    /// Video.
+    /// Video, the access category of second priority.
     Video,
-    /// Best effort.
+    /// Best effort, the access category of third priority.
     #[default]
     BestEffort,
     /// Background, the access category of lowest priority.
@@ -234,7 +235,7 @@ pub enum WlanCategoryWord {
 }
 
 impl WlanCategoryWord {
-    /// Place of the access category among the four, from 0.
+    /// Index of the access category in [`crossfade_mac::wlan::EDCA`], from 0.
     pub(crate) const fn place(self) -> usize {
         match self {
             Self::Voice => VOICE,
@@ -258,46 +259,47 @@ pub enum Shape {
     Pareto,
 }
 
-/// One sender, or several equal ones, in the terms of the models.
+/// Resolved flow: one sender, or several equal ones.
 #[derive(Clone, Debug)]
 pub struct FlowSetup {
-    /// Name in the results; empty if the scenario names no flows.
+    /// Name of the flow in the results; empty if the scenario names no flows.
     pub name: String,
-    /// Number of senders; 0 for external traffic.
+    /// Number of senders; 0 for external traffic of a real program.
     pub count: u32,
-    /// Start of the first sender.
+    /// Start time of the first sender.
     pub start: SimTime,
     /// Delay between the starts of successive senders.
     pub stagger: SimTime,
-    /// Interval after its start within which each sender starts, at random.
+    /// Interval after its start in which each sender begins at a random time; zero to begin at once.
     pub start_within: SimTime,
-    /// One-way delay between the sender and the shared path.
+    /// One-way delay between the sender and the shared path, in addition to the path's delay.
     pub access_delay: SimTime,
-    /// Whether each connection begins with a handshake.
+    /// True if each connection begins with a handshake.
     pub handshake: bool,
-    /// Bytes of the packet with which the receiver requests the data; 0 without a request.
+    /// Size in bytes of the packet with which the receiver requests the data; 0 without a request.
     pub request: u32,
-    /// Packets before the first data, once the path is known.
+    /// Handshake and request before the first data; filled in once the path is known.
     pub opening: Opening,
-    /// Bytes of a data packet on the wire; the largest one of recorded packets.
+    /// Size in bytes of a data packet on the wire; for recorded traffic, of the largest.
     pub packet_size: u32,
-    /// Sending and receiving node of a mesh, or ports of a cell or Wi-Fi network; several pairs are taken in turn.
-    /// Empty for a path of links.
+    /// Pairs of sending and receiving node of a mesh, or of ports of a cell or Wi-Fi network, which senders take in
+    /// turn. Empty for a path of links.
     pub ends: Vec<[u32; 2]>,
-    /// Place of the flow whose users it shares.
+    /// Index of the flow whose users this flow shares in an NR cell; `None` if it has users of its own.
     pub beside: Option<usize>,
-    /// Whether it is on the bearer of that flow, not on one of its own.
+    /// True if this flow is on the bearer of the flow whose users it shares, instead of one of its own.
     pub is_on_shared_bearer: bool,
-    /// Ports of the packets that an external flow stands for; of one without any all others.
+    /// TCP and UDP ports of the packets that an external flow stands for. An external flow without ports stands for all
+    /// other packets.
     pub ports: Vec<u16>,
-    /// Traffic.
+    /// Traffic that the flow sends.
     pub traffic: TrafficSetup,
-    /// Custom congestion control of its connections; `None` for a built-in one.
+    /// Custom congestion control of the flow's connections; `None` for a built-in one.
     pub custom_control: Option<CustomControl>,
 }
 
 impl FlowSetup {
-    /// One unlimited connection without a name.
+    /// One unlimited TCP connection without a name.
     pub(crate) fn bulk(tcp: &TcpSetup, packet_size: u32, ends: Vec<[u32; 2]>) -> Self {
         Self::plain(1, packet_size, ends, TrafficSetup::Tcp(*tcp, None))
     }
@@ -330,8 +332,9 @@ impl FlowSetup {
         }
     }
 
-    /// Sets the packets before the first data: over a shared path with idle RTT `rtt`, whose reverse path takes `back`
-    /// for the request, and where packets on the reverse path wait for `releases`.
+    /// Fills in the handshake and request before the first data. `rtt` is the idle RTT of the shared path, `back` the
+    /// idle transit time of the request over its reverse path, and `releases` the times at which aggregated packets
+    /// leave on the reverse path.
     pub(crate) fn open(&mut self, rtt: SimTime, back: SimTime, releases: Option<Releases>) {
         let rtt = rtt.saturating_add(self.access_delay * 2);
         self.opening = Opening {
@@ -363,7 +366,7 @@ impl FlowSetup {
         }
     }
 
-    /// Sizes of its data packets, except for the last one of a transfer.
+    /// Sizes in bytes of the flow's data packets on the wire, except for the last one of a transfer.
     pub fn packet_sizes(&self) -> &[u32] {
         match &self.traffic {
             TrafficSetup::Recorded(record) => record.sizes(),
@@ -371,80 +374,80 @@ impl FlowSetup {
         }
     }
 
-    /// Bytes of an acknowledgement; 0 without acknowledgements.
+    /// Size in bytes of an acknowledgement on the wire; 0 for traffic without acknowledgements.
     pub fn ack_size(&self) -> u32 {
         self.tcp().map_or(0, |tcp| tcp.ack_size)
     }
 }
 
-/// Distribution by shape and mean.
+/// Distribution given by its shape and mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distribution {
-    /// Shape around the mean.
+    /// Shape of the distribution around its mean.
     pub shape: Shape,
-    /// Mean of the distribution.
+    /// Mean of the distribution, in the unit of the quantity.
     pub mean: f64,
 }
 
 /// Gaps between the packets of a UDP source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gaps {
-    /// Constant gaps, given by the rate.
+    /// Constant gaps, determined by the rate.
     Periodic,
-    /// Gaps given by the rate, each varied by up to this share, above 0 and at most 1.
+    /// Gaps determined by the rate, each varied at random by at most this share (above 0, at most 1).
     Jitter(f64),
-    /// Exponential gaps with the mean given by the rate.
+    /// Exponentially distributed gaps with the mean determined by the rate.
     Poisson,
 }
 
-/// Traffic of a flow, with checked parameters.
+/// Resolved traffic of a flow.
 #[derive(Clone, Debug)]
 pub enum TrafficSetup {
-    /// TCP with this number of bytes; `None`: unlimited.
+    /// TCP connections that transfer this number of bytes each; `None` is unlimited.
     Tcp(TcpSetup, Option<u64>),
-    /// Unlimited TCP whose application offers this rate, in bit/s of whole packets.
+    /// Unlimited TCP connections whose application offers this rate, in bit/s of whole packets.
     PacedTcp(TcpSetup, f64),
-    /// TCP connections that arrive at random.
+    /// TCP connections that arrive at random, each with a random number of bytes.
     Arrivals {
         /// TCP configuration of each connection.
         tcp: TcpSetup,
         /// Mean number of connections per second.
         rate_per_s: f64,
-        /// Bytes of data of each connection.
+        /// Number of application bytes of each connection.
         sizes: Distribution,
     },
-    /// Datagrams without feedback.
+    /// UDP packets at a rate, without feedback.
     Udp {
         /// Mean bit rate in bit/s of whole packets while the source is on.
         rate_bps: f64,
         /// Gaps between packets.
         gaps: Gaps,
-        /// Durations of on and off periods in seconds; `None`: always on.
+        /// Durations of on and off periods in seconds; `None` if the source is always on.
         on_off: Option<[Distribution; 2]>,
     },
-    /// Datagrams at recorded times.
+    /// UDP packets with recorded times and sizes.
     Recorded(SendRecord),
-    /// Datagrams at more than the link's capacity.
+    /// UDP packets at twice the rate of the link, which measure its capacity.
     Saturated,
     /// External traffic of a real program, which a simulation leaves out.
     Outside,
 }
 
-/// Context in which a flow is resolved.
+/// Surroundings of a flow that its resolution needs.
 pub(crate) struct AroundFlow<'a> {
-    /// TCP table of the scenario.
+    /// TCP keys of the scenario, which apply unless the flow has its own.
     pub(crate) tcp: &'a Tcp,
-    /// Bytes of a packet of the link.
+    /// Size in bytes of a packet of the link (`link.packet_size`).
     pub(crate) packet_size: u32,
     pub(crate) slot: SimTime,
-    /// Whether the flow is the only one, over a hop whose slots a sender may wait for.
+    /// True if the flow is the only one, and goes over a hop whose slots a sender may wait for.
     pub(crate) alone: bool,
     pub(crate) mesh: Option<&'a MeshSetup>,
     pub(crate) files: &'a Files<'a>,
 }
 
 impl Flow {
-    /// Fills in the defaults of the flow `name`.
+    /// Fills in the defaults of the flow `name`, and returns the resolved flow.
     pub(crate) fn resolve(
         &mut self,
         name: &str,
@@ -541,7 +544,7 @@ impl Flow {
         })
     }
 
-    /// Pairs of sending and receiving node in a mesh.
+    /// Pairs of sending and receiving nodes of the flow in a mesh; empty without a mesh.
     fn ends(&mut self, table: &str, mesh: Option<&MeshSetup>) -> Result<Vec<[u32; 2]>, ScenarioError> {
         let Some(mesh) = mesh else {
             let given = [("from", self.from.is_some()), ("to", self.to.is_some())];
@@ -560,7 +563,7 @@ impl Flow {
         Ok(ends)
     }
 
-    /// Ports in order, each once.
+    /// Ports of an external flow in rising order, each once.
     fn resolve_ports(&mut self, table: &str) -> Result<Vec<u16>, ScenarioError> {
         let Some(ports) = &mut self.ports else { return Ok(Vec::new()) };
         ports.sort_unstable();
@@ -572,7 +575,7 @@ impl Flow {
         Ok(ports.clone())
     }
 
-    /// TCP table of the scenario with the flow's own keys.
+    /// TCP keys of the scenario, replaced by those of the flow if it has a table of its own.
     fn merged(&self, tcp: &Tcp) -> Tcp {
         let mut merged = json(tcp);
         merge_value(&mut merged, &json(&self.tcp));
@@ -580,7 +583,7 @@ impl Flow {
         serde_json::from_value(merged).expect("merged tables of tcp stay valid")
     }
 
-    /// Bytes of a data packet on the wire: the flow's own value, or that of the link.
+    /// Size in bytes of a data packet on the wire: that of the flow, or else that of the link.
     fn packet_bytes(&self, table: &str, tcp: &Tcp, usual: u32) -> Result<u32, ScenarioError> {
         let of_tcp = self.tcp.as_ref().and_then(|_| self.merged(tcp).packet_size());
         match (self.packet_size, of_tcp) {
@@ -597,7 +600,7 @@ impl Flow {
         }
     }
 
-    /// Resolves the TCP keys of a flow.
+    /// Resolves the TCP keys of a flow: its own table, or that of the scenario.
     fn resolve_tcp(
         &mut self,
         table: &str,
@@ -619,7 +622,7 @@ impl Flow {
         Ok(self.size.ok_or_else(|| missing(table, "size", traffic))?.0)
     }
 
-    /// Recorded traffic, read from its file.
+    /// Recorded traffic of the flow, read from its file.
     fn recorded(&self, table: &str, slot: SimTime, files: &Files<'_>) -> Result<SendRecord, ScenarioError> {
         let FileName(name) =
             self.record.as_ref().ok_or_else(|| missing(table, "record", Traffic::Recorded))?;

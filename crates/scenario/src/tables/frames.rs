@@ -1,4 +1,4 @@
-//! Links that send packets as frames.
+//! Keys of links that send packets as frames.
 
 use super::arq::{Arq, FeedbackSetup, FrameTimes};
 use super::base::{LONGEST_SLOT, absent, json};
@@ -36,7 +36,7 @@ pub struct Framing {
     pub header: Option<FrameHeader>,
 }
 
-/// Content of a frame at the border of two packets.
+/// Content of a frame at the border between two packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Packing {
@@ -52,7 +52,7 @@ pub enum Packing {
 pub enum FrameHeader {
     /// The header is lost with the payload, as in IS-99.
     Lost,
-    /// The header can always be read.
+    /// The header can be read even if the payload is corrupted.
     Readable,
 }
 
@@ -78,10 +78,10 @@ pub struct Headers {
 
 absent!(Framing, Headers);
 
-/// Framing of a link, and the ARQ of its frames.
+/// Resolved framing of a link, with the ARQ of its frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameSetup {
-    /// Bytes of a frame on the air.
+    /// Size of a frame on the air, in bytes.
     pub frame_size: u32,
     /// Transmission time of a frame.
     pub frame_time: SimTime,
@@ -89,43 +89,45 @@ pub struct FrameSetup {
     pub clock: FrameClock,
     /// Segmentation of packets into frames.
     pub segmentation: SegmentationConfig,
-    /// Whether the header of a corrupted frame can be read.
+    /// Header of a corrupted frame: lost with the payload, or readable.
     pub header: arq::FrameHeader,
-    /// Protocol that retransmits a lost frame.
+    /// ARQ protocol of the link, which retransmits lost frames.
     pub protocol: ArqProtocol,
-    /// The reverse path for acknowledgements and NAKs.
+    /// Reverse path for acknowledgements and NAKs of the ARQ.
     pub feedback: FeedbackSetup,
 }
 
 impl FrameSetup {
-    /// Transmission time of a packet of `bytes` whose frames are sent back to back and all received.
+    /// Transmission time of a packet of `bytes`, if its frames are sent back to back and all received.
     pub fn time_for(&self, bytes: u32) -> SimTime {
         self.frame_time * u64::from(self.segmentation.frames(bytes))
     }
 
-    /// Time that the protocol waits before it retransmits a frame or repeats a request, and the key that sets it.
+    /// Time that the ARQ waits before it retransmits a frame or repeats a request, and the key that sets this time;
+    /// `None` for a protocol without such a timer.
     pub fn patience(&self) -> Option<(&'static str, SimTime)> {
         self.protocol.patience(self.frame_time).map(|patience| (patience.parameter, patience.time))
     }
 
-    /// Shortest time from a frame to its acknowledgement, or from a NAK to its answer, on a link with this delay.
+    /// Shortest time from a frame to its acknowledgement, or from a NAK to its answer, on a link with a propagation
+    /// delay of `delay`.
     pub fn answer_time(&self, delay: SimTime) -> SimTime {
         self.frame_time.saturating_add(delay).saturating_add(self.feedback.time())
     }
 
-    /// Longest time for which the link may retransmit a frame, at this loss rate.
+    /// Longest time over which the link may retransmit a frame, at this frame loss rate.
     pub(crate) fn longest_recovery(&self, loss_rate: Option<f64>) -> SimTime {
         self.protocol.longest_recovery(self.frame_time, loss_rate)
     }
 
-    /// Bytes on the air for a packet of `bytes`, without padding.
+    /// Number of bytes on the air for a packet of `bytes`, without padding.
     pub(crate) fn on_air_bytes(&self, bytes: u32) -> u32 {
         let share = f64::from(self.segmentation.link_bytes(bytes)) / f64::from(self.segmentation.payload);
         (share * f64::from(self.frame_size)).ceil() as u32
     }
 }
 
-/// Keys of a link about frames.
+/// Keys of a link that concern frames.
 pub(crate) struct FrameKeys<'a> {
     pub(crate) frame_size: Option<Size>,
     pub(crate) framing: &'a mut Framing,
@@ -133,12 +135,12 @@ pub(crate) struct FrameKeys<'a> {
     pub(crate) arq: &'a mut Arq,
 }
 
-/// Link that carries the frames.
+/// Link that carries the frames, with its rate, delay and packets.
 pub(crate) struct FramedLink<'a> {
     /// Scenario table that describes the link.
     pub(crate) table: &'a str,
     pub(crate) rate: Option<Rate>,
-    /// Lowest rate of the link, if it varies.
+    /// Lowest rate of the link, if the physical layer varies it; otherwise its only rate.
     pub(crate) slowest: Option<Rate>,
     pub(crate) delay: SimTime,
     /// Packets that the link carries.
@@ -147,7 +149,7 @@ pub(crate) struct FramedLink<'a> {
 }
 
 impl FrameKeys<'_> {
-    /// Fills in the defaults; `None` for a link without frames.
+    /// Fills in the defaults of the framing and ARQ; `None` for a link without frames.
     pub(crate) fn resolve(mut self, link: &FramedLink<'_>) -> Result<Option<FrameSetup>, ScenarioError> {
         let Some(frame_size) = self.frame_size else {
             let given = [

@@ -1,4 +1,4 @@
-//! Random delays of packets.
+//! Keys of the random delay of packets behind a link.
 
 use super::base::{absent, json, positive_time};
 use crate::error::{ScenarioError, join};
@@ -47,7 +47,7 @@ pub struct Jitter {
 absent!(Jitter);
 
 impl Jitter {
-    /// Model of the jitter in the table `table`.
+    /// Model of the jitter in the table called `table`; `None` if the table is absent.
     pub(crate) fn resolve(
         &mut self,
         table: &str,
@@ -70,7 +70,7 @@ impl Jitter {
         Ok(Some(JitterConfig { std, n_std, rate_bps: self.rate.map(|rate| rate.0), spikes }))
     }
 
-    /// Longer delays of some packets.
+    /// Model of the longer delays that some packets have in addition; `None` without them.
     fn spikes(&mut self, table: &str, slot: SimTime) -> Result<Option<Spikes>, ScenarioError> {
         let Some(Share(share)) = self.spike_share else {
             if self.spike_steps.is_some() || self.spike_step.is_some() {

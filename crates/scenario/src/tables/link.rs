@@ -1,4 +1,4 @@
-//! Links, both ways.
+//! Keys of links in both directions: tables `link`, `reverse` and `wired`.
 
 use super::aggregation::Aggregation;
 use super::arq::Arq;
@@ -23,7 +23,7 @@ use crossfade_link::QueueConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Defines the table of a wireless link: keys common to both directions, and its own.
+/// Defines the table of a wireless link from the keys common to both directions, and its own keys.
 macro_rules! wireless {
     ($(#[$attribute:meta])* $table:ident, rate { $(#[$rate:meta])+ } $($own:tt)*) => {
         $(#[$attribute])*
@@ -78,7 +78,7 @@ macro_rules! wireless {
         }
 
         impl $table {
-            /// Keys from which both directions are resolved, without the names of tables and the channel.
+            /// Keys for the resolution that both directions share.
             fn keys(&mut self) -> WirelessKeys<'_> {
                 let Self { rate, delay, queue, frame_size, framing, headers, arq, shaper, policer, jitter, .. } = self;
                 let frames = FrameKeys { frame_size: *frame_size, framing, headers, arq };
@@ -146,7 +146,7 @@ pub struct Wired {
 absent!(Wired);
 
 impl Link {
-    /// Whether the link has a constant rate and delay and a drop-tail queue.
+    /// True if the link has a constant rate and delay and a drop-tail queue.
     pub(crate) fn is_plain(&self) -> bool {
         let constant_rate = self.trace.is_absent()
             && self.satellite.is_absent()
@@ -201,16 +201,16 @@ impl Reverse {
     }
 }
 
-/// Varying capacity of a link, in place of a rate.
+/// Capacity of a link that varies over time, in place of a rate.
 pub(crate) enum Varying {
-    /// A recording or a table.
+    /// Capacity of a recording or a table.
     Trace(TraceSetup),
-    /// A satellite link.
+    /// Capacity of one direction of a satellite link.
     Satellite(Box<SatelliteSetup>),
 }
 
 impl Varying {
-    /// The given one of trace and satellite.
+    /// Varying capacity of a link: its trace or its satellite; `None` if neither is given.
     ///
     /// # Errors
     /// Both are given.
@@ -230,7 +230,7 @@ impl Varying {
         }
     }
 
-    /// Mean rate in bit/s.
+    /// Mean rate of the varying capacity in bit/s.
     pub(crate) fn mean_rate_bps(&self) -> f64 {
         match self {
             Self::Trace(trace) => trace.mean_rate_bps,
@@ -238,7 +238,7 @@ impl Varying {
         }
     }
 
-    /// Key for messages.
+    /// Key that gives the varying capacity, for messages.
     fn key(&self) -> &str {
         match self {
             Self::Trace(trace) => &trace.key,
@@ -251,7 +251,7 @@ impl Varying {
         ScenarioError::contradiction(key, self.key(), reason)
     }
 
-    /// Error of a rate beside it.
+    /// Error of a rate in `key`, given beside the varying capacity.
     pub(crate) fn refuse_rate(&self, key: &str) -> ScenarioError {
         let reason = match self {
             Self::Trace(_) => "the trace has the rates",
@@ -260,7 +260,8 @@ impl Varying {
         self.refuse(key, reason)
     }
 
-    /// Error for losses in the table `channel`, beside a trace in the table `trace` that has losses of its own.
+    /// Error of losses in the table `channel`, given beside a trace (table `trace`) or satellite with losses of its
+    /// own.
     fn refuse_losses(&self, channel: &str, trace: &str) -> ScenarioError {
         let (of, reason) = match self {
             Self::Trace(_) => (trace, "the table has losses of its own"),
@@ -269,7 +270,7 @@ impl Varying {
         ScenarioError::contradiction(&join(channel, "model"), of, reason)
     }
 
-    /// Whether it determines the losses by itself, unless a channel does.
+    /// True if the varying capacity has losses of its own, used unless a channel is given.
     fn has_losses(&self) -> bool {
         match self {
             Self::Trace(trace) => trace.table().is_some(),
@@ -277,7 +278,7 @@ impl Varying {
         }
     }
 
-    /// Whether it loses none, so that a channel beside it may.
+    /// True if the varying capacity has no losses, so that a channel may be given beside it.
     fn is_lossless(&self) -> bool {
         match self {
             Self::Trace(trace) => {
@@ -288,7 +289,7 @@ impl Varying {
     }
 }
 
-/// Keys that the links of both directions have.
+/// Keys that the wireless links of both directions have.
 struct WirelessKeys<'a> {
     rate: Option<Rate>,
     delay: &'a mut Option<Span>,
@@ -299,18 +300,18 @@ struct WirelessKeys<'a> {
     jitter: &'a mut Jitter,
 }
 
-/// Link of one direction, with the names of its table and its channel's.
+/// Wireless link of one direction, with the names of its table and its channel's table.
 struct Hop<'a> {
     table: &'a str,
     channel_table: &'a str,
     keys: WirelessKeys<'a>,
     channel: &'a mut Channel,
-    /// Physical layer of its frames, if the channel has one.
+    /// Physical layer of the link's frames, if the channel has one.
     radio: Option<(&'a mut Phy, Layers)>,
 }
 
 impl Hop<'_> {
-    /// Fills in the defaults of a link that carries these `packets`.
+    /// Fills in the defaults of a wireless link that carries these `packets`.
     fn resolve(
         self,
         varying: Option<Varying>,
@@ -400,7 +401,7 @@ impl Hop<'_> {
 }
 
 impl Wired {
-    /// Resolves the wired segment for data and reverse path, if there is one.
+    /// Resolves the wired segment in both directions, for the data and the reverse path; `None` without the table.
     pub(crate) fn resolve(
         &mut self,
         packets: Packets,

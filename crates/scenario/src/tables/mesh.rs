@@ -1,4 +1,4 @@
-//! A mesh: stations of 802.11 that share the air.
+//! Keys of a mesh of 802.11 stations that share the air: table `mesh`.
 
 mod setup;
 mod topology;
@@ -214,17 +214,17 @@ pub struct Retries {
     pub long: Option<u32>,
 }
 
-/// Arrangement of nodes.
+/// Arrangement of the nodes of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrangement {
-    /// On a line.
+    /// Nodes on a line at equal distances.
     Chain,
-    /// In lines and columns.
+    /// Nodes in rows and columns at equal distances.
     Grid,
-    /// Around node 0.
+    /// Stations on a circle around node 0.
     Star,
-    /// Uniformly at random in a square.
+    /// Nodes at random places in a square, uniformly distributed.
     Random,
 }
 
@@ -234,13 +234,13 @@ pub enum Arrangement {
 pub enum RoutingWord {
     /// Each node of a chain forwards to the next, even where it could reach farther.
     Chain,
-    /// Over the fewest hops within the range.
+    /// Routes over the fewest hops within the range.
     ShortestPath,
-    /// Along mesh.routes.
+    /// Routes listed in mesh.routes.
     Static,
 }
 
-/// Reception model of frames.
+/// Reception model of frames in a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReceptionWord {
@@ -250,11 +250,11 @@ pub enum ReceptionWord {
     Sinr,
 }
 
-/// MAC of the nodes.
+/// MAC of the nodes of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MacWord {
-    /// 802.11 with one antenna.
+    /// 802.11 with one antenna per node.
     Plain,
     /// Antenna arrays that null the neighbours in other exchanges, known from the RTS and CTS overheard.
     Nulling,
@@ -266,7 +266,7 @@ pub enum MacWord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
-    /// All known neighbours in an exchange.
+    /// A node nulls all known neighbours in an exchange.
     Full,
     /// Senders null the nodes of overheard CTS, receivers those of overheard RTS, as in the paper.
     Paper,
@@ -285,7 +285,7 @@ pub enum OverloadWord {
 absent!(Mesh);
 
 impl Mesh {
-    /// Fills in the defaults.
+    /// Fills in the defaults of the mesh, and returns the resolved mesh.
     pub(crate) fn resolve(&mut self, files: &Files<'_>) -> Result<MeshSetup, ScenarioError> {
         let positions = self.positions(files)?;
         let routing = self.resolve_routing(positions.len())?;
@@ -395,7 +395,7 @@ impl Mesh {
     }
 }
 
-/// Error of the mesh model, with its key in the scenario.
+/// Error of the mesh model as an error of the scenario key that it concerns.
 pub(crate) fn refused(error: MeshError) -> ScenarioError {
     match error {
         MeshError::OutOfRange { parameter, value, allowed } => ScenarioError {

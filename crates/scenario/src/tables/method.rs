@@ -1,4 +1,4 @@
-//! The words for methods.
+//! Words for the methods that compute results.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,9 +18,9 @@ pub enum Method {
     /// Solution as the bounds that a paper prints.
     #[serde(rename = "analysis:paper-bounds")]
     AnalysisPaperBounds,
-    /// The formula of Padhye, Firoiu, Towsley and Kurose (2000, eq. 32), which knows the channel by its loss rate
-    /// alone; of CUBIC its response function (RFC 9438 section 5); of a physical layer the closed forms of its error
-    /// rates, where there are some; of a mesh Bianchi's throughput of saturated stations around one node.
+    /// Formula of Padhye, Firoiu, Towsley and Kurose (2000, eq. 32), by the channel's loss rate alone. For CUBIC it is
+    /// its response function (RFC 9438 section 5); for a physical layer, closed forms of its error rates where they
+    /// exist; for a mesh, Bianchi's throughput of saturated stations around one node.
     Formula,
     /// Square-root law (Mathis, Semke, Mahdavi and Ott 1997): like formula, but without timeouts.
     #[serde(rename = "formula:square-root")]
@@ -36,7 +36,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// All methods, in drawing order: simulations are drawn on top.
+    /// All methods in drawing order: simulations are last, so that they are drawn on top.
     pub const ALL: [Self; 8] = [
         Self::AnalysisPaperBounds,
         Self::AnalysisBounds,
@@ -48,7 +48,7 @@ impl Method {
         Self::Live,
     ];
 
-    /// Word for the method in scenarios.
+    /// Name of the method as written in scenarios.
     pub fn name(self) -> &'static str {
         match self {
             Self::Analysis | Self::AnalysisExact => "analysis:exact",
@@ -62,7 +62,7 @@ impl Method {
         }
     }
 
-    /// Whether the method is a formula.
+    /// True if the method is a closed formula.
     pub(crate) fn is_formula(self) -> bool {
         matches!(self, Self::Formula | Self::FormulaSquareRoot)
     }

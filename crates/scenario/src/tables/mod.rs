@@ -1,8 +1,8 @@
-//! The scenario file: every key, with its unit, default and meaning.
+//! All keys of a scenario file, each with its unit, default and meaning.
 //!
-//! The doc comment of a key is what `crossfade explain KEY` prints, and the JSON Schema for editors is
-//! generated from these structs: these files are the reference. A key that is absent is `None`; resolving a
-//! scenario fills in the defaults.
+//! The doc comment of a key is what `crossfade explain KEY` prints, and the JSON Schema for editors is generated from
+//! these structs: these files are the reference. A key that is absent is `None`; resolving a scenario fills in the
+//! defaults.
 
 #![allow(clippy::doc_markdown, reason = "the comments are printed as they stand")]
 
@@ -131,14 +131,14 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 impl Scenario {
-    /// Whether method phy is the only simulating method, so that no transport is needed.
+    /// True if method phy is the only simulating method, so that no transport is needed.
     pub(crate) fn is_phy_alone(&self) -> bool {
         let methods = self.methods.as_deref().unwrap_or_default();
         methods.contains(&Method::Phy) && methods.iter().all(|m| *m == Method::Phy || m.is_formula())
     }
 
-    /// Whether only frames are evaluated, by method phy or by closed forms of the physical layer, without transport and
-    /// packets.
+    /// True if only frames are evaluated (by method phy, or by closed forms of the physical layer), without transport
+    /// and packets.
     pub(crate) fn has_no_transport(&self) -> bool {
         let has_frames =
             self.channel.model == Some(ChannelModel::BlockRayleigh) || !self.nr.block.is_absent();
@@ -153,7 +153,7 @@ impl Scenario {
             .is_some_and(|methods| !methods.is_empty() && methods.iter().all(|m| m.is_formula()))
     }
 
-    /// Fills in the defaults of the stop rule and the seed.
+    /// Fills in the defaults of the stop rule and the seed, and returns both.
     pub(crate) fn resolve_stop(&mut self) -> Result<(StopRule, u64), ScenarioError> {
         // Keys for the runs of method phy are no mistake if formulas replace it.
         let asks_for_frames = self.run.frame_errors.is_some() || self.run.max_frames.is_some();

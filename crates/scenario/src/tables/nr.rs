@@ -1,4 +1,4 @@
-//! The downlink of a 5G NR cell.
+//! Keys of a 5G NR cell: table `nr`.
 
 use super::base::{absent, json, named, positive_time, time};
 use super::nr_block::NrBlock;
@@ -269,27 +269,27 @@ pub enum NrEffectiveSinr {
     Eesm,
 }
 
-/// How much of an NR cell is simulated.
+/// Fidelity with which an NR cell is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrFidelity {
     /// Every transmission is simulated, with its outcome and its acknowledgement.
     Slot,
-    /// Every slot has its mean rate and delay; single retransmissions are not simulated.
+    /// Each slot has its mean rate and delay; single retransmissions are not simulated.
     Rate,
 }
 
-/// Downlink of an NR cell, with checked parameters.
+/// Resolved NR cell, apart from its seed.
 #[derive(Clone, Debug)]
 pub struct NrModel {
-    /// Configuration without the seed.
+    /// Configuration of the NR cell, apart from its seed.
     pub config: NrConfig,
-    /// Block of method phy, if there is one.
+    /// Transport block that method phy codes and decodes; `None` if the scenario has none.
     pub block: Option<BlockConfig>,
 }
 
 impl Nr {
-    /// Fills in the numerology, and returns it.
+    /// Fills in the default numerology, and returns the numerology.
     pub(crate) fn resolve_numerology(&mut self) -> Result<Numerology, ScenarioError> {
         self.apply_preset();
         let mu = *self.numerology.get_or_insert(1);
@@ -297,8 +297,8 @@ impl Nr {
             .ok_or_else(|| ScenarioError::value("nr.numerology", &json(mu), "must be between 0 and 3"))
     }
 
-    /// Fills in the defaults of a cell whose users have these radios: per flow the radio, the key of its table and the
-    /// number of users.
+    /// Fills in the defaults of an NR cell. `radios` holds, for each flow, the key of its radio table, the table, and
+    /// the number of users.
     #[expect(clippy::too_many_lines, reason = "key by key")]
     pub(crate) fn resolve(
         &mut self,
@@ -410,7 +410,7 @@ impl Nr {
         Ok(NrModel { config, block })
     }
 
-    /// The default stays absent, so that rows of older results files keep their keys.
+    /// Fills in the effective SINR. The default stays absent, so that rows of older results files keep their keys.
     fn resolve_effective_sinr(&mut self) -> EffectiveSinr {
         self.effective_sinr = self.effective_sinr.filter(|word| *word == NrEffectiveSinr::Eesm);
         if self.effective_sinr.is_some() {
@@ -420,7 +420,7 @@ impl Nr {
         }
     }
 
-    /// Layers above hybrid ARQ, if there is an uplink.
+    /// Layers above hybrid ARQ (RLC, PDCP and uplink); `None` without an uplink.
     fn resolve_stack(&mut self, slot: SimTime) -> Result<Option<StackConfig>, ScenarioError> {
         // The default stays absent.
         self.priority = self.priority.filter(|word| *word != NrPriority::User);
@@ -548,7 +548,7 @@ impl Nr {
     }
 }
 
-/// A cell whose keys have other defaults.
+/// Preset of an NR cell: values that become the defaults of its other keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrPreset {

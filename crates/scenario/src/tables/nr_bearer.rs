@@ -1,4 +1,4 @@
-//! The bearer of a flow in an NR cell, where it differs from its class and from the bearers of the cell.
+//! Keys of a flow's bearer in an NR cell, where it differs from its class and from the bearers of the cell.
 
 use super::base::absent;
 use super::nr_stack::{DISCARD, NrRlc, REORDERING, Steps, stepped};
@@ -54,11 +54,11 @@ pub struct NrBearer {
 
 absent!(NrBearer);
 
-/// 3GPP TS 38.331, information element LogicalChannelConfig, in milliseconds.
+/// Allowed bucket size durations in milliseconds (3GPP TS 38.331, information element LogicalChannelConfig).
 const BUCKETS: Steps =
     &[(5, 5, 1), (10, 10, 1), (20, 20, 1), (50, 50, 1), (100, 150, 50), (300, 500, 200), (1000, 1000, 1)];
 
-/// Writes into the schema of a bearer's RLC the source of its defaults.
+/// Writes the source of their defaults into the schema of the RLC keys of a bearer.
 fn of_class(schema: &mut Schema) {
     let keys = schema.get_mut("properties").and_then(|keys| keys.as_object_mut());
     for property in keys.into_iter().flat_map(|keys| keys.values_mut()) {
@@ -67,7 +67,8 @@ fn of_class(schema: &mut Schema) {
 }
 
 impl NrBearer {
-    /// The bearer that the table `key` makes of `usual`. It fills in defaults where they depend on given keys.
+    /// Bearer with the values of the table `key`, and those of `usual` for absent keys. It fills in defaults that
+    /// depend on given keys.
     pub(crate) fn resolve(
         &mut self,
         key: &str,

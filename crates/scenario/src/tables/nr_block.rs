@@ -1,4 +1,4 @@
-//! A transport block of an NR cell by itself, for method phy.
+//! Keys of a transport block of an NR cell that method phy codes and decodes.
 
 use super::base::{absent, json, named};
 use crate::error::ScenarioError;
@@ -74,7 +74,7 @@ pub enum NrDecoder {
 }
 
 impl NrBlock {
-    /// Fills in the defaults; `None` where nothing is said.
+    /// Fills in the defaults of the transport block; `None` if the table is absent.
     pub(super) fn resolve(&mut self, cell: &NrConfig) -> Result<Option<BlockConfig>, ScenarioError> {
         if self.is_absent() {
             return Ok(None);

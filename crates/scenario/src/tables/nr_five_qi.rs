@@ -6,8 +6,8 @@ use crossfade_core::SimTime;
 use crossfade_nr::rlc::{RlcConfig, RlcMode};
 use crossfade_nr::{BearerConfig, LogicalChannel};
 
-/// Resource type of a class. No rate is guaranteed here; delay-critical classes have no time for retransmissions of
-/// RLC.
+/// Resource type of a quality class (5QI). No rate is guaranteed here; delay-critical classes have no time for
+/// retransmissions of RLC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resource {
     Guaranteed,
@@ -17,16 +17,16 @@ enum Resource {
 
 use Resource::{DelayCritical, Guaranteed, NotGuaranteed};
 
-/// A line of TS 23.501 table 5.7.4-1.
+/// Quality class (5QI): a line of TS 23.501 table 5.7.4-1.
 #[derive(Clone, Copy, Debug)]
 struct Class {
     number: u32,
     resource: Resource,
-    /// Default priority level; lower levels go first.
+    /// Default priority level of the class; lower levels go first.
     priority: u32,
-    /// Packet delay budget.
+    /// Packet delay budget of the class in milliseconds.
     budget_ms: u64,
-    /// Packet error rate as a power of ten.
+    /// Packet error rate of the class as an exponent of ten.
     loss_exponent: i32,
 }
 
@@ -34,7 +34,7 @@ const fn class(number: u32, resource: Resource, priority: u32, budget_ms: u64, l
     Class { number, resource, priority, budget_ms, loss_exponent }
 }
 
-/// TS 23.501 table 5.7.4-1 (Release 18), without burst volumes and averaging windows.
+/// All standardised quality classes: TS 23.501 table 5.7.4-1 (Release 18), without burst volumes and averaging windows.
 const CLASSES: [Class; 31] = [
     class(1, Guaranteed, 20, 100, -2),
     class(2, Guaranteed, 40, 150, -3),
@@ -70,9 +70,9 @@ const CLASSES: [Class; 31] = [
 ];
 
 impl Class {
-    /// Bearer of a class. RLC and t-Reordering of classes 1, 2, 5, 7 and 9 are those of srsRAN Project
-    /// (`configs/qos.yml`); other classes take those of the class among these that tolerates as much loss, with timers
-    /// no longer than their delay budget. No packet waits longer than the budget, except in 7, 9 and 10.
+    /// Bearer of the class. RLC and t-Reordering of classes 1, 2, 5, 7 and 9 are those of srsRAN Project
+    /// (`configs/qos.yml`). Another class takes those of the one among these five with equal loss tolerance, with
+    /// timers no longer than its delay budget. No packet waits longer than the budget, except in classes 7, 9 and 10.
     fn bearer(self) -> BearerConfig {
         let Self { number, resource, budget_ms, loss_exponent, .. } = self;
         let is_patient = [7, 9, 10].contains(&number);
@@ -123,7 +123,7 @@ impl Class {
     }
 }
 
-/// Priority level and bearer of the class that the table `key` gives.
+/// Priority level and bearer of the quality class `number`, the value of `key`.
 pub(crate) fn five_qi(key: &str, number: u32) -> Result<(u32, BearerConfig), ScenarioError> {
     let class = CLASSES.iter().find(|class| class.number == number).ok_or_else(|| {
         let all = CLASSES.map(|class| class.number.to_string()).join(", ");
@@ -154,7 +154,7 @@ mod tests {
         ));
     }
 
-    /// srsRAN Project's `configs/qos.yml`: t-Reassembly, t-Reordering, maxRetxThreshold of acknowledged classes.
+    /// Classes have the t-Reassembly, t-Reordering and maxRetxThreshold of srsRAN Project's `configs/qos.yml`.
     #[test]
     fn classes_of_the_reference_stack_have_its_timers() {
         for (number, reassembly_ms, reordering_ms, retransmissions) in [

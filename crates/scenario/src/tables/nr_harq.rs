@@ -1,4 +1,4 @@
-//! Hybrid ARQ of an NR cell.
+//! Keys of hybrid ARQ in an NR cell.
 
 use super::base::{absent, json, positive_time};
 use crate::error::ScenarioError;
@@ -57,7 +57,7 @@ pub struct NrHarq {
 
 absent!(NrHarq);
 
-/// What copies of a transport block carry.
+/// Content of the copies of a transport block, which the receiver combines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrCombining {
@@ -68,7 +68,7 @@ pub enum NrCombining {
 }
 
 impl NrHarq {
-    /// Fills in the defaults.
+    /// Fills in the defaults of hybrid ARQ, and returns its model.
     pub(super) fn resolve(&mut self, slot: SimTime) -> Result<HarqConfig, ScenarioError> {
         let processing = *self.processing.get_or_insert(Span::exactly(slot * 4));
         let processing_slots =

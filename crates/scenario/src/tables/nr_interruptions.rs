@@ -1,4 +1,4 @@
-//! Interruptions of the users of an NR cell, and its propagation delay.
+//! Keys of the interruptions of an NR cell's users, and of its propagation delay.
 
 use super::base::{absent, json, positive_time, time};
 use super::nr_stack::{Steps, stepped};
@@ -29,7 +29,7 @@ pub struct NrHandover {
     pub mode: Option<NrHandoverMode>,
 }
 
-/// What becomes of packets under way at a handover.
+/// Fate of packets under way at a handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrHandoverMode {
@@ -97,7 +97,7 @@ pub struct NrBlockage {
 
 absent!(NrHandover, NrDrx, NrNtn, NrBlockage);
 
-/// 3GPP TS 38.331, information element DRX-Config, in milliseconds.
+/// Allowed DRX cycles in milliseconds (3GPP TS 38.331, information element DRX-Config).
 const CYCLE: Steps = &[
     (10, 20, 10),
     (32, 40, 8),
@@ -123,7 +123,7 @@ const INACTIVITY: Steps = &[
 ];
 
 impl NrHandover {
-    /// Fills in the defaults; `None` if the table is absent.
+    /// Fills in the defaults of handovers; `None` if the table is absent.
     pub(super) fn resolve(
         &mut self,
         is_acknowledged: bool,
@@ -144,9 +144,9 @@ impl NrHandover {
 }
 
 impl NrBlockage {
-    /// Fills in the defaults; `None` if the table is absent. They are the measured effect of pedestrians on antennas of
-    /// 7 degrees at 73.5 GHz (MacCartney, Rappaport and Rangan, GLOBECOM 2017); the frequency of blockages depends on
-    /// the place.
+    /// Fills in the defaults of blockage; `None` if the table is absent. They are the measured effect of pedestrians on
+    /// antennas of 7 degrees at 73.5 GHz (MacCartney, Rappaport and Rangan, GLOBECOM 2017), except for the frequency of
+    /// blockages, which depends on the place.
     pub(super) fn resolve(&mut self, slot: SimTime) -> Result<Option<Blockage>, ScenarioError> {
         if self.is_absent() {
             return Ok(None);
@@ -162,7 +162,7 @@ impl NrBlockage {
 }
 
 impl NrDrx {
-    /// Fills in the defaults; `None` if the table is absent.
+    /// Fills in the defaults of DRX; `None` if the table is absent.
     pub(super) fn resolve(&mut self, slot: SimTime) -> Result<Option<Drx>, ScenarioError> {
         if self.is_absent() {
             return Ok(None);
@@ -179,7 +179,8 @@ impl NrDrx {
 }
 
 impl NrNtn {
-    /// Fills in the defaults: one-way delay, and whether blocks are acknowledged.
+    /// Fills in the defaults of a non-terrestrial network; returns the one-way propagation delay, and true if blocks
+    /// are acknowledged.
     pub(super) fn resolve(&mut self, slot: SimTime) -> Result<(SimTime, bool), ScenarioError> {
         if self.is_absent() {
             return Ok((SimTime::ZERO, true));

@@ -1,4 +1,4 @@
-//! Link adaptation of an NR cell: quality reports, and acknowledgements.
+//! Keys of link adaptation in an NR cell: channel quality reports, and outer loop by acknowledgements.
 
 use super::base::{absent, positive_time, time};
 use crate::error::ScenarioError;
@@ -48,7 +48,7 @@ pub struct NrOuterLoop {
 absent!(NrFeedback, NrOuterLoop);
 
 impl NrFeedback {
-    /// Fills in the defaults.
+    /// Fills in the defaults of channel quality reports.
     pub(super) fn resolve(&mut self, slot: SimTime) -> Result<QualityReports, ScenarioError> {
         let in_slots = |time: SimTime| time.as_nanos().div_ceil(slot.as_nanos());
         let period = *self.period.get_or_insert(Span::exactly(SimTime::from_millis(20)));
@@ -62,7 +62,7 @@ impl NrFeedback {
 }
 
 impl NrOuterLoop {
-    /// Fills in the defaults; `None` where nothing is said.
+    /// Fills in the defaults of outer-loop link adaptation; `None` if the table is absent.
     pub(super) fn resolve(&mut self, target: f64) -> Option<OuterLoopConfig> {
         if self.is_absent() {
             return None;

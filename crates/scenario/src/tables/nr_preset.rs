@@ -1,4 +1,4 @@
-//! Cells by name: defaults of several keys of `[nr]` together.
+//! Presets of NR cells: defaults of several keys of `nr` together.
 
 use super::base::take;
 use super::nr::{Nr, NrPreset};
@@ -6,7 +6,7 @@ use crate::quantity::{Bytes, Frequency, Share, Span};
 use crossfade_core::SimTime;
 
 impl Nr {
-    /// Fills in the preset's values of keys that are not given.
+    /// Fills in the values of the preset for keys that the scenario does not give.
     pub(super) fn apply_preset(&mut self) {
         let Some(preset) = self.preset else { return };
         let ms = |count| Some(Span::exactly(SimTime::from_millis(count)));
@@ -109,7 +109,7 @@ impl Nr {
         }
     }
 
-    /// 10 MHz both ways at 15 kHz.
+    /// Sets frequency division duplex with 10 MHz in each direction at 15 kHz and this carrier frequency.
     fn divide_frequency(&mut self, carrier_hz: f64) {
         self.numerology = Some(0);
         self.bandwidth = Some(Frequency(10e6));

@@ -1,4 +1,4 @@
-//! The uplink of an NR cell, and radio link control of both directions.
+//! Keys of the uplink of an NR cell, and of radio link control (RLC) in both directions.
 
 use super::base::{absent, json, positive_time, time};
 use super::queue::Queue;
@@ -98,7 +98,7 @@ pub struct NrUplink {
     pub queue: Queue,
 }
 
-/// How users of an NR cell come by grants.
+/// Source of uplink grants in an NR cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrGrants {
@@ -169,7 +169,7 @@ pub enum NrRlcMode {
 absent!(NrUplink, NrRlc);
 
 impl NrUplink {
-    /// Fills in the defaults of an uplink whose table is present.
+    /// Fills in the defaults of an uplink whose table is present, and returns its model.
     pub(super) fn resolve(&mut self, slot: SimTime, mcs_table: u32) -> Result<UplinkConfig, ScenarioError> {
         let in_slots = |time: SimTime| time.as_nanos().div_ceil(slot.as_nanos());
         let ms = |count| Span::exactly(SimTime::from_millis(count));
@@ -234,24 +234,26 @@ impl NrUplink {
     }
 }
 
-/// Ranges of whole numbers, each with its step.
+/// Allowed values of a key: ranges of whole numbers (first, last), each with its step.
 pub(super) type Steps = &'static [(u64, u64, u64)];
 
-/// 3GPP TS 38.331, information element RLC-Config, in milliseconds.
+/// Allowed values of t-PollRetransmit in milliseconds (3GPP TS 38.331, information element RLC-Config).
 const POLL_RETRANSMIT: Steps =
     &[(1, 4, 1), (5, 250, 5), (300, 500, 50), (800, 1000, 200), (2000, 4000, 2000)];
 const REASSEMBLY: Steps = &[(0, 100, 5), (110, 200, 10)];
 const STATUS_PROHIBIT: Steps =
     &[(0, 250, 5), (300, 500, 50), (800, 1000, 200), (1200, 1600, 400), (2000, 2400, 400)];
-/// As above, PDCP-Config, without 0 ms, which is no order.
+/// Allowed values of t-Reordering in milliseconds (3GPP TS 38.331, PDCP-Config), without 0 ms, which would not restore
+/// the order.
 pub(super) const REORDERING: Steps =
     &[(1, 2, 1), (4, 5, 1), (8, 8, 1), (10, 20, 5), (30, 60, 10), (80, 300, 20), (500, 3000, 250)];
 pub(super) const DISCARD: Steps =
     &[(10, 60, 10), (75, 75, 1), (100, 300, 50), (500, 750, 250), (1500, 1500, 1)];
-/// SchedulingRequestConfig (`sr-ProhibitTimer`), and 0 ms where it is absent.
+/// Allowed values of `sr-ProhibitTimer` in milliseconds (3GPP TS 38.331, SchedulingRequestConfig), and 0 ms for an
+/// absent timer.
 const REQUEST_PROHIBIT: Steps =
     &[(0, 1, 1), (2, 2, 1), (4, 4, 1), (8, 8, 1), (16, 16, 1), (32, 32, 1), (64, 64, 1), (128, 128, 1)];
-/// BSR-Config: `periodicBSR-Timer`, without infinity, and `retxBSR-Timer`.
+/// Allowed values of `periodicBSR-Timer` in milliseconds (3GPP TS 38.331, BSR-Config), without infinity.
 const REPORT_PERIOD: Steps = &[
     (1, 1, 1),
     (5, 10, 5),
@@ -264,9 +266,9 @@ const REPORT_PERIOD: Steps = &[
 ];
 const REPORT_AGAIN: Steps =
     &[(10, 20, 10), (40, 80, 40), (160, 320, 160), (640, 1280, 640), (2560, 5120, 2560), (10240, 10240, 1)];
-/// SchedulingRequestResourceConfig, in slots.
+/// Allowed periods of scheduling request occasions in slots (3GPP TS 38.331, SchedulingRequestResourceConfig).
 const REQUEST_PERIODS: [u32; 13] = [1, 2, 4, 5, 8, 10, 16, 20, 40, 80, 160, 320, 640];
-/// RLC-Config, in thousands of bytes.
+/// Allowed values of `pollByte` in kB (3GPP TS 38.331, RLC-Config).
 const POLL_KILOBYTES: [u32; 43] = [
     1, 2, 5, 8, 10, 15, 25, 50, 75, 100, 125, 250, 375, 500, 750, 1000, 1250, 1500, 2000, 3000, 4000, 4500,
     5000, 5500, 6000, 6500, 7000, 7500, 8000, 9000, 10_000, 11_000, 12_000, 13_000, 14_000, 15_000, 16_000,
@@ -278,7 +280,7 @@ const POLL_PDU: [u32; 23] = [
 ];
 const RETRANSMISSIONS: [u32; 8] = [1, 2, 3, 4, 6, 8, 16, 32];
 
-/// A time in whole milliseconds of these steps.
+/// Absolute time of `span`, the value of `key`, if it is a whole number of milliseconds in these steps.
 pub(super) fn stepped(key: &str, span: Span, steps: Steps, slot: SimTime) -> Result<SimTime, ScenarioError> {
     let time = time(key, span, slot)?;
     let millis = time.as_nanos() / 1_000_000;
@@ -306,7 +308,8 @@ fn one_of(key: &str, value: u32, values: &[u32]) -> Result<u32, ScenarioError> {
 }
 
 impl NrRlc {
-    /// Fills in the defaults of the RLC of a single bearer: the values of `usual`, as far as the mode is the same.
+    /// Fills in the defaults of a single bearer's RLC: the values of `usual` if its mode is equal, otherwise those of
+    /// the mode.
     pub(super) fn resolve_of_bearer(
         &mut self,
         table: &str,
@@ -329,7 +332,7 @@ impl NrRlc {
         self.resolve(table, slot)
     }
 
-    /// Fills in the defaults of the table called `table`.
+    /// Fills in the defaults of the RLC in the table called `table`.
     pub(super) fn resolve(&mut self, table: &str, slot: SimTime) -> Result<RlcConfig, ScenarioError> {
         let ms = |count| Span::exactly(SimTime::from_millis(count));
         let key = |name: &str| join(table, name);

@@ -1,4 +1,4 @@
-//! Satellites on orbits, and what they pass over.
+//! Keys of a satellite shell, with the terminal and gateway that it passes over.
 
 use super::base::{absent, named};
 use crate::error::{ScenarioError, join};
@@ -55,7 +55,7 @@ pub struct OrbitTable {
 absent!(OrbitTable);
 
 impl OrbitTable {
-    /// Fills in the defaults of the table called `table`; `None` if it is absent.
+    /// Fills in the defaults of the orbits in the table called `table`; `None` if the table is absent.
     pub(super) fn resolve(&mut self, table: &str) -> Result<Option<Orbit>, ScenarioError> {
         if self.is_absent() {
             return Ok(None);

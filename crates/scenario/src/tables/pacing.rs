@@ -1,4 +1,4 @@
-//! Pacing: whether a sender spreads its segments over the round trip.
+//! Resolution of pacing: whether a sender spreads its segments over the RTT.
 
 use super::base::json;
 use crate::error::ScenarioError;
@@ -16,7 +16,7 @@ pub enum Pacing {
     Internal,
 }
 
-/// The keys of pacing in the table `tcp`.
+/// Keys of pacing in the table `tcp`.
 pub(super) struct Keys<'a> {
     pub(super) pacing: &'a mut Option<Pacing>,
     pub(super) ss_ratio: &'a mut Option<f64>,
@@ -25,7 +25,7 @@ pub(super) struct Keys<'a> {
 }
 
 impl Keys<'_> {
-    /// Refuses what is said of pacing, because of `problem`.
+    /// Error if any key of pacing is given, with `problem` as the reason.
     pub(super) fn refuse(&self, problem: &str) -> Result<(), ScenarioError> {
         let said = [
             ("pacing", self.pacing.map(json)),
@@ -39,8 +39,8 @@ impl Keys<'_> {
         }
     }
 
-    /// Fills in the defaults. A congestion control that `sets_rate` always paces. A key with the usual value stays
-    /// absent. QUIC is paced by default, at the example rate of RFC 9002 section 7.7.
+    /// Fills in the defaults of pacing. A congestion control that `sets_rate` always paces. A key with the usual value
+    /// stays absent. QUIC is paced by default, at the example rate of RFC 9002 section 7.7.
     pub(super) fn resolve(
         self,
         sets_rate: bool,

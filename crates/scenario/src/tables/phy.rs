@@ -1,4 +1,4 @@
-//! The physical layer under a link with frames.
+//! Keys of the physical layer of a link with frames: table `phy`.
 
 use super::base::{absent, json};
 use super::channel::{Channel, ChannelModel, refuse};
@@ -76,37 +76,37 @@ pub struct Phy {
     pub table: Option<FileName>,
 }
 
-/// A constellation of unit energy.
+/// Constellation of the symbols, of unit energy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Modulation {
-    /// 1 bit.
+    /// BPSK with 1 bit per symbol.
     #[serde(rename = "bpsk")]
     Bpsk,
-    /// 2 bits.
+    /// QPSK with 2 bits per symbol.
     #[serde(rename = "qpsk")]
     Qpsk,
-    /// 3 bits on two rings.
+    /// 8 points on two rings, 3 bits per symbol.
     #[serde(rename = "8-star")]
     Star8,
-    /// 3 bits on a circle.
+    /// 8-PSK, 8 points on a circle, 3 bits per symbol.
     #[serde(rename = "8-psk")]
     Psk8,
-    /// 3 bits, 4 x 2 points.
+    /// 4 x 2 points, 3 bits per symbol.
     #[serde(rename = "8-rect")]
     Rect8,
-    /// 4 bits.
+    /// 16-QAM with 4 bits per symbol.
     #[serde(rename = "16-qam")]
     Qam16,
-    /// 5 bits, 6 x 6 points without corners.
+    /// 32-QAM: 6 x 6 points without corners, 5 bits per symbol.
     #[serde(rename = "32-cross")]
     Cross32,
-    /// 6 bits.
+    /// 64-QAM with 6 bits per symbol.
     #[serde(rename = "64-qam")]
     Qam64,
-    /// 7 bits, 12 x 12 points without corners.
+    /// 128-QAM: 12 x 12 points without corners, 7 bits per symbol.
     #[serde(rename = "128-cross")]
     Cross128,
-    /// 8 bits.
+    /// 256-QAM with 8 bits per symbol.
     #[serde(rename = "256-qam")]
     Qam256,
 }
@@ -114,25 +114,25 @@ pub enum Modulation {
 /// Space-time scheme: how symbols map to antennas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Scheme {
-    /// One antenna at either end.
+    /// Single antenna at both ends.
     #[serde(rename = "siso")]
     Siso,
-    /// One transmit antenna, maximal-ratio combining of up to 8 receive antennas.
+    /// One transmit antenna, and maximal-ratio combining of up to 8 receive antennas.
     #[serde(rename = "simo")]
     Simo,
-    /// The code of Alamouti: two transmit antennas, rate 1.
+    /// Space-time code of Alamouti: two transmit antennas, rate 1.
     #[serde(rename = "alamouti")]
     Alamouti,
-    /// The orthogonal code C_8,4: four transmit antennas, rate 1/2.
+    /// Orthogonal space-time code C_8,4: four transmit antennas, rate 1/2.
     #[serde(rename = "stbc-half")]
     StbcHalf,
-    /// The quasi-orthogonal code C_4,4: four transmit antennas, rate 1.
+    /// Quasi-orthogonal space-time code C_4,4: four transmit antennas, rate 1.
     #[serde(rename = "stbc-1")]
     Stbc1,
     /// Two Alamouti codes side by side: four transmit antennas, rate 2.
     #[serde(rename = "stbc-2")]
     Stbc2,
-    /// A stream of its own from each of 2 to 8 antennas, received by at least as many.
+    /// Spatial multiplexing: an independent stream from each of 2 to 8 antennas, received by at least as many.
     #[serde(rename = "blast")]
     Blast,
 }
@@ -146,13 +146,13 @@ pub enum Detector {
     Ml,
     /// Minimum mean square error with ordered successive interference cancellation.
     MmseOsic,
-    /// Linear minimum mean square error.
+    /// Linear minimum mean square error detection.
     Mmse,
-    /// Zero forcing.
+    /// Zero-forcing detection.
     Zf,
-    /// Maximum likelihood by a sphere decoder.
+    /// Maximum likelihood detection by a sphere decoder.
     Sphere,
-    /// The matched filter, of orthogonal schemes only.
+    /// Matched filter, for orthogonal schemes only.
     Linear,
 }
 
@@ -160,10 +160,10 @@ pub enum Detector {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StbcPower {
-    /// Equal to that of every other scheme.
+    /// Transmit power equal to that of every other scheme.
     Equal,
-    /// Twice that of other schemes (3 dB more), as equations 12 to 16 of "TCP performance over wireless MIMO channels
-    /// with ARQ and packet combining" print it.
+    /// Twice the transmit power of other schemes (3 dB more), as equations 12 to 16 of "TCP performance over wireless
+    /// MIMO channels with ARQ and packet combining" print it.
     Printed,
 }
 
@@ -178,28 +178,28 @@ pub struct Estimation {
     pub nmse: Option<f64>,
 }
 
-/// Fidelity of a simulated frame.
+/// Fidelity of the simulation of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PhyFidelity {
     /// Every symbol is detected.
     Symbol,
-    /// Frames fail with the probabilities of a table.
+    /// Frames fail with the probabilities of an error-rate table.
     Table,
 }
 
 absent!(Phy, Estimation);
 
-/// Physical layers of a link.
+/// Resolved physical layers of a link: one, or several with a policy that switches between them.
 pub(crate) struct Layers {
-    /// The only physical layer, or the fastest one.
+    /// Only physical layer, or the fastest one of the policy.
     pub(crate) usual: PhyConfig,
-    /// Policy, and the physical layer of each of its ranges.
+    /// Switching policy and the physical layer of each of its ranges; `None` for a single physical layer.
     policy: Option<(Arc<SwitchingTable>, Vec<PhyConfig>)>,
 }
 
 impl Layers {
-    /// Rate of the slowest layer, if `rate` is that of the fastest.
+    /// Rate of the slowest physical layer, if `rate` is that of the fastest.
     pub(super) fn slowest(&self, rate: Rate) -> Rate {
         let chosen = self.policy.iter().flat_map(|(_, layers)| layers);
         let bits = chosen.map(PhyConfig::bits_per_use).fold(self.usual.bits_per_use(), f64::min);
@@ -207,7 +207,7 @@ impl Layers {
     }
 }
 
-/// Conversion between the word of a scenario and the model of the same name.
+/// Converts the word of a scenario to the model's value of this name.
 pub(super) fn word<T>(
     word: impl Serialize,
     named: fn(&str) -> Result<T, PhyError>,
@@ -216,8 +216,8 @@ pub(super) fn word<T>(
 }
 
 impl Phy {
-    /// Fills in the defaults of the physical layer of `channel`, and the rate that follows; `None` if the channel has
-    /// no physical layer. Frames are resolved later.
+    /// Fills in the defaults of the physical layer of `channel`, and the link rate that it determines; `None` if the
+    /// channel has no physical layer. Frames are resolved later.
     pub(crate) fn resolve(
         &mut self,
         channel: &mut Channel,
@@ -265,7 +265,7 @@ impl Phy {
         Ok(Some(layers))
     }
 
-    /// Refuses what a policy decides, or what differs from scheme to scheme.
+    /// Error if keys are given that the switching policy determines, or that cannot be equal for all its schemes.
     fn refuse_beside_policy(&self, channel: &Channel) -> Result<(), ScenarioError> {
         for (key, is_given, reason) in [
             ("phy.scheme", self.scheme.is_some(), "the policy chooses it"),
@@ -288,7 +288,7 @@ impl Phy {
         Ok(())
     }
 
-    /// The physical layer of a scheme.
+    /// Physical layer of one scheme, detector and modulation.
     fn layer(
         &mut self,
         channel: &mut Channel,
@@ -316,7 +316,7 @@ impl Phy {
         Ok(config)
     }
 
-    /// Derives `link.rate` from the symbol rate, or the symbol rate from `link.rate`.
+    /// Computes `link.rate` from the symbol rate, or the symbol rate from `link.rate`.
     fn resolve_rate(&mut self, config: &PhyConfig, rate: &mut Option<Rate>) -> Result<(), ScenarioError> {
         let bits = config.bits_per_use();
         match (self.symbol_rate, *rate) {
@@ -341,7 +341,7 @@ impl Phy {
         Ok(())
     }
 
-    /// The radio under `frames`.
+    /// Resolves the radio that sends `frames`.
     pub(super) fn resolve_radio(
         &mut self,
         layers: Layers,
@@ -430,7 +430,7 @@ impl Phy {
     }
 }
 
-/// SNR as rho in dB.
+/// SNR of the channel as rho in dB (per receive antenna), from whichever of its keys is given.
 fn rho_db(config: &PhyConfig, channel: &Channel) -> Result<f64, ScenarioError> {
     let given = [channel.snr_db, channel.es_n0_db, channel.eb_n0_db];
     if given == [None; 3] {
@@ -442,7 +442,7 @@ fn rho_db(config: &PhyConfig, channel: &Channel) -> Result<f64, ScenarioError> {
     Ok(snr.rho_db(config.scheme, config.n_t, config.stbc_power, config.modulation))
 }
 
-/// Error of the physical layer, with the key that it concerns.
+/// Error of the physical layer's model as an error of the scenario key that it concerns.
 fn refuse_phy(error: &PhyError) -> ScenarioError {
     let message = error.to_string();
     let key = match error {

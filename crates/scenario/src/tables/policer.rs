@@ -1,4 +1,4 @@
-//! Token-bucket policers.
+//! Keys of token-bucket policers, which drop packets.
 
 use super::base::absent;
 use super::shaper::bucket;
@@ -25,8 +25,8 @@ pub struct Policer {
 absent!(Policer);
 
 impl Policer {
-    /// The bucket of the table called `table`, before a link that sends packets of up to `largest_packet` at
-    /// `link_bps`.
+    /// Model of the token bucket in the table called `table`, in front of a link that sends packets of up to
+    /// `largest_packet` bytes at `link_bps` bit/s.
     pub(crate) fn resolve(
         &self,
         table: &str,

@@ -1,4 +1,4 @@
-//! Channel knowledge of a cell's base station, and its choice of modulation.
+//! Keys of the channel knowledge of a cell's base station, and of its choice of modulation.
 
 use super::base::{absent, json, named, positive_time};
 use crate::error::{ScenarioError, join};
@@ -77,19 +77,19 @@ pub enum SinrWord {
     Raw,
 }
 
-/// Measured error rates.
+/// Measured error rates of a cell's frames, from a file.
 pub(super) struct Measured {
-    /// The file.
+    /// Name of the file with the error rates.
     pub(super) name: String,
     pub(super) table: Arc<ErrorRateTable>,
     pub(super) sizes: BlockSizes,
 }
 
-/// Number of slots from which a predictor knows the channel.
+/// Number of slots that a channel predictor observes; it determines the prediction error of a horizon.
 const OBSERVATIONS: usize = 32;
 
 impl Prediction {
-    /// Fills in the defaults.
+    /// Fills in the defaults of the channel prediction.
     pub(super) fn resolve(&mut self, slot: SimTime) -> Result<PredictionSetup, ScenarioError> {
         let horizon = self.horizon.map(|horizon| positive_time("cell.prediction.horizon", horizon, slot));
         let horizon_slots =
@@ -106,17 +106,18 @@ impl Prediction {
     }
 }
 
-/// Quality of channel prediction.
+/// Resolved quality of channel prediction.
 pub(super) struct PredictionSetup {
     nmse: Option<f64>,
-    /// Prediction horizon in slots.
+    /// Prediction horizon in slots; `None` if the scenario gives none.
     pub(super) horizon_slots: Option<f64>,
-    /// Whether any prediction error is given.
+    /// True if the scenario gives a prediction error or a horizon.
     pub(super) is_given: bool,
 }
 
 impl PredictionSetup {
-    /// Normalised mean square error of a user's predictions: the common one, or that of the horizon.
+    /// Normalised mean square error of a user's predictions: the common one, or that of the horizon at this Doppler and
+    /// SNR.
     pub(super) fn nmse_of(&self, fd_t: f64, mean_snr_db: f64) -> f64 {
         let snr = from_db(mean_snr_db);
         self.nmse.unwrap_or_else(|| {
@@ -126,7 +127,7 @@ impl PredictionSetup {
 }
 
 impl LevelKeys {
-    /// Fills in the defaults, for frames of so many symbols.
+    /// Fills in the defaults of switch levels, for frames of `symbols` symbols.
     pub(super) fn resolve(
         &mut self,
         prediction: &mut Prediction,
@@ -163,7 +164,7 @@ impl LevelKeys {
     }
 }
 
-/// Switch levels of users: by default optimal for the error of their own predictions.
+/// Switch levels by prediction error: by default those that are optimal for the error of each user's predictions.
 pub(super) struct LevelsByError {
     keys: LevelKeys,
     kind: PredictedSinr,
@@ -172,7 +173,7 @@ pub(super) struct LevelsByError {
 }
 
 impl LevelsByError {
-    /// Levels for predictions of this error.
+    /// Switch levels for predictions of the error `nmse`.
     pub(super) fn of(&mut self, nmse: f64) -> Result<Arc<Levels>, ScenarioError> {
         let LevelKeys { target_nmse, target_fer, custom_db, .. } = &self.keys;
         let target_nmse = target_nmse.unwrap_or(nmse);

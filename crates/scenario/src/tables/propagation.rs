@@ -1,4 +1,4 @@
-//! The channels of a cell: how their power is spread over delays, and shadowing along the way.
+//! Keys of the channels of a cell: power delay profile, and shadowing along the path of a user.
 
 use super::base::{absent, json, named, time};
 use crate::error::ScenarioError;
@@ -35,7 +35,7 @@ pub struct Shadowing {
 
 absent!(Shadowing);
 
-/// A power delay profile.
+/// Power delay profile of the channels of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ProfileWord {
     /// Typical urban of the Wireless IP proposal, ten paths up to 2.2 us.
@@ -44,19 +44,19 @@ pub enum ProfileWord {
     /// Extended Pedestrian A (3GPP TS 36.104).
     #[serde(rename = "EPA")]
     Epa,
-    /// Extended Vehicular A.
+    /// Extended Vehicular A (3GPP TS 36.104).
     #[serde(rename = "EVA")]
     Eva,
-    /// Extended Typical Urban.
+    /// Extended Typical Urban (3GPP TS 36.104).
     #[serde(rename = "ETU")]
     Etu,
     /// Tapped delay line A (3GPP TR 38.901), scaled by cell.delay_spread.
     #[serde(rename = "TDL-A")]
     TdlA,
-    /// Tapped delay line B.
+    /// Tapped delay line B (3GPP TR 38.901), scaled by cell.delay_spread.
     #[serde(rename = "TDL-B")]
     TdlB,
-    /// Tapped delay line C.
+    /// Tapped delay line C (3GPP TR 38.901), scaled by cell.delay_spread.
     #[serde(rename = "TDL-C")]
     TdlC,
 }
@@ -71,7 +71,7 @@ pub enum Interpolation {
     Hold,
 }
 
-/// The keys of the power delay profile in the table `cell`.
+/// Keys of the power delay profile in the table `cell`.
 pub(super) struct ProfileKeys<'a> {
     pub(super) profile: &'a mut Option<ProfileWord>,
     pub(super) delay_spread: &'a mut Option<Span>,
@@ -80,7 +80,7 @@ pub(super) struct ProfileKeys<'a> {
 }
 
 impl ProfileKeys<'_> {
-    /// Fills in the defaults.
+    /// Fills in the defaults of the power delay profile, and returns the profile.
     pub(super) fn resolve(self, slot: SimTime) -> Result<DelayProfile, ScenarioError> {
         let (delays, powers) = match (self.delays_ns, self.powers_db) {
             (None, None) => return self.resolve_named(slot),
@@ -136,7 +136,7 @@ impl ProfileKeys<'_> {
 }
 
 impl Shadowing {
-    /// Fills in the defaults; `None` without shadowing.
+    /// Fills in the defaults of the shadowing in the table called `table`; `None` without shadowing.
     pub(super) fn resolve(&mut self, table: &str) -> Result<Option<ShadowingConfig>, ScenarioError> {
         let config = ShadowingConfig {
             std_db: *self.sigma_db.get_or_insert(4.0),

@@ -1,4 +1,4 @@
-//! Queues.
+//! Keys of queues in front of links.
 
 use super::base::{absent, json, positive_time, time};
 use super::rfc::Rules;
@@ -114,27 +114,27 @@ pub struct Queue {
     pub draw: Option<Draw>,
 }
 
-/// Method by which a probability becomes marks.
+/// Method by which a marking probability becomes marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Draw {
-    /// Evenly spaced (RFC 9332 appendix A.1).
+    /// Evenly spaced marks (RFC 9332 appendix A.1).
     Recur,
-    /// Drawn at random for each packet.
+    /// Marks drawn at random for each packet.
     Roll,
 }
 
 tag! {
-    /// A queue discipline.
+    /// Queue discipline.
     #[serde(rename_all = "kebab-case")]
     pub enum Discipline: Queue by discipline {
-        /// First in, first out; what finds the queue full is dropped.
+        /// First in, first out; packets that find the queue full are dropped.
         DropTail [limit],
         /// Random early detection (Floyd and Jacobson 1993).
         Red [limit, ecn, min_th, max_th, max_p, w_q, gentle],
         /// Controlled delay (RFC 8289).
         Codel [limit, ecn, target, interval],
-        /// A queue for each flow under controlled delay, served in turn (RFC 8290).
+        /// Queue for each flow under controlled delay, served in turn (RFC 8290).
         FqCodel [limit, ecn, target, interval, quantum],
         /// Proportional integral controller enhanced (RFC 8033).
         Pie [limit, ecn, target, t_update, max_burst],
@@ -149,7 +149,7 @@ absent!(Queue);
 /// Default queue limit in packets: Linux's txqueuelen.
 pub(crate) const USUAL_LIMIT: usize = 1000;
 
-/// Packets that a link carries.
+/// Packets that a link carries: sizes, and numbers in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packets {
     /// Usual packet size in bytes, for which a queue is dimensioned.
@@ -158,14 +158,15 @@ pub(crate) struct Packets {
     pub(crate) largest: u32,
     /// Smallest header size of any packet in bytes.
     pub(crate) headers: u32,
-    /// Whether the windows of all senders together stay within the default limit of a queue.
+    /// True if the windows of all senders together do not exceed the default limit of a queue.
     pub(crate) few: bool,
-    /// Longest idle RTT of a packet, once known.
+    /// Longest idle RTT of a packet; `None` while unknown.
     pub(crate) round_trip: Option<SimTime>,
 }
 
 impl Queue {
-    /// Fills in the defaults of the table called `table`, on a link of `rate_bps` that carries these `packets`.
+    /// Fills in the defaults of the queue in the table called `table`, in front of a link of `rate_bps` bit/s that
+    /// carries these `packets`.
     pub(crate) fn resolve(
         &mut self,
         table: &str,
@@ -224,9 +225,10 @@ impl Queue {
         Ok(model)
     }
 
-    /// Refuses a limit that lets no packet in, of a resolved queue through which every packet passes.
+    /// Error if the limit of a resolved queue, through which every packet passes, admits no packet.
     ///
-    /// A drop-tail queue before a transmitter is none: what finds that idle waits for nothing.
+    /// A drop-tail queue in front of a transmitter is exempt: packets that find the transmitter idle do not enter the
+    /// queue.
     pub(crate) fn check_room(&self, table: &str, packet_size: u32) -> Result<(), ScenarioError> {
         match self.limit.and_then(|limit| limit.0.limit()) {
             Some(limit) if !limit.admits(0, 0, packet_size) => {
@@ -237,12 +239,13 @@ impl Queue {
         }
     }
 
-    /// Whether the limit is a number of bandwidth-delay products.
+    /// True if the limit is a number of bandwidth-delay products.
     pub(crate) fn is_in_products(&self) -> bool {
         matches!(self.limit, Some(Limit(Room::Products(_))))
     }
 
-    /// A limit that depends on the link becomes one in bytes: two ways to say one thing are one run.
+    /// Converts a limit that depends on the link (a time, or BDPs) to one in bytes, so that equal limits give equal
+    /// runs.
     fn settle(&mut self, table: &str, rate_bps: Option<f64>, packets: Packets) -> Result<(), ScenarioError> {
         let seconds = match self.limit {
             Some(Limit(Room::Time(time))) => time.as_secs_f64(),

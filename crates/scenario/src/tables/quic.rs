@@ -1,4 +1,4 @@
-//! QUIC's loss recovery.
+//! Keys of QUIC's loss recovery.
 
 use super::base::{absent, json, positive_time, time};
 use crate::error::ScenarioError;
@@ -8,7 +8,7 @@ use crossfade_transport::{CongestionControlKind, QuicConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// RFC 9000 section 18.2: `max_ack_delay` is below 2^14 ms.
+/// Bound of an ACK's delay: `max_ack_delay` is below 2^14 ms (RFC 9000 section 18.2).
 const LONGEST_ACK_DELAY: SimTime = SimTime::from_millis(1 << 14);
 
 /// Options that RFC 9002 and RFC 9000 leave open. Taken by flavour "quic".
@@ -86,7 +86,7 @@ pub struct Quic {
 absent!(Quic);
 
 impl Quic {
-    /// Fills in the defaults; windows, pacing and BBR follow from other tables.
+    /// Fills in the defaults of QUIC's loss recovery; windows, pacing and BBR follow from other tables.
     pub(super) fn resolve(
         &mut self,
         congestion_control: CongestionControlKind,

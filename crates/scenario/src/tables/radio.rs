@@ -1,4 +1,4 @@
-//! The radio of users of a cell.
+//! Keys of the radio of users of a cell.
 
 use super::base::{absent, json, positive_time};
 use crate::error::{ScenarioError, join};
@@ -39,25 +39,25 @@ pub struct Radio {
 
 absent!(Radio);
 
-/// Radio of a flow, with defaults.
+/// Resolved radio of a flow's users.
 pub(crate) enum RadioSetup {
-    /// Channel with the recorded SNR of a file.
+    /// The channel has the recorded SNR of a file.
     Recorded { key: String, trace: SinrTrace },
-    /// Channel drawn from a model.
+    /// The channel is drawn from a model.
     Modelled(Modelled),
 }
 
-/// Users with modelled channels.
+/// Users with modelled channels: their mean SNR and speed.
 pub(crate) struct Modelled {
     mean_snr_db: PerUser<f64>,
     speed: PerUser<Speed>,
 }
 
-/// Metres a second.
+/// Speed of light in m/s.
 const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 
 impl Radio {
-    /// Refuses keys that do not go together.
+    /// Error if the table called `table` gives keys that contradict each other.
     pub(crate) fn check(&self, table: &str) -> Result<(), ScenarioError> {
         let trace = join(table, "trace");
         for (key, is_given) in [("mean_snr_db", self.mean_snr_db.is_some()), ("speed", self.speed.is_some())]
@@ -73,7 +73,7 @@ impl Radio {
         Ok(())
     }
 
-    /// Fills in what `usual` says, and the defaults.
+    /// Fills in the keys that `usual` gives, then the defaults, and returns the resolved radio.
     pub(crate) fn resolve(
         &mut self,
         table: &str,
@@ -122,7 +122,7 @@ impl Modelled {
     }
 }
 
-/// Refuses a user that no channel can be made for.
+/// Error if a user has an SNR, speed or Doppler shift for which no channel can be modelled.
 fn check_user(table: &str, mean_snr_db: f64, speed: Speed, fd_t: f64) -> Result<(), ScenarioError> {
     if !(-30.0..=60.0).contains(&mean_snr_db) {
         let key = join(table, "mean_snr_db");

@@ -1,4 +1,4 @@
-//! Choices that the RFCs leave open.
+//! Keys of the choices that the RFCs leave open to a TCP sender and receiver.
 
 use super::base::{absent, json, time};
 use crate::error::ScenarioError;
@@ -181,13 +181,13 @@ pub enum Profile {
     Linux,
 }
 
-/// Rules that a mechanism follows.
+/// Rules that a mechanism follows: those of its RFC, or those of Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Rules {
-    /// Rules of the RFC.
+    /// Rules of the RFC that specifies the mechanism.
     Rfc,
-    /// Rules of Linux.
+    /// Rules of the Linux kernel.
     Linux,
 }
 
@@ -195,22 +195,22 @@ pub enum Rules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RateReduction {
-    /// None until the pipe has drained to ssthresh (RFC 6675).
+    /// No segment until the pipe has drained to ssthresh (RFC 6675).
     Immediate,
     /// Proportional Rate Reduction, packet conservation (RFC 6937).
     PrrCrb,
     /// Proportional Rate Reduction, slow start (RFC 6937).
     PrrSsrb,
-    /// Proportional Rate Reduction as it is now (RFC 9937).
+    /// Proportional Rate Reduction of RFC 9937.
     Prr,
 }
 
-/// RFC 1122 section 4.2.3.2: an acknowledgement is delayed by less than this.
+/// Bound of an ACK's delay: less than 500 ms (RFC 1122 section 4.2.3.2).
 const LONGEST_DELAYED_ACK: SimTime = SimTime::from_millis(500);
 
 impl Rfc {
-    /// Fills in the defaults of a sender with SACK or without, and with this congestion control, which counts marks or
-    /// hears of one a round trip.
+    /// Fills in the defaults of a sender with or without SACK. `counts_marks` says that the congestion control counts
+    /// every ECN mark; otherwise it learns of marks once per RTT.
     pub(crate) fn resolve(
         &mut self,
         sack: bool,
@@ -297,8 +297,8 @@ impl Rfc {
         }
     }
 
-    /// Fills in whether data may be marked, and whether marks are counted. Keys with the usual values of the congestion
-    /// control stay absent.
+    /// Fills in whether data may be marked (ECN) and whether marks are counted (AccECN), and returns both. Keys with
+    /// the usual values of the congestion control stay absent.
     fn resolve_ecn(&mut self, counts_marks: bool) -> Result<(bool, bool), ScenarioError> {
         let ecn = *self.ecn.get_or_insert(counts_marks);
         let usual = counts_marks && ecn;
@@ -314,7 +314,8 @@ impl Rfc {
         }
     }
 
-    /// Only what differs from the RFCs is written out: the rows of profile "recommended" are older than this key.
+    /// Number of ACKs that are not delayed while a receive window grows; `None` if all may be delayed. Values equal to
+    /// the RFCs' stay absent, because rows of profile "recommended" are older than this key.
     fn resolve_growth_acks(&mut self, usual: Option<u32>) -> Option<u32> {
         let asked = self.growth_acks.unwrap_or(usual.is_some());
         self.growth_acks = Some(asked).filter(|asked| *asked || usual.is_some());

@@ -1,4 +1,4 @@
-//! The retransmission timer.
+//! Keys of the retransmission timeout of a TCP sender.
 
 use super::base::{json, positive_time};
 use crate::error::ScenarioError;
@@ -44,8 +44,8 @@ pub struct Rto {
 }
 
 impl Rto {
-    /// Fills in the defaults: what is `usual` of min, initial and granularity in ms, or nothing where only a fixed
-    /// timeout is allowed, for flavour "paper".
+    /// Fills in the defaults of the retransmission timeout. `usual` holds the defaults of min, initial and granularity
+    /// in ms; it is `None` for flavour "paper", which allows only a fixed timeout.
     pub(super) fn resolve(
         &mut self,
         usual: Option<[u64; 3]>,
@@ -113,7 +113,7 @@ impl Rto {
         Ok(RtoConfig { rule: RtoRule::Estimated { min, initial, granularity }, backoff, max })
     }
 
-    /// The longest timeout, which must not be shorter than the one called `limit`.
+    /// Longest timeout after backoff, which must not be shorter than the value of the key called `limit`.
     fn resolve_max(
         &mut self,
         default: Span,

@@ -1,4 +1,4 @@
-//! Duration and number of runs.
+//! Keys of the duration and number of runs: table `run`.
 
 use super::base::{json, positive_time, time};
 use crate::error::ScenarioError;
@@ -91,15 +91,16 @@ pub struct Run {
     pub seed: Option<u64>,
 }
 
-/// Batches of frames: many enough that a row is worth its place, few enough that the first ones make an interval.
+/// Default number of frames in a run of method phy: enough that a row is worth its storage, and few enough that the
+/// first runs give an interval.
 const DEFAULT_FRAMES: u64 = 200;
 
-/// Long enough that the start of a connection does not show, short enough for a first look: milliseconds a
-/// run.
+/// Default duration of a run: long enough that the start of a connection hardly matters, and short enough for a first
+/// look (milliseconds of CPU time per run).
 const DEFAULT_DURATION: Span = Span::slots(100_000.0);
 
 impl Run {
-    /// The stop rule of method phy, if that is the one.
+    /// Stop rule of method phy by a number of failed frames (`run.frame_errors`); `None` if another rule applies.
     fn resolve_frame_errors(&mut self, counts_frames: bool) -> Result<Option<StopRule>, ScenarioError> {
         let own = [
             ("run.frame_errors", self.frame_errors.is_some()),
@@ -155,12 +156,12 @@ impl Run {
         }
     }
 
-    /// Sampling interval, if samples are taken.
+    /// Sampling interval of flows and links; `None` if no samples are taken.
     pub(crate) fn resolve_sample(&self, slot: SimTime) -> Result<Option<SimTime>, ScenarioError> {
         self.sample.map(|sample| positive_time("run.sample", sample, slot)).transpose()
     }
 
-    /// Number of frames in a run of method phy.
+    /// Fills in the number of frames in a run of method phy; 0 without a physical layer.
     pub(crate) fn resolve_frames(&mut self, has_radio: bool) -> Result<u64, ScenarioError> {
         if has_radio {
             return Ok(*self.frames.get_or_insert(DEFAULT_FRAMES));
@@ -173,8 +174,8 @@ impl Run {
         }
     }
 
-    /// Fills in the defaults of the stop rule and the seed. `counts_frames` says that method phy alone is
-    /// random.
+    /// Fills in the defaults of the stop rule and the seed, and returns both. `counts_frames` is true if method phy is
+    /// the only random method.
     pub(crate) fn resolve_stop(&mut self, counts_frames: bool) -> Result<(StopRule, u64), ScenarioError> {
         let seed = *self.seed.get_or_insert(1);
         if let Some(rule) = self.resolve_frame_errors(counts_frames)? {

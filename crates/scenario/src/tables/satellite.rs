@@ -1,4 +1,4 @@
-//! Links to satellites, whose scheduler assigns satellites and rates anew at the boundaries of slots.
+//! Keys of satellite links, whose scheduler assigns satellites and rates anew at the boundaries of slots.
 
 use super::base::{absent, json, named};
 use super::orbit::OrbitTable;
@@ -12,7 +12,7 @@ use crossfade_link::satellite::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A table of one direction of a satellite link: the keys that both directions have, and its own.
+/// Defines the table of one direction of a satellite link: the keys common to both directions, and its own.
 macro_rules! direction {
     ($(#[$attribute:meta])* $table:ident { $($own:tt)* }) => {
         $(#[$attribute])*
@@ -80,7 +80,7 @@ macro_rules! direction {
         }
 
         impl $table {
-            /// Fills in what the profile says; in the terms of the model.
+            /// Fills in the values of the profile for absent keys, and returns the model of this direction.
             fn settle(&mut self, table: &str, usual: &DirectionConfig) -> Result<DirectionConfig, ScenarioError> {
                 let grant = *self.grant.get_or_insert(Span::exactly(usual.grant));
                 let config = DirectionConfig {
@@ -177,11 +177,11 @@ direction! {
 }
 
 direction! {
-    /// The direction from the terminal to the satellite.
+    /// Direction of a satellite link from the terminal to the satellite.
     UplinkTable {}
 }
 
-/// Delay that is added to the propagation delay from the beginning of the outage before a boundary on.
+/// Delay spike, added to the propagation delay from the beginning of the outage before a slot boundary.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SpikeTable {
@@ -208,7 +208,7 @@ pub struct SpikeTable {
 
 absent!(Satellite, UplinkTable, SpikeTable);
 
-/// A measured link.
+/// Profile of a measured satellite link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ProfileName {
     /// One terminal at rest: the public example of LeoReplayer (LeoCC, SIGCOMM 2025). 49 Mbit/s down, 16 Mbit/s up.
@@ -224,45 +224,45 @@ pub enum ProfileName {
     Geo,
 }
 
-/// The direction of the data.
+/// Direction of the data over a satellite link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DataWay {
-    /// To the terminal.
+    /// Data go to the terminal.
     Down,
-    /// From the terminal.
+    /// Data come from the terminal.
     Up,
 }
 
-/// One direction of a satellite link, with checked parameters.
+/// Resolved direction of a satellite link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SatelliteSetup {
     /// Parameters common to both directions.
     pub shared: SatelliteConfig,
-    /// Name of the direction.
+    /// Name of this direction of the link.
     pub name: DirectionName,
-    /// Parameters of this direction.
+    /// Parameters of this direction of the link.
     pub direction: DirectionConfig,
-    /// Properties in closed form.
+    /// Closed-form properties of this direction, such as its mean capacity.
     pub closed_forms: ClosedForms,
-    /// The mean one-way propagation delay.
+    /// Mean one-way propagation delay.
     pub mean_delay: SimTime,
-    /// The share of slots with a satellite in sight.
+    /// Share of slots with a satellite in sight of terminal and gateway.
     pub coverage: f64,
-    /// Default queue limit.
+    /// Default limit of the queue in front of this direction.
     pub usual_queue: Limit,
 }
 
 impl SatelliteSetup {
-    /// Key for messages.
+    /// Key of the satellite link's table, for messages.
     pub const KEY: &str = "link.satellite";
 
-    /// Mean transit time of a packet that waits only for a grant.
+    /// Mean transit time of a packet that waits only for a grant, including propagation.
     pub(crate) fn transit(&self) -> SimTime {
         self.mean_delay.saturating_add(SimTime::from_secs_f64(self.closed_forms.idle_wait_s))
     }
 
-    /// Rate in bit/s that is seldom exceeded.
+    /// Rate in bit/s that the link seldom exceeds.
     pub(crate) fn peak_rate_bps(&self) -> f64 {
         let DirectionConfig { rate_bps, spread_between, spread_within, .. } = self.direction;
         rate_bps * libm::exp(2.0 * libm::hypot(spread_between, spread_within))
@@ -270,8 +270,8 @@ impl SatelliteSetup {
 }
 
 impl Satellite {
-    /// Fills in the values of the profile. Returns the direction of the data and that of the acknowledgements; `None`
-    /// for a link without a satellite.
+    /// Fills in the values of the profile. Returns the directions of the data and of the acknowledgements; `None` for a
+    /// link without a satellite.
     pub(crate) fn resolve(&mut self) -> Result<Option<[SatelliteSetup; 2]>, ScenarioError> {
         if self.is_absent() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Token-bucket shapers.
+//! Keys of token-bucket shapers, in which packets wait.
 
 use super::base::{absent, json};
 use crate::error::{ScenarioError, join};
@@ -21,18 +21,18 @@ pub struct Shaper {
 
 absent!(Shaper);
 
-/// A token bucket, with checked parameters.
+/// Resolved token bucket of a shaper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShaperSetup {
-    /// The committed information rate in bit/s.
+    /// Committed information rate in bit/s, at which tokens arrive.
     pub rate_bps: f64,
-    /// The committed burst size in bytes.
+    /// Committed burst size in bytes: the most tokens that the bucket holds.
     pub burst: u32,
 }
 
 impl Shaper {
-    /// The bucket of the table called `table`, before a link that sends packets of up to `largest_packet` at
-    /// `link_bps`.
+    /// Resolves the token bucket in the table called `table`, in front of a link that sends packets of up to
+    /// `largest_packet` bytes at `link_bps` bit/s.
     pub(crate) fn resolve(
         &self,
         table: &str,
@@ -44,8 +44,8 @@ impl Shaper {
     }
 }
 
-/// Rate in bit/s and size in bytes of the bucket in the table `table`, before a link that sends packets of up to
-/// `largest_packet` at `link_bps`; `does` names the bucket's function in errors.
+/// Rate in bit/s and size in bytes of the token bucket in the table called `table`, in front of a link that sends
+/// packets of up to `largest_packet` bytes at `link_bps` bit/s; `does` names the bucket's function in errors.
 pub(super) fn bucket(
     table: &str,
     given: (Option<Rate>, Option<Size>),

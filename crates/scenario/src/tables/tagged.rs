@@ -1,27 +1,27 @@
-//! Tables in which one key, the tag, decides which others are taken: `model` of a channel, `protocol` of ARQ.
+//! Tables in which one key, the tag, decides which other keys are taken: `model` of a channel, `protocol` of ARQ.
 //!
-//! Each word of a tag declares its keys once. What is refused, what messages and `explain` say, and the schema
-//! come from there.
+//! Each word of a tag declares its keys once. Refused keys, error messages, `explain` and the schema all follow from
+//! this declaration.
 
 use super::base::json;
 use crate::error::{ScenarioError, join};
 use schemars::Schema;
 use serde::Serialize;
 
-/// The words of a tag.
+/// Words of a tag: a key that decides which other keys its table takes.
 pub(crate) trait Tag: Copy + PartialEq + Serialize + 'static {
-    /// The key of the tag.
+    /// Name of the tag's key.
     const KEY: &'static str;
-    /// All words.
+    /// All words of the tag, in order.
     const WORDS: &'static [Self];
 
-    /// The keys that a table takes beside the tag.
+    /// Keys that the table takes beside the tag, if the tag has this word.
     fn keys(self) -> &'static [&'static str];
 
-    /// Phrase for the keys that a word takes, where a list is not enough.
+    /// Phrase for the keys that a word takes, for messages; `None` if a list of them is enough.
     fn phrase(self) -> Option<&'static str>;
 
-    /// Keys of a table beside the tag, for messages.
+    /// Keys that the table takes beside the tag, as text for messages.
     fn takes(self) -> String {
         match (self.phrase(), self.keys()) {
             (Some(phrase), _) => phrase.to_owned(),
@@ -32,7 +32,7 @@ pub(crate) trait Tag: Copy + PartialEq + Serialize + 'static {
     }
 }
 
-/// Declares a tag: its words, and the keys that each word takes. A key missing from the table is a compile error.
+/// Declares a tag: its words, and the keys that each word takes. A key that the table lacks is a compile error.
 macro_rules! tag {
     (
         $(#[$attribute:meta])*
@@ -72,17 +72,17 @@ macro_rules! tag {
 
 pub(crate) use tag;
 
-/// The keys that a table gives, in the order of its fields.
+/// Keys that a table gives, in the order of its fields.
 pub(crate) fn given(table: &impl Serialize) -> Vec<String> {
     json(table).as_object().map_or_else(Vec::new, |table| table.keys().cloned().collect())
 }
 
-/// The first key that a table gives and its tag does not take.
+/// First key that a table gives although its tag does not take it; `None` if there is none.
 pub(crate) fn foreign<T: Tag>(table: &impl Serialize, tag: T) -> Option<String> {
     given(table).into_iter().find(|key| key != T::KEY && !tag.keys().contains(&key.as_str()))
 }
 
-/// Refuses what the tag of the table called `path` does not take.
+/// Error if the table called `path` gives a key that its tag does not take.
 ///
 /// # Errors
 /// Names the first such key, the tag and what it takes.
@@ -101,7 +101,7 @@ pub(crate) fn refuse_foreign<T: Tag>(
     }
 }
 
-/// Writes into the schema of a table which words take a key, unless all do that take any.
+/// Writes into the schema of a table which words of the tag take each key, unless every word with any keys takes it.
 pub(crate) fn taken_by<T: Tag>(schema: &mut Schema) {
     let takers: Vec<T> = T::WORDS.iter().copied().filter(|word| !word.keys().is_empty()).collect();
     let Some(properties) = schema.get_mut("properties").and_then(|keys| keys.as_object_mut()) else { return };

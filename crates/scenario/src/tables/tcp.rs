@@ -1,4 +1,4 @@
-//! TCP.
+//! Keys of TCP senders and receivers: table `tcp`.
 
 mod sizes;
 
@@ -142,7 +142,7 @@ pub struct Tcp {
 pub enum Flavour {
     /// The idealised sender of Zorzi, Chockalingam and Rao (IEEE JSAC 18(7), 2000).
     Paper,
-    /// The agents of ns-2.35, row by row.
+    /// Agents of ns-2.35, reproduced row by row.
     Ns2,
     /// TCP as the RFCs specify it; what they leave open is in tcp.rfc.
     Rfc,
@@ -154,7 +154,7 @@ pub enum Flavour {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
-    /// Timeouts only.
+    /// Timeouts are the only loss recovery.
     #[serde(rename = "old-tahoe")]
     OldTahoe,
     /// Fast retransmit, then slow start from one segment.
@@ -180,30 +180,30 @@ pub enum Gate {
     Queue,
 }
 
-/// The TCP table in the terms of the models.
+/// Resolved TCP keys of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpSetup {
-    /// Both ends of a connection.
+    /// Configuration of both ends of a connection.
     pub config: SenderConfig,
-    /// How the sender meets its link.
+    /// Gate of the sender: it waits for an idle link, or fills the link's queue.
     pub gate: Gate,
-    /// Whether the handshake measures a round trip.
+    /// True if the handshake measures the first RTT.
     pub handshake: bool,
-    /// Bytes of application data in a segment.
+    /// Number of bytes of application data in a segment.
     pub mss: u32,
-    /// Bytes of an acknowledgement on the wire, without SACK blocks.
+    /// Size of an acknowledgement on the wire in bytes, without SACK blocks.
     pub ack_size: u32,
-    /// Bytes that each SACK block, or further range, adds to an acknowledgement.
+    /// Number of bytes that each SACK block (or further QUIC range) adds to an acknowledgement.
     pub sack_block_size: u32,
 }
 
 impl TcpSetup {
-    /// The handshake over a path whose idle round trip is `rtt`, if it is measured.
+    /// Sets the RTT that the handshake measures to `rtt`, the idle RTT of the path, if the handshake measures one.
     pub(crate) fn shake_hands(&mut self, rtt: SimTime) {
         *self.config.handshake_rtt() = (self.handshake && rtt > SimTime::ZERO).then_some(rtt);
     }
 
-    /// Bytes of the longest acknowledgement on the wire; sizes are below 64 KiB each.
+    /// Size in bytes of the longest acknowledgement on the wire; both parts are below 64 KiB.
     pub(crate) fn longest_ack(&self) -> u32 {
         let more = self.config.quic().map_or(SackBlocks::MAX as u32, |quic| quic.ack_ranges - 1);
         self.ack_size + more * self.sack_block_size
@@ -211,8 +211,8 @@ impl TcpSetup {
 }
 
 impl Tcp {
-    /// Fills in the defaults. `alone`: the flow has a path of one hop to itself; `round_trip_hops`: number of hops of a
-    /// mesh there and back.
+    /// Fills in the defaults of the TCP keys. `alone` is true for a flow that has a path of one hop to itself;
+    /// `round_trip_hops` is the number of hops of the round trip in a mesh.
     pub(crate) fn resolve(
         &mut self,
         packet_size: u32,
@@ -285,8 +285,8 @@ impl Tcp {
         Ok(TcpSetup { config, gate, handshake, mss, ack_size, sack_block_size })
     }
 
-    /// Fills in the defaults of the table of the flavour, `rfc` or `quic`, which the others do not take; windows
-    /// follow.
+    /// Fills in the defaults of the flavour's table (`rfc` or `quic`), which the other flavours do not take; windows
+    /// are filled in later.
     fn resolve_sender(
         &mut self,
         flavour: Flavour,
@@ -348,7 +348,7 @@ impl Tcp {
         Ok(RfcConfig::default())
     }
 
-    /// Fills in the defaults of the table `quic`, and refuses what is TCP's.
+    /// Fills in the defaults of the table `quic`, and refuses keys that only TCP has.
     fn resolve_quic(&mut self, variant: Variant, slot: SimTime) -> Result<QuicConfig, ScenarioError> {
         if !matches!(variant, Variant::Sack | Variant::Cubic) {
             let problem = "must be sack or cubic for flavour \"quic\", or left out";
@@ -375,7 +375,7 @@ impl Tcp {
         self.quic.resolve(control, self.counts_marks(control), slot)
     }
 
-    /// Resolves the counter of duplicates, and the timeout.
+    /// Fills in the threshold of duplicate ACKs and the retransmission timeout.
     fn resolve_duplicates(
         &mut self,
         tcp: &mut TcpConfig,
@@ -420,7 +420,7 @@ impl Tcp {
         Ok(pacing)
     }
 
-    /// Marks are the congestion control's own business, which counts them.
+    /// True if the congestion control counts ECN marks itself.
     fn counts_marks(&self, control: CongestionControlKind) -> bool {
         match control {
             CongestionControlKind::Dctcp | CongestionControlKind::Prague => true,
@@ -429,7 +429,8 @@ impl Tcp {
         }
     }
 
-    /// Omits usual values: the same sender as without the key has the same results.
+    /// Congestion control of the sender. Usual values of the key are omitted, so that a sender with them has the
+    /// results of one without the key.
     fn resolve_congestion(&mut self, variant: Variant) -> Result<Congestion, ScenarioError> {
         let usual = if variant == Variant::Cubic { Congestion::Cubic } else { Congestion::Reno };
         self.congestion.take_if(|given| *given == ControlName::BuiltIn(usual));

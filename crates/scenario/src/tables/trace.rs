@@ -1,4 +1,4 @@
-//! Links whose capacity follows a record or a table.
+//! Keys of links whose capacity follows a recording or a table.
 
 use super::base::{LONGEST, absent, json};
 use super::tagged::given;
@@ -80,7 +80,7 @@ pub struct Trace {
     pub budget: Budget,
 }
 
-/// Interpolation of the delay between two rows.
+/// Interpolation of the delay between two rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Between {
@@ -100,7 +100,7 @@ pub enum DelaysEnd {
     Hold,
 }
 
-/// Behaviour after the end of a capacity.
+/// Behaviour after the end of a recorded capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AtEnd {
@@ -116,17 +116,17 @@ pub enum AtEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
-    /// From the client, or the user's device.
+    /// Direction from the client, or the user's device.
     Up,
-    /// To the client, or the user's device.
+    /// Direction to the client, or the user's device.
     Down,
 }
 
-/// Set of modulations and codes.
+/// Set of modulations and codes of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Modcod {
-    /// The 28 of DVB-S2 with long frames (ETSI EN 302 307-1, table 13).
+    /// The 28 modulations and codes of DVB-S2 with long frames (ETSI EN 302 307-1, table 13).
     DvbS2,
 }
 
@@ -178,23 +178,23 @@ pub struct Budget {
 
 absent!(Trace, Budget);
 
-/// Schedule of a link's capacity, with checked parameters.
+/// Resolved schedule of a link's capacity.
 #[derive(Clone, Debug)]
 pub struct TraceSetup {
-    /// Schedule of transmissions.
+    /// Schedule of transmissions: opportunities, or rates over time.
     pub schedule: Schedule,
-    /// The propagation delay over time, beside that of the link.
+    /// Recorded propagation delay over time, added to that of the link; `None` without one.
     pub delays: Option<DelaySetup>,
-    /// The mean rate in bit/s.
+    /// Mean rate of the link in bit/s.
     pub mean_rate_bps: f64,
-    /// The key of the file, which messages name.
+    /// Scenario key of the file, for messages.
     pub key: String,
-    /// Facts of the files that the link does not follow.
+    /// Parts of the files that the link does not follow, for a warning.
     pub unused: Vec<&'static str>,
 }
 
 impl TraceSetup {
-    /// The table that has the losses too, if it is one.
+    /// Table of rates, which also has the losses; `None` for delivery opportunities.
     pub(crate) fn table(&self) -> Option<&RateTable> {
         match &self.schedule {
             Schedule::Opportunities(_) => None,
@@ -203,18 +203,18 @@ impl TraceSetup {
     }
 }
 
-/// A propagation delay over time.
+/// Resolved propagation delay over time.
 #[derive(Clone, Debug)]
 pub struct DelaySetup {
-    /// The delays.
+    /// Propagation delay over time.
     pub series: DelaySeries,
-    /// Time at which the last row of its file begins.
+    /// Time at which the last row of the file begins.
     pub file_ends: SimTime,
-    /// The key of the file, which messages name.
+    /// Scenario key of the file, for messages.
     pub key: String,
 }
 
-/// Keys of each kind of trace beside its file.
+/// Kinds of trace by the key of their file, each with the other keys that it takes.
 const KINDS: [(&str, &[&str]); 3] = [
     ("opportunities", &["opportunity_size", "delays", "interpolation", "delays_end", "at_end", "direction"]),
     ("rates", &["period", "at_end", "direction"]),
@@ -225,7 +225,7 @@ const KINDS: [(&str, &[&str]); 3] = [
 ];
 
 impl Trace {
-    /// Fills in the defaults; `None` for a link without a trace.
+    /// Fills in the defaults of a trace; `None` for a link without a trace.
     pub(crate) fn resolve(
         &mut self,
         table: &str,
@@ -270,7 +270,7 @@ impl Trace {
         Err(ScenarioError::key(key, "the mean rate of the link is 0: nothing would be sent"))
     }
 
-    /// The delays beside a capacity of that `schedule`.
+    /// Fills in the recorded delays beside a capacity that follows `schedule`; `None` without delays.
     fn resolve_delays(
         &mut self,
         table: &str,
@@ -314,7 +314,7 @@ impl Trace {
         Ok(Some(DelaySetup { series, file_ends, key }))
     }
 
-    /// Kind of the trace, of three.
+    /// Kind of the trace, the key of its file: `opportunities`, `rates` or `attenuation`.
     fn kind(&self, table: &str) -> Result<&'static str, ScenarioError> {
         let given = given(self);
         let is_given = |(kind, _): &(&str, _)| given.iter().any(|key| key == kind);
@@ -332,7 +332,7 @@ impl Trace {
         }
     }
 
-    /// The bytes of an opportunity.
+    /// Number of bytes that may leave at a delivery opportunity.
     fn bytes(&mut self, table: &str) -> Result<u32, ScenarioError> {
         // Two ways to say one thing are one run.
         self.opportunity_size.take_if(|size| size.0 == OpportunityTrace::BYTES);
@@ -346,7 +346,7 @@ impl Trace {
         }
     }
 
-    /// The opportunities, which begin again or end.
+    /// Delivery opportunities with the behaviour after their end: they repeat, or end.
     fn ended(&mut self, table: &str, trace: OpportunityTrace) -> Result<OpportunityTrace, ScenarioError> {
         // Two ways to say one thing are one run.
         match self.at_end.take_if(|end| *end == AtEnd::Loop).or(self.at_end) {
@@ -359,7 +359,7 @@ impl Trace {
         }
     }
 
-    /// The table, which begins again after its length, ends, or holds its last row.
+    /// Rates over time with the behaviour after their end: they repeat, end, or hold the last row.
     fn repeated(&mut self, table: &str, recorded: Recorded<RateTable>) -> Result<RateTable, ScenarioError> {
         let Recorded { part: rates, lasts, loops, .. } = recorded;
         let key = join(table, "period");
@@ -409,7 +409,7 @@ impl Budget {
     }
 }
 
-/// A time that is no number of slots: how long a slot is, the trace is yet to say.
+/// Absolute time of `span`; an error for a number of slots, since the trace itself determines the duration of a slot.
 pub(super) fn absolute(key: &str, span: Span) -> Result<SimTime, ScenarioError> {
     match span.0 {
         units::Span::Time(time) if time <= LONGEST => Ok(time),

@@ -1,4 +1,4 @@
-//! The uplink of a cell, in slots of its own.
+//! Keys of the uplink of a cell, which has TTIs of its own.
 
 use super::base::{absent, json, time};
 use super::queue::USUAL_LIMIT;
@@ -47,7 +47,8 @@ pub struct Uplink {
 absent!(Uplink);
 
 impl Uplink {
-    /// Fills in the defaults; that of the scheduler is the one of a cell of `bins` with that allocation.
+    /// Fills in the defaults of the uplink; the default scheduler is that of the cell, which has `bins` bins and this
+    /// allocation.
     pub(super) fn resolve(
         &mut self,
         slot: SimTime,

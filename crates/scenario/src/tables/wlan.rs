@@ -1,4 +1,4 @@
-//! A Wi-Fi network: an access point and its stations, which share the air.
+//! Keys of a Wi-Fi network, an access point and its stations, which share the air: table `wlan`.
 
 use super::base::{absent, json, named, positive_time, time};
 use super::propagation::Shadowing;
@@ -191,26 +191,26 @@ pub struct Wlan {
 
 absent!(Wlan);
 
-/// A Wi-Fi network in the terms of the models.
+/// Resolved Wi-Fi network, apart from its seed.
 #[derive(Clone, Debug)]
 pub struct WlanModel {
-    /// Configuration of the network, without its seed.
+    /// Configuration of the network, apart from its seed.
     pub config: WlanConfig,
-    /// The groups of stations, each with its name and its number of stations, in the order of the stations.
+    /// Name and number of stations of each group, in the order of the stations.
     pub groups: Vec<(String, usize)>,
-    /// The names of the links of multi-link devices, in the order of the links.
+    /// Names of the links of multi-link devices, in the order of the links.
     pub links: Vec<String>,
-    /// Slot after a success in the formula.
+    /// Form of Bianchi's model of contention: what follows a success.
     pub form: Form,
 }
 
-/// An exponential profile is cut where its power has fallen by so much.
+/// Power in dB below the first path at which an exponential delay profile is cut.
 const WEAKEST_DB: f64 = 20.0;
-/// Paths of an exponential delay profile.
+/// Number of paths of an exponential delay profile.
 const PATHS: usize = 8;
 
 impl Wlan {
-    /// Fills in the standard, the band, the width and what else stations take from the network.
+    /// Fills in standard, band, width and the other keys that stations take from the network, and returns these.
     fn usual(&mut self, slot: SimTime) -> Result<Usual, ScenarioError> {
         let standard = *self.standard.get_or_insert(WlanStandard::Ax);
         let is_wide = self.width.is_some_and(|width| width.0 > 160e6);
@@ -243,8 +243,8 @@ impl Wlan {
         })
     }
 
-    /// Fills in the defaults of a network whose stations are those of `wlan.stations`, or so many as there are senders:
-    /// the stations, and which categories are used of the four, by their places in [`crossfade_mac::wlan::EDCA`].
+    /// Fills in the defaults of a network. Its stations are those of `wlan.stations`, or one for each of the `senders`.
+    /// `categories` are the access categories in use, as indices of [`crossfade_mac::wlan::EDCA`].
     pub(crate) fn resolve(
         &mut self,
         senders: usize,
@@ -322,7 +322,7 @@ impl Wlan {
         Ok(WlanModel { config, groups, links: names, form })
     }
 
-    /// Values of stations without a table, which stand in the network's.
+    /// Copies the resolved keys of stations without a table of their own to the network's table.
     fn take_from(&mut self, alone: WlanStations, usual: &Usual) {
         let WlanStations { rate, mcs, target_error_rate, mpdu_error_rate, radio, .. } = alone;
         (self.target_error_rate, self.radio) = (target_error_rate, radio);
@@ -331,7 +331,7 @@ impl Wlan {
         (self.mcs, self.mpdu_error_rate) = (mcs.or(usual.mcs), mpdu_error_rate.or(usual.mpdu_error_rate));
     }
 
-    /// Refuses what contradicts links, and stations that name links where there are none.
+    /// Error if keys contradict `wlan.links`, or if stations name links of a network without links.
     fn refuse_beside_links(&self) -> Result<(), ScenarioError> {
         if self.links.is_empty() {
             let named = self.stations.iter().find_map(|(name, group)| Some((name, group.links.as_ref()?)));
@@ -405,7 +405,8 @@ impl Wlan {
     }
 }
 
-/// Paths whose power falls by e in a time, which is scaled so that their spread is `spread_s` though they end.
+/// Exponential power delay profile: paths at equal distances whose power falls exponentially, with a root mean square
+/// delay spread of `spread_s` although the profile is cut.
 fn exponential(spread_s: f64) -> Result<DelayProfile, crossfade_channel::ChannelError> {
     let step_db = WEAKEST_DB / (PATHS - 1) as f64;
     let powers_db: Vec<f64> = (0..PATHS).map(|path| -step_db * path as f64).collect();
@@ -420,7 +421,7 @@ fn exponential(spread_s: f64) -> Result<DelayProfile, crossfade_channel::Channel
     DelayProfile::new(&delays_s, &powers_db)
 }
 
-/// Refuses a table that lacks a mode of some station.
+/// Error if the table of error rates lacks a mode that some station may use.
 fn check_modes<'a>(
     stations: impl Iterator<Item = &'a StationConfig>,
     table: &ErrorRateTable,

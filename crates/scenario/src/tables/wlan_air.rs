@@ -1,5 +1,5 @@
-//! The air of a Wi-Fi network and the queues before it: limits of aggregates, access categories, the access point,
-//! neighbours.
+//! Keys of the air of a Wi-Fi network and of the queues before it: limits of aggregates, access categories, the access
+//! point, neighbours.
 
 use super::base::{absent, json, positive_time, time};
 use super::queue::{Packets, USUAL_LIMIT};
@@ -35,7 +35,7 @@ pub struct WlanAmpdu {
 absent!(WlanAmpdu);
 
 impl WlanAmpdu {
-    /// Fills in the limits of the standard of the network.
+    /// Fills in the limits of the network's standard.
     pub(super) fn fill(&mut self, standard: Standard) {
         let of = AmpduLimits::of(standard);
         self.window.get_or_insert(of.window);
@@ -43,7 +43,8 @@ impl WlanAmpdu {
         self.duration.get_or_insert(Span::exactly(of.duration));
     }
 
-    /// The limits of stations of a standard, which of one that `is_foreign` to the network are at most its own.
+    /// Limits of aggregates for stations of a standard. If it differs from the network's (`is_foreign`), limits are at
+    /// most those of the stations' standard.
     pub(super) fn resolve(
         &self,
         standard: Standard,
@@ -113,11 +114,11 @@ pub struct WlanCategory {
 
 absent!(WlanCategory);
 
-/// Longest TXOP limit that a beacon can name: 255 units of 32 us.
+/// Longest TXOP limit that a beacon can carry: 255 units of 32 us.
 const LONGEST_TXOP: SimTime = SimTime::from_micros(255 * 32);
 
 impl WlanEdca {
-    /// The categories at these places of the four, in this order.
+    /// EDCA parameters of the access categories with these indices, in their order.
     pub(super) fn resolve(
         &mut self,
         categories: &[usize],
@@ -302,7 +303,7 @@ pub struct WlanNeighbours {
 absent!(WlanNeighbours);
 
 impl WlanNeighbours {
-    /// Fills in the defaults of the table called `table`.
+    /// Fills in the defaults of the neighbouring networks in the table called `table`.
     pub(super) fn resolve(
         &mut self,
         table: &str,

@@ -1,4 +1,4 @@
-//! Stations with one radio for several links (EMLSR): which are, and what they announce.
+//! Keys of stations with one radio for several links (EMLSR).
 
 use super::base::{absent, json, time};
 use super::wlan_links::OfLink;
@@ -35,7 +35,7 @@ pub struct WlanEmlsr {
 absent!(WlanEmlsr);
 
 impl WlanEmlsr {
-    /// Fills in the defaults.
+    /// Fills in the defaults of the EMLSR parameters.
     fn resolve(&mut self, slot: SimTime) -> Result<EmlsrConfig, ScenarioError> {
         let usual = EmlsrConfig::default();
         let key = |name: &str| join("wlan.emlsr", name);
@@ -62,11 +62,12 @@ impl WlanEmlsr {
         Ok(of)
     }
 
-    /// The parameters of each station, of those with a single radio; nothing of a network without any. `usual` is what
-    /// the network says, `groups` are the stations in their order.
+    /// EMLSR parameters of each station, `None` for stations that are no EMLSR stations; empty for a network without
+    /// EMLSR stations. `usual` is the network's `multi_link`, `stations` are the groups in order.
     ///
     /// # Errors
-    /// EMLSR without links, of a station that uses one link, and parameters of no station.
+    /// EMLSR in a network without links, EMLSR of a station that uses one link, or EMLSR parameters without an EMLSR
+    /// station.
     pub(super) fn of_stations(
         &mut self,
         usual: Option<WlanMultiLink>,
@@ -114,7 +115,7 @@ impl WlanEmlsr {
     }
 }
 
-/// The message where there are too few links.
+/// Problem of an error in which a network has too few links for multi-link keys.
 fn few(links: &[OfLink]) -> &'static str {
     if links.is_empty() {
         "needs wlan.links, with at least two links"

@@ -1,4 +1,4 @@
-//! Links of multi-link devices: channels that an access point and its stations use at once.
+//! Keys of the links of multi-link devices: channels that an access point and its stations use at once.
 
 use super::base::{absent, json, named};
 use super::wlan_air::WlanNeighbours;
@@ -51,10 +51,10 @@ pub struct WlanLink {
 
 absent!(WlanLink);
 
-/// The links by name.
+/// Links of a network, by name.
 pub(super) type Links = BTreeMap<String, WlanLink>;
 
-/// A link, and what stations take from it and its network.
+/// Link of a network, with the values that stations take from it and from the network.
 pub(super) struct OfLink {
     name: String,
     usual: Usual,
@@ -63,7 +63,7 @@ pub(super) struct OfLink {
 }
 
 impl WlanLink {
-    /// Fills in the band and the width of a link of a network that gives this width, if it gives one.
+    /// Fills in the band and the width of a link; `given` is the network's width, if the scenario gives it.
     fn fill(&mut self, usual: &Usual, given: Option<Frequency>) {
         let is_wide = self.width.is_some_and(|width| width.0 > 160e6);
         let band = *self.band.get_or_insert(if is_wide { WlanBand::Ghz6 } else { usual.band });
@@ -72,7 +72,7 @@ impl WlanLink {
     }
 }
 
-/// Fills in the links of a network that gives this width, if it gives one.
+/// Fills in the defaults of all links of a network; `given` is the network's width, if the scenario gives it.
 pub(super) fn resolve(
     links: &mut Links,
     usual: &Usual,
@@ -129,8 +129,8 @@ pub(super) fn resolve(
     Ok(all)
 }
 
-/// Fills in the defaults of stations in the table called `table`, adds them to the links that they use, and returns
-/// them as they are on the first of these.
+/// Fills in the defaults of the stations in the table called `table`, and adds them to the links that they use. Returns
+/// the stations with their parameters on the first of these links.
 pub(super) fn stations(
     group: &mut WlanStations,
     table: &str,
@@ -170,7 +170,7 @@ pub(super) fn stations(
     Ok(all)
 }
 
-/// The places of the links that stations use.
+/// Indices of the links that stations use, in rising order.
 fn used(group: &WlanStations, table: &str, links: &[OfLink]) -> Result<Vec<usize>, ScenarioError> {
     let key = join(table, "links");
     let is_be = group.standard.is_none_or(|standard| standard == WlanStandard::Be);
@@ -201,7 +201,7 @@ fn used(group: &WlanStations, table: &str, links: &[OfLink]) -> Result<Vec<usize
 }
 
 impl OfLink {
-    /// An error about a key of the network, where it is the link that gives it.
+    /// Moves an error about a key of the network to the key of this link, if the link gives the value.
     fn says(&self, mut error: ScenarioError) -> ScenarioError {
         let WlanLink { mcs, mpdu_error_rate, .. } = &self.own;
         let own = [
@@ -217,10 +217,10 @@ impl OfLink {
         error
     }
 
-    /// The name of the link, and what models know of it.
+    /// Name and resolved configuration of the link.
     ///
     /// # Errors
-    /// No station uses it.
+    /// No station uses the link.
     pub(super) fn finish(self) -> Result<(String, LinkConfig), ScenarioError> {
         if self.config.stations.iter().all(Option::is_none) {
             let problem = "no station uses it: name it in wlan.stations.NAME.links, or leave it out";
@@ -229,7 +229,7 @@ impl OfLink {
         Ok((self.name, self.config))
     }
 
-    /// The stations of the link.
+    /// Stations that use the link.
     pub(super) fn stations(&self) -> impl Iterator<Item = &StationConfig> {
         self.config.stations.iter().flatten()
     }

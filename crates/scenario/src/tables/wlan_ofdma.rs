@@ -1,4 +1,4 @@
-//! PPDUs of several stations of a Wi-Fi network.
+//! Keys of OFDMA in a Wi-Fi network: PPDUs of several stations.
 
 use super::base::{absent, json, named};
 use crate::error::ScenarioError;
@@ -56,8 +56,8 @@ pub enum WlanMuAck {
 }
 
 impl WlanOfdma {
-    /// Fills in the defaults of a network of this standard and width; none without the table, or with neither
-    /// direction.
+    /// Fills in the defaults of OFDMA in a network of this standard and width; `None` without the table, or if both
+    /// directions are off.
     pub(super) fn resolve(
         &mut self,
         standard: Standard,

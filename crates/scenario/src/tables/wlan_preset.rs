@@ -1,4 +1,4 @@
-//! Wi-Fi networks by name: defaults of several keys of `[wlan]` together, each with its source.
+//! Presets of Wi-Fi networks: defaults of several keys of `wlan` together, each with its source.
 
 use super::base::take;
 use super::queue::Discipline;
@@ -10,7 +10,7 @@ use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
 
 impl Wlan {
-    /// Fills in the preset's values of keys that are not given.
+    /// Fills in the values of the preset for keys that the scenario does not give.
     pub(super) fn apply_preset(&mut self) {
         let Some(preset) = self.preset else { return };
         let fill = preset.keys();
@@ -50,7 +50,7 @@ impl Wlan {
 }
 
 impl WlanPreset {
-    /// The keys that the preset gives.
+    /// Keys of the network with the values of the preset.
     fn keys(self) -> Wlan {
         match self {
             // Widths are OpenWrt's defaults, 20 MHz at 2.4 GHz and 80 MHz elsewhere (wifi-scripts,
@@ -83,7 +83,7 @@ impl WlanPreset {
     }
 }
 
-/// The keys of modes: amendment, band, width in MHz, streams, guard interval in ns.
+/// Keys that select modes: amendment, band, width in MHz, streams, guard interval in ns.
 fn modes(standard: WlanStandard, band: WlanBand, mhz: u32, streams: u32, guard_ns: u64) -> Wlan {
     Wlan {
         standard: Some(standard),
@@ -95,9 +95,9 @@ fn modes(standard: WlanStandard, band: WlanBand, mhz: u32, streams: u32, guard_n
     }
 }
 
-/// These keys with one FIFO at the access point and at each station.
+/// Adds one FIFO of `packets` packets at the access point and at each station to these keys.
 ///
-/// 1000 packets are Linux's `DEFAULT_TX_QUEUE_LEN` (include/net/pkt_sched.h).
+/// Linux's `DEFAULT_TX_QUEUE_LEN` is 1000 packets (include/net/pkt_sched.h).
 fn one_fifo(mut fill: Wlan, packets: usize) -> Wlan {
     let limit = Some(Limit(Room::Of(QueueLimit::Packets(packets))));
     (fill.queue.discipline, fill.queue.limit) = (Some(Discipline::DropTail), limit);
@@ -105,7 +105,7 @@ fn one_fifo(mut fill: Wlan, packets: usize) -> Wlan {
     fill
 }
 
-/// mac80211 of Linux.
+/// Keys with the values of mac80211 in Linux.
 fn linux() -> Wlan {
     let ms = |count| Some(Span::millis(count));
     let mut fill = Wlan::default();
@@ -125,7 +125,7 @@ fn linux() -> Wlan {
     fill
 }
 
-/// ns-3 3.48, src/wifi.
+/// Keys with the values of ns-3 3.48 (src/wifi).
 fn ns_3() -> Wlan {
     // helper/wifi-helper.cc (802.11ax), model/wifi-standards.h (5 GHz, 80 MHz), model/wifi-phy.cc (one antenna),
     // model/he/he-configuration.cc (3200 ns).

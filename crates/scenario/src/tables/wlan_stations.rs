@@ -1,4 +1,4 @@
-//! Stations of a Wi-Fi network: their modes, their radios and how these are chosen.
+//! Keys of the stations of a Wi-Fi network: their modes, their radios, and rate control.
 
 use super::base::{absent, json, named, time};
 use super::radio::{Radio, RadioSetup};
@@ -16,7 +16,7 @@ use crossfade_mac::wlan::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Stations that are alike, with the keys that differ from the network's.
+/// Stations that are alike, with the keys in which they differ from the network.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WlanStations {
@@ -95,7 +95,7 @@ impl PerUserExpects for Length {
     const EXPECTS: &'static str = "a distance such as \"12 m\", or { from = \"2 m\", to = \"20 m\" }";
 }
 
-/// Values that stations take from their network.
+/// Values that stations take from their network unless they have their own.
 #[derive(Clone)]
 pub(super) struct Usual {
     pub(super) standard: WlanStandard,
@@ -112,13 +112,13 @@ pub(super) struct Usual {
     pub(super) ampdu: WlanAmpdu,
 }
 
-/// Indoor walking speed in m/s, of stations that say nothing.
+/// Default speed of stations in m/s: a slow indoor walk.
 const USUAL_SPEED: f64 = 0.3;
-/// Mean ratio in dB of stations that say nothing.
+/// Default mean SNR of stations in dB.
 const USUAL_SNR_DB: f64 = 30.0;
 
 impl WlanStations {
-    /// Fills in the defaults of the stations in the table called `table`.
+    /// Fills in the defaults of the stations in the table called `table`, and returns their resolved configuration.
     pub(super) fn resolve(
         &mut self,
         table: &str,
@@ -160,7 +160,7 @@ impl WlanStations {
         Ok(receptions?.into_iter().map(station).collect())
     }
 
-    /// The modes that there are, by streams and MCS.
+    /// All modes of the stations' standard, width and guard interval, by number of streams and MCS.
     fn all_modes(&self, table: &str, usual: &Usual, slot: SimTime) -> Result<Vec<Mode>, ScenarioError> {
         let standard = Standard::from(self.standard.unwrap_or(usual.standard));
         let mhz = |width: Frequency| {
@@ -202,7 +202,7 @@ impl WlanStations {
         Ok(modes.collect())
     }
 
-    /// The table whose key an error of a mode is about.
+    /// Name of the table that gives the key of an error about a mode: that of the stations, or `wlan`.
     fn whose<'a>(&self, table: &'a str, error: &str) -> &'a str {
         let is_own = match error.split(' ').next() {
             Some("width") => self.width.is_some(),
@@ -213,7 +213,7 @@ impl WlanStations {
         if is_own { table } else { "wlan" }
     }
 
-    /// The modes that rate control chooses among, in rising order of rates, and how it does.
+    /// Modes among which rate control chooses, in rising order of rates, and the rate control.
     fn chosen(
         &mut self,
         table: &str,
@@ -292,7 +292,7 @@ impl WlanStations {
         Ok(limits)
     }
 
-    /// The radio of each station.
+    /// Reception of each station by its radio: SNR and speed, or a recorded SNR.
     fn radios(
         &mut self,
         table: &str,

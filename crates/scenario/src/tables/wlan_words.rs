@@ -1,10 +1,10 @@
-//! Words of a Wi-Fi network: standards, bands, rate control and the like.
+//! Words for the keys of a Wi-Fi network: standards, bands, rate control and others.
 
 use crossfade_mac::wlan::{Backoff, Band, Form, Standard};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Wi-Fi network whose keys have other defaults.
+/// Preset of a Wi-Fi network, whose values are the defaults of other keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WlanPreset {
@@ -45,7 +45,7 @@ pub enum WlanMultiLink {
     Emlsr,
 }
 
-/// Amendment of 802.11.
+/// Amendment of IEEE 802.11.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WlanStandard {
@@ -76,16 +76,16 @@ impl From<WlanStandard> for Standard {
     }
 }
 
-/// Frequency band.
+/// Frequency band of a Wi-Fi channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum WlanBand {
-    /// 2.4 GHz.
+    /// Band at 2.4 GHz.
     #[serde(rename = "2.4 GHz")]
     Ghz2,
-    /// 5 GHz.
+    /// Band at 5 GHz.
     #[serde(rename = "5 GHz")]
     Ghz5,
-    /// 6 GHz.
+    /// Band at 6 GHz.
     #[serde(rename = "6 GHz")]
     Ghz6,
 }
@@ -100,13 +100,13 @@ impl From<WlanBand> for Band {
     }
 }
 
-/// Rate control.
+/// Rate control of a Wi-Fi network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WlanRate {
-    /// Always the mode of wlan.mcs.
+    /// Constant mode, that of wlan.mcs.
     Constant,
-    /// The fastest mode whose error rate at the present SNR is at most target_error_rate.
+    /// Fastest mode whose error rate at the present SNR is at most target_error_rate.
     Ideal,
     /// Minstrel-HT of Linux, which counts the acknowledged MPDUs of each mode.
     Minstrel,
@@ -122,7 +122,7 @@ pub enum WlanProfile {
     Exponential,
 }
 
-/// Rule of the backoff.
+/// Backoff rule of a Wi-Fi network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WlanBackoff {
@@ -142,7 +142,7 @@ impl From<WlanBackoff> for Backoff {
     }
 }
 
-/// What follows a missing block acknowledgement.
+/// Frame that follows a missing block acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WlanAsks {
@@ -152,11 +152,11 @@ pub enum WlanAsks {
     Request,
 }
 
-/// Form of Bianchi's model: what follows a success.
+/// Form of Bianchi's model of contention, by what follows a success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WlanForm {
-    /// Model of 2000, which also holds under EDCA: a busy period counts as one backoff slot.
+    /// Bianchi's model of 2000, which also holds under EDCA: a busy period counts as one backoff slot.
     Plain,
     /// An empty backoff slot follows a success, as in ns-3's reference for 802.11ax.
     Slot,

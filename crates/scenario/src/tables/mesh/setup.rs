@@ -1,28 +1,28 @@
-//! A mesh in the terms of the models.
+//! Resolved mesh, in the terms of the models.
 
 use crate::error::{ScenarioError, join};
 use crossfade_core::SimTime;
 use crossfade_mac::{MeshConfig, Routes, Timing};
 use serde_json::json;
 
-/// Stations that share the air, with checked parameters.
+/// Resolved mesh: 802.11 stations that share the air.
 #[derive(Clone, Debug)]
 pub struct MeshSetup {
-    /// Configuration without the seed.
+    /// Configuration of the mesh, apart from its seed.
     pub config: MeshConfig,
-    /// Durations of frames and interframe spaces.
+    /// Durations of frames and interframe spaces in the mesh.
     pub timing: Timing,
-    /// Routes between nodes.
+    /// Routes between the nodes of the mesh.
     pub routes: Routes,
 }
 
 impl MeshSetup {
-    /// First and last node.
+    /// Numbers of the first and the last node of the mesh.
     pub(crate) fn outermost(&self) -> [u32; 2] {
         [0, self.config.positions.len() as u32 - 1]
     }
 
-    /// Refuses a flow of `table` whose nodes do not exist or have no route between them.
+    /// Error if the nodes of a flow in `table` do not exist or have no route between them.
     pub(crate) fn check_ends(&self, table: &str, [from, to]: [u32; 2]) -> Result<(), ScenarioError> {
         let [_, last] = self.outermost();
         for (key, node) in [("from", from), ("to", to)] {
@@ -43,26 +43,26 @@ impl MeshSetup {
         error.map_or(Ok(()), |error| Err(ScenarioError::key(table, error.to_string())))
     }
 
-    /// Number of hops of the round trip; `None` without a route.
+    /// Number of hops of the round trip between two nodes; `None` without a route.
     pub fn round_trip_hops(&self, [from, to]: [u32; 2]) -> Option<u32> {
         let hops = |from: u32, to: u32| self.routes.hops(from as usize, to as usize).ok();
         Some((hops(from, to)? + hops(to, from)?) as u32)
     }
 
-    /// Number of hops of the round trip of several flows, if it is equal for all.
+    /// Number of hops of the round trip of several pairs of nodes if it is equal for all; otherwise `None`.
     pub(crate) fn common_round_trip_hops(&self, ends: &[[u32; 2]]) -> Option<u32> {
         let first = self.round_trip_hops(*ends.first()?)?;
         ends.iter().all(|&ends| self.round_trip_hops(ends) == Some(first)).then_some(first)
     }
 
-    /// Mean RTT of a lone packet of `bytes` and its answer of `answer_bytes`.
+    /// Mean RTT of a lone packet of `bytes` and its answer of `answer_bytes` between two nodes.
     pub fn round_trip(&self, ends: [u32; 2], bytes: u32, answer_bytes: u32) -> SimTime {
         let hops = self.round_trip_hops(ends).unwrap_or_default() as usize;
         let both_ways = self.timing.lone_round_trip_s(&self.config.dcf, hops, bytes, answer_bytes);
         SimTime::from_secs_f64(both_ways / 2.0)
     }
 
-    /// Duration of an exchange for a packet of `bytes`, with the mean backoff before it.
+    /// Duration of an exchange for a packet of `bytes`, with the mean backoff before it: the slot of the scenario.
     pub fn slot(&self, bytes: u32) -> SimTime {
         let exchanges = self.timing.lone_round_trip_s(&self.config.dcf, 1, bytes, bytes);
         SimTime::from_secs_f64(exchanges / 2.0)

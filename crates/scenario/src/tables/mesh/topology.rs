@@ -9,7 +9,7 @@ use crossfade_core::{RunSeed, Stream};
 use crossfade_mac::{MeshError, Position, Routing, Topology};
 
 impl Mesh {
-    /// Positions of the nodes.
+    /// Positions of the nodes of a mesh, by its topology or its file.
     pub(super) fn positions(&mut self, files: &Files<'_>) -> Result<Vec<Position>, ScenarioError> {
         let sizes = [
             ("hops", Arrangement::Chain, self.hops),
@@ -74,7 +74,7 @@ impl Mesh {
         arrangement.positions(&mut stream).map_err(refused)
     }
 
-    /// Routing among this number of nodes.
+    /// Fills in the routing of a mesh with this number of nodes, and returns its model.
     pub(super) fn resolve_routing(&mut self, nodes: usize) -> Result<Routing, ScenarioError> {
         let is_chain = self.topology == Some(Arrangement::Chain);
         let usual = match (&self.routes, is_chain) {
@@ -104,7 +104,7 @@ impl Mesh {
     }
 }
 
-/// Stream that places the nodes of a random topology; it is independent of the run, since positions are fixed.
+/// Random stream that places the nodes of a random topology. It does not depend on the run, since positions are fixed.
 fn placement(seed: u64) -> Stream {
     RunSeed { seed, run: 0 }.stream("mac.topology")
 }

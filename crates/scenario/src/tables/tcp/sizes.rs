@@ -1,4 +1,4 @@
-//! Bytes of packets and acknowledgements on the wire, and windows, which count segments of that size.
+//! Sizes of packets and acknowledgements on the wire, and windows, which count segments.
 
 use super::{Flavour, Tcp};
 use crate::error::ScenarioError;
@@ -6,11 +6,12 @@ use crate::quantity::{Size, Window, WindowLimit};
 use crate::tables::base::json;
 use crossfade_transport::AccEcn;
 
-/// Bytes around the frames of a QUIC packet: IP 20, UDP 8, short header 1, connection id 8, packet number 2, tag 16.
+/// Number of bytes around the frames of a QUIC packet: IP 20, UDP 8, short header 1, connection id 8, packet number 2,
+/// tag 16.
 const QUIC_PACKET: u32 = 55;
 
 impl Tcp {
-    /// Bytes of a data packet, if the segment size is given.
+    /// Size of a data packet in bytes, from the segment size; `None` if this is not given.
     pub(crate) fn packet_size(&self) -> Option<Result<Size, ScenarioError>> {
         let mss = self.mss?;
         let headers = self.headers.unwrap_or(self.usual_headers(self.flavour.unwrap_or(Flavour::Rfc)));
@@ -23,7 +24,7 @@ impl Tcp {
         })
     }
 
-    /// Bytes of headers in a data packet, where nothing is said of them.
+    /// Default number of header bytes in a data packet.
     fn usual_headers(&self, flavour: Flavour) -> Size {
         Size(match flavour {
             Flavour::Ns2 => 0,
@@ -33,7 +34,7 @@ impl Tcp {
         })
     }
 
-    /// Bytes of an acknowledgement, and of a SACK block or further range, where nothing is said of them.
+    /// Default sizes in bytes of an acknowledgement, and of each SACK block or further range.
     pub(super) fn usual_ack_sizes(&self, flavour: Flavour) -> [Size; 2] {
         if flavour != Flavour::Quic {
             let option = if self.rfc.accurate_ecn_option == Some(true) { AccEcn::OPTION_BYTES } else { 0 };
@@ -50,7 +51,7 @@ impl Tcp {
         if flavour == Flavour::Rfc && self.rfc.timestamps != Some(false) { 12 } else { 0 }
     }
 
-    /// Bytes of application data in a segment: what headers leave of a packet.
+    /// Fills in the segment size in bytes: the packet size less the headers.
     pub(super) fn resolve_mss(&mut self, flavour: Flavour, packet_size: u32) -> Result<u32, ScenarioError> {
         let usual = self.usual_headers(flavour);
         let headers = *self.headers.get_or_insert(usual);
@@ -68,7 +69,7 @@ impl Tcp {
         Ok(payload)
     }
 
-    /// The window in segments.
+    /// Fills in the receive window, and returns it in segments.
     pub(super) fn resolve_w_max(&mut self, flavour: Flavour, packet_size: u32) -> Result<u32, ScenarioError> {
         if let Some(Window::Segments(segments)) = self.w_max {
             return Ok(segments);
@@ -83,12 +84,12 @@ impl Tcp {
         Ok(segments)
     }
 
-    /// Omits keys that state that there is no limit.
+    /// Removes keys whose value states that there is no limit, so that equal senders give equal runs.
     pub(crate) fn forget_unlimited(&mut self) {
         self.cwnd_limit = self.cwnd_limit.filter(|limit| *limit != WindowLimit::Unlimited);
     }
 
-    /// The window that the limit of the congestion window leaves of `w_max`.
+    /// Window in segments: the smaller of `w_max` and the limit of the congestion window.
     pub(super) fn limited(&mut self, w_max: u32, round_trip_hops: Option<u32>) -> Result<u32, ScenarioError> {
         self.forget_unlimited();
         match (self.cwnd_limit, round_trip_hops) {
