@@ -1,4 +1,4 @@
-//! Errors of a cell's configuration. The type has a file of its own because most files of the crate return it.
+//! Errors of a cell's configuration: a file of its own, since most files of the crate return them.
 
 use crossfade_channel::ChannelError;
 use crossfade_core::OutOfRange;

@@ -1,5 +1,4 @@
-//! Traffic that a flow carried in one time interval. The type has a file of its own because `capture` reads it and
-//! `fit` explains it.
+//! Traffic of a flow in a time interval: a file of its own, since `capture` reads it and `fit` explains it.
 
 /// Bytes, packets, losses and RTT of one flow in one time interval, as iperf3 and `ss` report them.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! Result of one case of golden data. The type has a file of its own because all kinds of golden data report it.
+//! Result of one case of golden data: a file of its own, since all kinds of golden data report it.
 
 /// Result of one case of golden data: a loss pattern of a trace, a cell of a table, or an entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]

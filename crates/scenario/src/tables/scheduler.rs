@@ -1,4 +1,4 @@
-//! Word for the scheduler of a cell. The type has a file of its own because the tables of downlink and uplink name it.
+//! Schedulers of a cell's downlink and uplink: a file of its own, since the tables of both name them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
