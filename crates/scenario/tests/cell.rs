@@ -1,4 +1,4 @@
-//! Cells: what their scenarios mean, and what is refused.
+//! Tests of scenarios with a cell: resolved values, and refused combinations.
 
 use crossfade_cell::{Allocation, Quantiser};
 use crossfade_core::SimTime;
@@ -18,7 +18,7 @@ fn load(set: &Value) -> Result<Plan, String> {
     load_with(set, "0,12\n0.5,18\n")
 }
 
-/// With a file `sinr.csv` of this text.
+/// Plan of the scenario with the keys of `set` and a file `sinr.csv` with the text `sinr`; or the error.
 fn load_with(set: &Value, sinr: &str) -> Result<Plan, String> {
     let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
     let read =

@@ -1,4 +1,4 @@
-//! The tests of crossfade-scenario, a module each: one program, linked once.
+//! All tests of crossfade-scenario as modules of one program, which is linked once.
 
 mod bad_scenarios;
 mod cell;

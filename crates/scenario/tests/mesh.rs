@@ -1,4 +1,4 @@
-//! Meshes: what their scenarios mean, and what is refused.
+//! Tests of scenarios with a mesh: resolved values, and refused combinations.
 
 use crossfade_mac::{Knowledge, Mac};
 use crossfade_scenario::{MeshSetup, Overrides, Plan, Setup};

@@ -1,4 +1,4 @@
-//! Satellite links as a scenario says them: profiles, both directions, orbits, and what contradicts them.
+//! Tests of scenarios with a satellite link: profiles, both directions, orbits, and refused combinations.
 
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;

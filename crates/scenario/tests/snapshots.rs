@@ -1,4 +1,4 @@
-//! What a reader of files promises: the schema and error lines, byte for byte.
+//! Snapshots of the schema and of error lines, on which other programs may rely byte by byte.
 
 use crate::bad_scenarios::GOOD;
 use crossfade_scenario::{Overrides, Plan, schema};
@@ -12,7 +12,7 @@ fn the_schema() {
     assert_snapshot!(serde_json::to_string_pretty(&schema()).unwrap());
 }
 
-/// Error lines of sets of overrides.
+/// Error lines of many sets of overrides.
 fn lines(cases: impl IntoIterator<Item = Value>) -> String {
     let mut text = String::new();
     for set in cases {
@@ -24,7 +24,7 @@ fn lines(cases: impl IntoIterator<Item = Value>) -> String {
     text
 }
 
-/// `tags` with each of the keys, and with each two of them if `pairs`.
+/// Cases of a tagged table: each of `tags` with each of the keys, and with each two of them if `pairs`.
 fn every(table: &str, tag: &str, tags: &[Value], keys: &Value, base: &Value, pairs: bool) -> Vec<Value> {
     let keys: BTreeMap<_, _> = keys.as_object().unwrap().clone().into_iter().collect();
     let mut cases = Vec::new();

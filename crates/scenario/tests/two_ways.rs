@@ -1,12 +1,12 @@
-//! Two ways to say one thing are one run: limits of queues in other terms, speed and carrier for a Doppler frequency,
-//! what is usual and what a file leaves open.
+//! Tests that equivalent scenarios have one run identity: queue limits in other units, speed and carrier for a Doppler
+//! frequency, defaults spelt out or omitted.
 
 use crossfade_link::QueueLimit;
 use crossfade_scenario::{Overrides, Plan, Point};
 use crossfade_transport::{Flavour, TcpConfig, Variant};
 use serde_json::{Value, json};
 
-/// 20 Mbit/s, frames of 0.6 ms, 40 ms there and back.
+/// Valid scenario: 20 Mbit/s, frames of 0.6 ms, RTT of 40 ms.
 const GOOD: &str = r#"
     schema = 1
     run = { duration = "10 s" }
@@ -105,8 +105,8 @@ fn a_flow_that_only_set_names_is_told() {
     assert_eq!(Plan::load(&named, "test.toml", &overrides).unwrap().new_flows, ["b"]);
 }
 
-/// What tests of the models begin with is what a scenario gets that leaves it open. The table `tcp.rfc` has tests of
-/// its own, and the timeouts of the paper are of its slots.
+/// The defaults of a scenario are those of the models' configuration for its flavour. Exceptions: the table `tcp.rfc`
+/// has tests of its own, and the timeouts of flavour `paper` are in slots.
 #[test]
 fn what_is_usual_with_a_flavour_is_what_a_scenario_gets() {
     for ([word, name], flavour, variant) in [

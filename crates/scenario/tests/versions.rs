@@ -1,4 +1,4 @@
-//! Files of version 1 mean what they meant; where version 2 says nothing of the flavour it is that of the RFCs.
+//! Tests that files of version 1 keep their meaning, and that the default flavour of version 2 is `rfc`.
 
 use crossfade_scenario::{Overrides, Plan};
 use serde_json::{Value, json};

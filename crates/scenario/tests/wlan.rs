@@ -1,4 +1,5 @@
-//! Presets of Wi-Fi networks: each is the keys that its sources give, keys of the scenario take precedence.
+//! Tests of presets of Wi-Fi networks: each equals the keys that its sources give, and keys of the scenario take
+//! precedence.
 
 use crossfade_scenario::{Overrides, Plan, Point};
 use serde_json::{Value, json};
@@ -16,12 +17,12 @@ fn load(set: &Value) -> Result<Point, String> {
     Ok(Point::clone(&plan.points.at(0)))
 }
 
-/// The network with all defaults filled in.
+/// Table `wlan` with all defaults filled in, of the scenario with the keys of `set`; or the error.
 fn resolved(set: &Value) -> Result<Value, String> {
     Ok(serde_json::to_value(&load(set)?.scenario.wlan).unwrap())
 }
 
-/// The presets, and the keys that stand for them. A table is written whole.
+/// Presets, each with the keys that it stands for as whole tables.
 fn presets() -> Vec<(&'static str, Value)> {
     let modes = |standard: &str, band: &str, width: &str, streams: u32, guard: &str| json!({ "standard": standard, "band": band, "width": width, "streams": streams, "guard_interval": guard });
     let with = |mut keys: Value, more: Value| {
@@ -89,7 +90,7 @@ fn a_preset_is_its_keys() {
     }
 }
 
-/// The highest rates of the presets that vendors and standards print.
+/// The highest rates of the presets equal those printed by vendors and standards.
 #[test]
 fn modes_of_presets_have_the_rates_that_are_printed() {
     for (name, printed) in [

@@ -1,4 +1,4 @@
-//! Links with frames.
+//! Errors in scenarios of links with frames.
 
 use serde_json::{Value, json};
 

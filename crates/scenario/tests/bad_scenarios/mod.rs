@@ -1,4 +1,4 @@
-//! Every error in a scenario is one line that names the key, its value and what is allowed.
+//! Tests that every error in a scenario is one line with the key, its value and the allowed values.
 
 mod frames;
 mod pacing;
@@ -6,7 +6,7 @@ mod pacing;
 use crossfade_scenario::{Overrides, Plan};
 use serde_json::{Value, json};
 
-/// A scenario that is right; each case sets keys of it.
+/// Valid scenario, of which each case sets some keys.
 pub(crate) const GOOD: &str = r#"
     schema = 1
     run = { duration = "1000 slots" }

@@ -1,11 +1,11 @@
-//! Pacing, BBR and feedback of marks.
+//! Errors in keys of pacing, BBR and ECN feedback.
 
 use crossfade_scenario::Method;
 use serde_json::{Value, json};
 
 use super::{assert_refused, load};
 
-/// A sender that is right; each case sets keys of it.
+/// Valid TCP sender, of which each case sets some keys.
 const SACK: &str = r#"
     schema = 2
     run = { duration = "1 s" }
@@ -83,7 +83,7 @@ fn pacing_and_rates() {
     }
 }
 
-/// Usual values of BBR version 3 and of feedback of marks give the rows of a scenario without these keys.
+/// Usual values of BBRv3 and of accurate ECN give the rows of a scenario without these keys.
 #[test]
 fn usual_choices_of_bbr_and_of_accurate_feedback_stay_unsaid() {
     let key = |set: Value| {
