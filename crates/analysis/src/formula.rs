@@ -127,10 +127,10 @@ fn padhye_approximation(path: &TcpPath) -> Result<f64, AnalysisError> {
     Ok((w_max / rtt).min(1.0 / time))
 }
 
-/// Throughput of CUBIC with C = 0.4 and `beta_cubic` = 0.7 under a periodic loss after every 1/p packets: the window of
-/// RFC 9438 figure 7 (section 5.2), 1.054 rtt^0.75 / p^0.75 with rtt in seconds, or Reno's sqrt(3 / (2 p)) where that
-/// is larger, in the Reno-friendly region (section 4.3); over `rtt`, and never above `w_max / rtt`. It has no timeouts
-/// and no fast convergence; `b` and `t0` are not used.
+/// Send rate of CUBIC with C = 0.4 and `beta_cubic` = 0.7 under a periodic loss after every 1/p packets: the window
+/// over `rtt`, at most `w_max / rtt`. The window is that of RFC 9438 figure 7 (section 5.2), 1.054 rtt^0.75 / p^0.75
+/// with rtt in seconds, or Reno's sqrt(3 / (2 p)) where this is larger (Reno-friendly region, section 4.3). The formula
+/// has neither timeouts nor fast convergence; `b` and `t0` are not used.
 ///
 /// # Errors
 /// See [`formula`].

@@ -89,7 +89,7 @@ pub enum AnalysisError {
     TooLargeDelayed {
         /// Name of the quantity above its limit.
         states: &'static str,
-        /// Greatest allowed number.
+        /// Greatest allowed value of the quantity.
         limit: usize,
     },
     /// Too many states or loss patterns for the exact analysis.
@@ -97,7 +97,7 @@ pub enum AnalysisError {
     TooLarge {
         /// Name of the quantity above its limit.
         states: &'static str,
-        /// Greatest allowed number.
+        /// Greatest allowed value of the quantity.
         limit: usize,
     },
 }

@@ -33,7 +33,7 @@ pub struct CellConfig {
     pub profile: DelayProfile,
     /// Shadowing of the channels; `None` for channels without shadowing.
     pub shadowing: Option<ShadowingConfig>,
-    /// Users of the cell.
+    /// Users of the cell, in the order of their ports.
     pub users: Vec<UserConfig>,
     /// Scheduler that allocates the downlink's bins to users.
     pub allocation: Allocation,
@@ -41,7 +41,7 @@ pub struct CellConfig {
     pub feedback: Option<FeedbackConfig>,
     /// Outer-loop link adaptation; `None` to choose the modulation by the predicted SNR alone.
     pub outer_loop: Option<OuterLoopConfig>,
-    /// Retransmission of frames.
+    /// Parameters of the ARQ that retransmits failed frames.
     pub arq: ArqConfig,
     /// Limit of each user's downlink queue, which excludes packets already sent in part; `None` is without limit.
     pub queue: Option<QueueLimit>,
@@ -56,8 +56,8 @@ pub struct CellConfig {
 pub struct UplinkConfig {
     /// Pattern of downlink and uplink slots.
     pub pattern: TddPattern,
-    /// Time from the arrival of a packet at a user to the first slot in which it may be sent: a scheduling request and
-    /// its grant.
+    /// Time from the arrival of a packet at a user to the first slot in which it may be sent, for a scheduling request
+    /// and its grant.
     pub grant_delay: SimTime,
     /// SNR at the base station minus the SNR at the user, in dB.
     pub snr_offset_db: f64,

@@ -9,7 +9,7 @@ use crossfade_core::to_db;
 /// the SNR of slot 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedbackConfig {
-    /// Period of reports in slots.
+    /// Period of channel reports in slots.
     pub period_slots: u64,
     /// Delay in slots from the measurement of a report to the first slot that uses it.
     pub delay_slots: u64,
@@ -30,7 +30,7 @@ pub struct Quantiser {
 }
 
 impl FeedbackConfig {
-    /// Checks the parameters.
+    /// Checks the parameters of the channel reports.
     ///
     /// # Errors
     /// A period outside [1, 100000] slots, a delay above 100000 slots, a step outside [0.01, 40] dB, bits outside

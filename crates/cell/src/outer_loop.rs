@@ -33,7 +33,7 @@ impl OuterLoopConfig {
         self.step_up_db / (self.step_up_db + self.step_down_db)
     }
 
-    /// Checks the parameters.
+    /// Checks the parameters of the outer loop.
     ///
     /// # Errors
     /// Steps outside [1e-6, 40] dB, a limit outside (0, 100] dB.

@@ -2,7 +2,7 @@
 
 use crate::{DelayHistogram, SimTime};
 
-/// A count, a sum or a distribution that grows during a run.
+/// Count, sum or distribution that grows during a run.
 ///
 /// The macro [`counters!`](macro@crate::counters) gives these methods to a struct of counters; a forgotten field does
 /// not compile.

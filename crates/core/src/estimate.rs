@@ -18,7 +18,7 @@ pub enum MethodKind {
 /// Quantile of the standard normal distribution at 97.5 %, for two-sided 95 % intervals.
 const NORMAL: f64 = 1.959_963_984_540_054;
 
-/// A value with its 95 % confidence interval.
+/// Estimated mean with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Mean over the runs, in the metric's unit.
@@ -201,7 +201,8 @@ mod tests {
         assert!(estimate.is_within(half / 2.0 + 1e-6) && !estimate.is_within(half / 2.0 - 1e-6));
     }
 
-    /// The ratio of sums is (1 + 4) / (1 + 2); each run is off by y - 5/3 x = -2/3 and 2/3, over the mean 3/2 of x.
+    /// Each run has its ratio plus a first-order deviation: the ratio of sums is (1 + 4) / (1 + 2), and each run is off
+    /// by y - 5/3 x = -2/3 and 2/3, over the mean 3/2 of x.
     #[test]
     fn a_ratio_has_the_mean_of_its_runs() {
         let runs = of_ratio(&[1.0, 4.0], &[1.0, 2.0]);

@@ -110,12 +110,12 @@ struct Watch {
 
 /// Binary logarithm of a day of 292 years in nanoseconds: the queue is then one sorted list.
 const EVERLASTING: u32 = 63;
-/// Number of events up to which a sorted list is fastest.
+/// Number of events up to which one sorted list is the fastest queue (the days are then switched off).
 const FEW: usize = 8;
-/// Number of events from which on a sorted list is too slow.
+/// Number of events in today's list from which on sorting it is too slow, so that days are shortened.
 const CROWDED: usize = 32;
 
-/// Number of events that are observed before the calendar may change.
+/// Number of events that are observed before the queue may change the length and number of days.
 const WATCHED: u32 = 1024;
 const MIN_DAYS: usize = 256;
 const MAX_DAYS: usize = 1 << 16;

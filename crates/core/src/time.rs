@@ -1,4 +1,4 @@
-//! Simulated time.
+//! Simulated time as an integer number of nanoseconds.
 
 use std::fmt;
 use std::iter::Sum;

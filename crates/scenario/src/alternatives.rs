@@ -14,7 +14,7 @@ pub(crate) const KEY: &str = "alternative";
 const REPLACED: [&str; 11] =
     ["channel", "phy", "link", "reverse", "wired", "mesh", "cell", "nr", "wlan", "tcp", "flows"];
 
-/// Alternatives of a scenario, in the order of its file.
+/// Alternatives of a scenario by name, each with the tables that it replaces, in the order of the file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Alternatives(Map<String, Value>);
 

@@ -100,8 +100,8 @@ pub(crate) fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str>
         .map(|(_, candidate)| candidate)
 }
 
-/// Likeness of two words between 0 and 1: the larger of two measures, of which one favours a common beginning, the
-/// other tolerates a missing or swapped letter. A difference only in characters that join words does not count.
+/// Similarity of two words between 0 and 1: the larger of two measures, of which one favours a common beginning, and
+/// the other tolerates a missing or swapped letter. Characters that join words do not count.
 fn likeness(a: &str, b: &str) -> f64 {
     let [a, b] = [a, b].map(|word| word.replace(['_', '-'], ""));
     strsim::jaro_winkler(&a, &b).max(strsim::normalized_damerau_levenshtein(&a, &b))

@@ -38,7 +38,7 @@ pub enum Carrier {
         rate_bps: Option<f64>,
         /// Queue of packets in front of the link.
         queue: QueueConfig,
-        /// Loss process of packets.
+        /// Loss process of packets on the link.
         loss: LossConfig,
     },
     /// Whole packets are sent at a constant rate, behind a token bucket in which they wait.
@@ -49,7 +49,7 @@ pub enum Carrier {
         shaper: ShaperSetup,
         /// Queue of packets in front of the link.
         queue: QueueConfig,
-        /// Loss process of packets.
+        /// Loss process of packets on the link.
         loss: LossConfig,
     },
     /// Packets are sent as frames, which an ARQ may retransmit.
@@ -69,7 +69,7 @@ pub enum Carrier {
         trace: TraceSetup,
         /// Queue of packets in front of the link.
         queue: QueueConfig,
-        /// Loss process of packets; `None` if the table contains the losses.
+        /// Loss process of packets on the link; `None` if the trace itself has the losses.
         loss: Option<LossConfig>,
     },
     /// Whole packets are sent over one direction of a satellite link, whose model includes losses.

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 pub enum PerUser<T> {
     /// One value for all users.
     One(T),
-    /// A range from the first user to the last.
+    /// Range of values, from that of the first user to that of the last.
     Range {
         /// Value of the first user.
         from: T,
@@ -33,7 +33,7 @@ impl<T: Copy> PerUser<T> {
     }
 }
 
-/// Written form of a value per user.
+/// Written form of a value that may differ between users: one value, or a range.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written<T> {

@@ -94,7 +94,7 @@ impl Plan {
     }
 
     /// Like [`Self::load_with_files`], but stops once `goes_on` returns false. It is called at intervals with the
-    /// number of points read and their total; `see` receives each point.
+    /// number of points resolved and their total; `see` receives each point in order.
     ///
     /// # Errors
     /// The first error, as one line, or that reading was interrupted.

@@ -34,7 +34,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// Adds the axis values of this point to an error, unless its key is the axis.
+    /// Adds the axis values of this point to an error, unless the error's key is an axis.
     pub fn locate(&self, error: ScenarioError) -> ScenarioError {
         locate(error, &self.axes)
     }

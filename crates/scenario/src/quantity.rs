@@ -129,16 +129,16 @@ text_quantity!(
     }
 );
 
-/// Value of a queue [`Limit`].
+/// Value of a queue [`Limit`], in one of its units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Room {
-    /// No limit of the queue.
+    /// The queue has no limit.
     Unlimited,
-    /// Number of packets or bytes.
+    /// Limit as a number of packets or bytes.
     Of(QueueLimit),
-    /// Amount of data that the link sends in this time.
+    /// Limit as the data that the link sends in this time.
     Time(SimTime),
-    /// Number of bandwidth-delay products.
+    /// Limit as a number of bandwidth-delay products.
     Products(f64),
 }
 
@@ -171,7 +171,7 @@ text_quantity!(
     }
 );
 text_quantity!(
-    /// Number of frames.
+    /// Number of frames of a link.
     Frames(u32),
     "a whole number of frames such as \"5 frames\", at most 1000000 frames",
     |text| frames(text)
@@ -191,9 +191,9 @@ text_quantity!(
 /// Value of a [`FrameSpan`]: a duration on a link with frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FrameTime {
-    /// Number of frame times.
+    /// Duration as a number of frame times.
     Frames(f64),
-    /// Duration that does not depend on the frame time.
+    /// Duration that does not depend on the frame time: absolute, or in slots.
     Span(units::Span),
 }
 

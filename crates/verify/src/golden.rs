@@ -23,8 +23,8 @@ pub struct GoldenTrace {
 }
 
 impl GoldenTrace {
-    /// Reads a trace. `patterns_json` is the text of `patterns.json`, `name` the file's name without folder and `.gz`,
-    /// `csv` its text.
+    /// Reads a golden trace. `patterns_json` is the text of `patterns.json`; `name` is the trace file's name without
+    /// folder and `.gz`, and `csv` is its text.
     ///
     /// # Errors
     /// A text that does not follow the layout.
@@ -39,7 +39,7 @@ impl GoldenTrace {
         Ok(Self { name: name.to_owned(), variant, limited_transmit, patterns, cases })
     }
 
-    /// Number of segments that each connection sends.
+    /// Number of segments that each connection of the trace sends.
     pub fn npackets(&self) -> u64 {
         self.patterns.npackets
     }

@@ -1,4 +1,4 @@
-//! Comparison of transport block sizes with those of another program.
+//! Comparison of NR transport block sizes with those that another program computed.
 
 use crate::case::CaseReport;
 use crate::parse::GoldenError;
@@ -16,8 +16,8 @@ const COLUMNS: [&str; 9] = [
     "transport_block_bits",
 ];
 
-/// Computes the size of each row of a table in the layout of `transport-blocks.csv` and compares it; sizes have to be
-/// equal. `name` is the file's name.
+/// Computes the transport block size of each row of a table in the layout of `transport-blocks.csv` and compares it;
+/// sizes have to be equal. `name` is the file's name.
 ///
 /// # Errors
 /// A text that does not follow the layout.

@@ -1,11 +1,11 @@
-//! Comparison of antenna weights with those of another program.
+//! Comparison of antenna weights under null constraints with those that another program computed.
 
 use crate::case::CaseReport;
 use crate::parse::GoldenError;
 use crossfade_mac::golden::{Comparison, compare_weights};
 
-/// Computes the weights of each entry of a list in the layout of `vectors.json` and compares them. `name` is the
-/// file's name.
+/// Computes the antenna weights of each entry of a list in the layout of `vectors.json` and compares them. `name` is
+/// the file's name.
 ///
 /// # Errors
 /// A text that does not follow the layout ([`crossfade_mac::golden`]).

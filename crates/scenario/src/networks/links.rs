@@ -124,7 +124,8 @@ fn largest_packet(flows: &[FlowSetup], usual: u32, rate: Rate) -> Result<u32, Sc
     Ok(largest)
 }
 
-/// Maximum number of packets in flight; `None` if no window limits it.
+/// Number of packets that the windows of all senders allow in flight together; `None` if a flow is not limited by a
+/// window.
 fn windows(flows: &[FlowSetup]) -> Option<u64> {
     let window = |flow: &FlowSetup| match &flow.traffic {
         TrafficSetup::Tcp(tcp, _) => Some(u64::from(flow.count) * u64::from(tcp.config.w_max())),

@@ -24,7 +24,7 @@ pub struct NrSetup {
     pub bearers: Vec<NamedBearer>,
     /// Distinct downlink queues of the users.
     pub queues: Vec<NamedQueue>,
-    /// Number of transport blocks in a run of method phy.
+    /// Number of transport blocks in a run of method phy; 0 without method phy.
     pub frames: u64,
 }
 

@@ -74,7 +74,7 @@ pub(super) struct Users {
     pub(super) limit: Option<QueueLimit>,
     /// Number of frames in a run of method phy; 0 without frames.
     pub(super) frames: u64,
-    /// Packet size in bytes of flows that give none, and the largest packet size of all.
+    /// Packet size in bytes of flows that give none.
     pub(super) usual: u32,
     largest: u32,
 }

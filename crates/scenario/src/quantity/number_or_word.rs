@@ -101,7 +101,7 @@ impl JsonSchema for Retransmissions {
 /// Receive window: a number of segments, or of bytes of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
-    /// Window in segments.
+    /// Receive window as a number of segments.
     Segments(u32),
     /// Window in bytes, which is rounded down to whole segments.
     Bytes(u32),
@@ -156,7 +156,7 @@ impl JsonSchema for Window {
 /// Window of an ARQ sender: a number of frames, or of bandwidth-delay products.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FrameWindow {
-    /// Window in frames.
+    /// Window as a number of frames.
     Frames(u32),
     /// Window in BDPs: one BDP is the frames that the link sends from the start of a frame to its acknowledgement.
     Products(f64),
@@ -222,9 +222,9 @@ impl JsonSchema for FrameWindow {
 /// Sending node of flows in a mesh: one node, or all but the receiving one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FromNode {
-    /// Node by its number.
+    /// One sending node, by its number.
     Node(u32),
-    /// Every node except the receiving one.
+    /// Every node except the receiving one sends.
     Others,
 }
 
@@ -268,9 +268,9 @@ impl JsonSchema for FromNode {
 /// Limit of the congestion window: a number of segments, a number for each hop of the round trip, or none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WindowLimit {
-    /// Limit in segments.
+    /// Limit of the congestion window in segments.
     Segments(u32),
-    /// Limit in segments for each hop of the round trip.
+    /// Limit of the congestion window in segments for each hop of the round trip.
     PerHop(f64),
     /// No limit of the congestion window.
     Unlimited,

@@ -60,7 +60,7 @@ pub struct Spread {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_angle: Option<Angle>,
 
-    /// Standard deviation of the angle, 0 to 90 deg.
+    /// Standard deviation of the angle of the waves, 0 to 90 deg.
     #[schemars(extend("x-default" = "none: required with correlation = \"custom\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spread: Option<Angle>,

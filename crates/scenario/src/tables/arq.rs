@@ -48,7 +48,7 @@ pub struct Arq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
 
-    /// Reading of the timers of rlp-is99, `a` to `g`, that the paper leaves open. It decides the defaults of
+    /// Reading of the timers of rlp-is99, `a` to `g`, which the source leaves open. It decides the defaults of
     /// persistence, naks_per_round, timer_clock and timer_check.
     #[schemars(extend("x-default" = "f, with protocol \"rlp-is99\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,7 +158,7 @@ pub enum Delivery {
     Immediate,
 }
 
-/// Consistent reading of the timers of rlp-is99; no reading satisfies all sentences of the paper.
+/// Consistent reading of the timers of rlp-is99; none satisfies all sentences of the source (Chockalingam and Bao).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Reading {
@@ -337,7 +337,7 @@ impl Arq {
         self.max_retransmissions.get_or_insert(Retransmissions(None)).0
     }
 
-    /// Retransmission limit of a radio link protocol.
+    /// Retransmission limit of a radio link protocol (rlp-is99 or rlp-nack).
     fn rlp_limit(&mut self, table: &str) -> Result<u32, ScenarioError> {
         const MOST: u32 = 1000;
         let limit = *self.max_retransmissions.get_or_insert(Retransmissions(Some(3)));

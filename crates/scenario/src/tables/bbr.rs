@@ -51,7 +51,7 @@ pub struct Bbr {
     pub ecn_max_rtt: Option<Span>,
 }
 
-/// Source of BBRv3.
+/// Source of the BBRv3 algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Profile {
     /// BBRv3 of the IETF draft draft-ietf-ccwg-bbr-06.
@@ -62,7 +62,7 @@ pub enum Profile {
     Linux,
 }
 
-/// Detection of a full pipe: three rounds without 25 % more bandwidth.
+/// Rates that are compared to detect a full pipe, which is three rounds without 25 % more bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FullPipe {

@@ -66,7 +66,7 @@ pub struct Cell {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delays_ns: Option<Vec<f64>>,
 
-    /// Powers at these delays in dB; they are normalised to a sum of 1.
+    /// Powers at the delays of delays_ns in dB; they are normalised to a sum of 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub powers_db: Option<Vec<f64>>,
 
@@ -89,7 +89,7 @@ pub struct Cell {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub candidates: Option<u32>,
 
-    /// Averaging window of proportional-fair.
+    /// Averaging window of the scheduler proportional-fair.
     #[schemars(extend("x-default" = "100 slots, with scheduler \"proportional-fair\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Span>,
@@ -130,7 +130,7 @@ pub struct Cell {
     #[serde(skip_serializing_if = "Uplink::is_absent")]
     pub uplink: Uplink,
 
-    /// Radio of users whose flow gives none.
+    /// Radio of users whose flow has no radio table of its own.
     #[serde(skip_serializing_if = "Radio::is_absent")]
     pub radio: Radio,
 }

@@ -60,7 +60,7 @@ pub struct Figure {
 
 absent!(Figure);
 
-/// Content of a figure.
+/// Content of a figure: metrics, or events over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Drawn {

@@ -213,9 +213,9 @@ tag! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WlanDirection {
-    /// From the access point to the station.
+    /// Data go from the access point to the station.
     Down,
-    /// From the station to the access point.
+    /// Data go from the station to the access point.
     Up,
 }
 

@@ -46,7 +46,7 @@ pub enum Packing {
     Crossing,
 }
 
-/// Whether the receiver can tell which frame was corrupted.
+/// Knowledge of the receiver about which frame was corrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FrameHeader {
@@ -83,7 +83,7 @@ absent!(Framing, Headers);
 pub struct FrameSetup {
     /// Size of a frame on the air, in bytes.
     pub frame_size: u32,
-    /// Transmission time of a frame.
+    /// Transmission time of a frame on the link.
     pub frame_time: SimTime,
     /// Clock at whose ticks frames start.
     pub clock: FrameClock,

@@ -113,7 +113,7 @@ pub struct Mesh {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mac: Option<MacWord>,
 
-    /// Number of antennas of every node; all but one can null. Plain uses one of them.
+    /// Number of antennas of every node; all but one can null. Mac "plain" uses one of them.
     #[schemars(range(min = 1, max = 8), extend("x-default" = "2; 1 with mac \"plain\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub antennas: Option<u32>,
@@ -154,7 +154,7 @@ pub struct Mesh {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basic_rate: Option<Rate>,
 
-    /// Whether an RTS/CTS exchange precedes DATA. Nulling learns from it.
+    /// Whether an RTS/CTS exchange precedes DATA. Nulling learns the channels from it.
     #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rts: Option<bool>,
@@ -244,7 +244,7 @@ pub enum RoutingWord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReceptionWord {
-    /// Power is 1 up to the interference range and 0 beyond, without noise, as in the paper.
+    /// Power is 1 up to the interference range and 0 beyond, without noise, as in Jindal and Sahoo.
     Range,
     /// Power falls with distance, varies per frame, and competes with noise.
     Sinr,
@@ -268,7 +268,7 @@ pub enum MacWord {
 pub enum Rule {
     /// A node nulls all known neighbours in an exchange.
     Full,
-    /// Senders null the nodes of overheard CTS, receivers those of overheard RTS, as in the paper.
+    /// Senders null the nodes of overheard CTS, receivers those of overheard RTS, as in Jindal and Sahoo.
     Paper,
 }
 

@@ -36,7 +36,7 @@ pub struct NrBearer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bucket: Option<Span>,
 
-    /// RLC of the bearer, the same in both directions.
+    /// RLC of the bearer, equal in both directions.
     #[schemars(transform = of_class)]
     #[serde(skip_serializing_if = "NrRlc::is_absent")]
     pub rlc: NrRlc,

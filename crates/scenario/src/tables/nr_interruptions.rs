@@ -59,7 +59,7 @@ pub struct NrDrx {
     pub inactivity: Option<Span>,
 }
 
-/// Non-terrestrial network: a long way between base station and users. Without this table it takes no time.
+/// Non-terrestrial network: a long propagation delay between base station and users. Without this table the delay is 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NrNtn {

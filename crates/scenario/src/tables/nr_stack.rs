@@ -110,7 +110,7 @@ pub enum NrGrants {
     Configured,
 }
 
-/// Radio link control (RLC) of an NR cell with an uplink, the same in both directions.
+/// Radio link control (RLC) of an NR cell with an uplink, equal in both directions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NrRlc {

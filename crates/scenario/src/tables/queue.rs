@@ -80,7 +80,7 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_burst: Option<Span>,
 
-    /// Bytes that a flow may send before the next one's turn (RFC 8290).
+    /// Number of bytes that a flow may send before the turn of the next flow (RFC 8290).
     #[schemars(extend("x-default" = "1514 B, with discipline \"fq-codel\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,

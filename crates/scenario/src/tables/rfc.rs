@@ -171,7 +171,7 @@ pub struct Rfc {
 
 absent!(Rfc);
 
-/// Profile that gives defaults.
+/// Profile that gives the defaults of the other keys of tcp.rfc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {

@@ -136,7 +136,7 @@ pub struct Tcp {
     pub quic: Quic,
 }
 
-/// Rule book of a sender.
+/// Rule book of a sender: the RFCs, the idealised sender of a paper, or ns-2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Flavour {
@@ -170,7 +170,7 @@ pub enum Variant {
     Cubic,
 }
 
-/// Gate of a sender.
+/// Gate of a sender: it waits for an idle link, or fills the link's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Gate {

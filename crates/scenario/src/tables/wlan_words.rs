@@ -49,17 +49,17 @@ pub enum WlanMultiLink {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WlanStandard {
-    /// OFDM in the 5 GHz band, up to 54 Mbit/s.
+    /// 802.11a: OFDM in the 5 GHz band, up to 54 Mbit/s.
     A,
-    /// OFDM in the 2.4 GHz band, up to 54 Mbit/s.
+    /// 802.11g: OFDM in the 2.4 GHz band, up to 54 Mbit/s.
     G,
-    /// High throughput, Wi-Fi 4.
+    /// 802.11n: high throughput (HT), Wi-Fi 4.
     N,
-    /// Very high throughput, Wi-Fi 5.
+    /// 802.11ac: very high throughput (VHT), Wi-Fi 5.
     Ac,
-    /// High efficiency, Wi-Fi 6.
+    /// 802.11ax: high efficiency (HE), Wi-Fi 6.
     Ax,
-    /// Extremely high throughput, Wi-Fi 7.
+    /// 802.11be: extremely high throughput (EHT), Wi-Fi 7.
     Be,
 }
 
@@ -146,7 +146,7 @@ impl From<WlanBackoff> for Backoff {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WlanAsks {
-    /// Retransmission of the MPDUs.
+    /// Data: the MPDUs are retransmitted.
     Data,
     /// Block acknowledgement request (BAR).
     Request,
