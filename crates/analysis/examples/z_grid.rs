@@ -33,8 +33,8 @@ fn grid() -> Vec<(String, Model)> {
     points
 }
 
-/// Models with back-off of the timeout: to 64 timeouts, to a maximum that is no power of two times the timeout, and to
-/// a maximum that is hardly ever reached.
+/// Models with back-off of the timeout: to 64 timeouts, to a maximum off the powers of two, and to a maximum that is
+/// hardly ever reached.
 fn backoff_grid() -> Vec<(String, Model)> {
     let mut points = Vec::new();
     for fd_t in [None, Some(0.01), Some(0.08)] {

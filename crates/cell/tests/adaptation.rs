@@ -22,7 +22,7 @@ fn levels() -> Arc<Levels> {
     Arc::new(Levels::new(rule, PredictedSinr::Unbiased, success).unwrap())
 }
 
-/// Cell of one user, two bins and slots of 1 ms. The SINR is that of `trace`, or that of a user moving at 10 m/s.
+/// Cell of one user, two bins and slots of 1 ms. The SINR is given by `trace`, or by fading at 10 m/s.
 fn config(trace: Option<&str>) -> CellConfig {
     let trace = trace.map(|text| text.parse::<SinrTrace>().unwrap());
     let mean_snr_db = trace.as_ref().map_or(18.0, SinrTrace::mean_db);

@@ -348,8 +348,8 @@ impl<E: Copy> EventQueue<E> {
         self.today[at] = item;
     }
 
-    /// Next day of the wheel that has events, or [`NEVER`], and the number of further words of `busy` that were
-    /// searched for it.
+    /// Next day of the wheel with events, or [`NEVER`], and the number of further words of `busy` that were searched
+    /// for it.
     #[inline]
     fn next_busy_day(&self) -> (u64, u32) {
         let mask = self.wheel.len() - 1;

@@ -9,7 +9,7 @@ use crate::student::student_quantiles;
 use crate::{DelayHistogram, SimTime, incomplete_beta};
 use std::borrow::Cow;
 
-/// Times of one run: those that ended, and those that had not ended with the run.
+/// Times of one run, those that ended apart from those unfinished at its end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunTimes {
     /// Durations of the intervals that ended within the run.
@@ -22,9 +22,9 @@ pub struct RunTimes {
 /// of all times at or below it, each time with equal weight. `None` without times.
 ///
 /// A censored time (one that had not ended when its run did) is only known to be longer than its observed part; longer
-/// times may well be cut off earlier, such as those of flows that arrive late at an overloaded link. If less than `1 -
-/// p` of the times are censored, the quantile lies between two bounds: that of the observed parts, and that with all
-/// censored times taken as endless. The value is the estimate of Kaplan and Meier ("Nonparametric estimation from
+/// times may well be cut off earlier, such as those of flows that arrive late at an overloaded link. If less than
+/// `1 - p` of the times are censored, the quantile lies between two bounds: that of the observed parts, and one with
+/// all censored times taken as endless. The value is the estimate of Kaplan and Meier ("Nonparametric estimation from
 /// incomplete observations", J. American Statistical Association 53, 1958), which lies between both. Otherwise, the
 /// quantile of the observed parts is given as a lower bound (`at_least`).
 ///
@@ -156,9 +156,9 @@ impl<'a> Times<'a> {
     }
 }
 
-/// Quantile `p` by the estimate of Kaplan and Meier. The share of times that have ended grows at each ended time: of
-/// the share that is left, by the fraction of times ending there among all observed so long. In a bucket with ended and
-/// censored times, ended ones count as the shorter. `None` if the share never reaches `p`.
+/// Quantile `p` by the estimate of Kaplan and Meier. At each ended time the share of ended times grows by a fraction of
+/// the remaining share: the times ending there over all times observed so long. In a bucket with ended and censored
+/// times, ended ones count as the shorter. `None` if the share never reaches `p`.
 fn kaplan_meier(as_seen: &Times<'_>, endless: &Times<'_>, p: f64) -> Option<SimTime> {
     let total = as_seen.count;
     if endless.all.count() == total {

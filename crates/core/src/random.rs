@@ -4,9 +4,8 @@
 //! (seed, run, name) and on nothing else: neither the thread that runs it nor a consumer added elsewhere can
 //! shift its draws.
 //!
-//! Under the feature `testing`, which the crates' tests turn on and nothing else does, the environment variable
-//! `CROSSFADE_TEST_SALT` (a whole number; 0 or unset: none) shifts every stream, so that a test that passes by its seed
-//! is found.
+//! With the feature `testing`, which only dev-dependencies enable, the environment variable `CROSSFADE_TEST_SALT` (a
+//! whole number; no effect if 0 or unset) changes every stream. This reveals tests whose success depends on the seed.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 /// Key that selects an alternative, and name of the axis over all of them.
 pub(crate) const KEY: &str = "alternative";
 
-/// Names of the tables that an alternative may replace: those that define what is simulated, not the number of runs or
-/// the random numbers.
+/// Names of the tables that an alternative may replace: those defining what is simulated, not the number of runs or the
+/// random numbers.
 const REPLACED: [&str; 11] =
     ["channel", "phy", "link", "reverse", "wired", "mesh", "cell", "nr", "wlan", "tcp", "flows"];
 
@@ -22,7 +22,7 @@ impl Alternatives {
     /// Removes the alternatives from a document in which all keys are set, checks them, and returns them.
     ///
     /// # Errors
-    /// An entry that is not a set of named tables, a table that no alternative may replace, or an error inside a table.
+    /// An entry that is no set of named tables, a table outside the replaceable ones, or an error inside a table.
     pub(crate) fn take(root: &mut Map<String, Value>) -> Result<Self, ScenarioError> {
         let Some(found) = root.shift_remove(TABLE) else { return Ok(Self::default()) };
         let Value::Object(by_name) = found else {

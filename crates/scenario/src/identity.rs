@@ -1,8 +1,8 @@
 //! Identity of a run: equal keys mean equal results.
 //!
 //! The key of a row is a hash of everything that determines its results: the resolved scenario without keys of the plan
-//! (title, methods, sweep, number of runs, seed), the content of the files that it names, the version of the results,
-//! the seed and the run.
+//! (title, methods, sweep, number of runs, seed), the content of the files named in it, the version of the results, the
+//! seed and the run.
 
 use crate::files::{Files, hex};
 use crate::schema::{name_files, plan_keys};

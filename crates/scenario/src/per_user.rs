@@ -11,7 +11,7 @@ use std::borrow::Cow;
 pub enum PerUser<T> {
     /// One value for all users.
     One(T),
-    /// Range of values, from that of the first user to that of the last.
+    /// Range of values from the first user to the last.
     Range {
         /// Value of the first user.
         from: T,

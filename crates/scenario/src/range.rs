@@ -74,7 +74,7 @@ fn log_range(text: &str) -> Result<Vec<Value>, String> {
     Ok(values.into_iter().map(|value| with_unit(value, unit)).collect())
 }
 
-/// Sum of two decimals, rounded to 12 significant digits of the larger one, so that decimals that cancel give 0.
+/// Sum of two decimals, rounded to 12 significant digits of the larger one, so that the sum of `a` and `-a` is 0.
 fn sum(a: f64, b: f64) -> f64 {
     let value = a + b;
     let decimals = 11.0 - libm::log10(a.abs().max(b.abs()).max(value.abs())).floor();

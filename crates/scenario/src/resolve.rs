@@ -1,8 +1,8 @@
 //! Resolution of a scenario to the objects that the models need: fills in defaults, and checks ranges and
 //! contradictions.
 //!
-//! Defaults are written into the scenario itself. A scenario that spells out a default and one that omits it thus
-//! become equal, and have equal results.
+//! Defaults are written into the scenario itself. A scenario with a spelt-out default thus becomes equal to one without
+//! the key, and has equal results.
 
 use crate::error::ScenarioError;
 use crate::files::Files;
@@ -55,7 +55,7 @@ fn check_methods(scenario: &mut Scenario) -> Result<(), ScenarioError> {
     }
 }
 
-/// Refuses a run that ends after a number of segments on a channel that delivers none, which would never end.
+/// Error for a run that ends after a number of segments on a channel which delivers none: it would never end.
 fn refuse_endless(flows: &[FlowSetup], network: &NetworkSetup) -> Result<(), ScenarioError> {
     let has_no_end =
         |flow: &FlowSetup| matches!(flow.traffic, TrafficSetup::Tcp(_, None) | TrafficSetup::PacedTcp(..));

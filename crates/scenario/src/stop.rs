@@ -1,4 +1,4 @@
-//! Conditions that end a run, and rules that end the runs of a point.
+//! Conditions that end a run, and rules for the number of runs of a point.
 
 use crossfade_core::{Estimate, MethodKind, SimTime};
 
@@ -64,7 +64,7 @@ impl StopRule {
         }
     }
 
-    /// Number of runs that enter the results, given the rule's metric of each run in order: all for a fixed number of
+    /// Number of runs whose results count, given the rule's metric of each run in order: all for a fixed number of
     /// runs, otherwise the first runs that suffice, or all if none do.
     pub fn runs_that_count(&self, metric: impl IntoIterator<Item = f64>) -> usize {
         let mut values = metric.into_iter();

@@ -1,4 +1,4 @@
-//! Tests that files of version 1 keep their meaning, and that the default flavour of version 2 is `rfc`.
+//! Tests of format versions: files of version 1 keep their meaning, and the default flavour of version 2 is `rfc`.
 
 use crossfade_scenario::{Overrides, Plan};
 use serde_json::{Value, json};

@@ -163,7 +163,7 @@ impl State {
         is_new
     }
 
-    /// Resets all parts of the state that cannot affect the future, so that equivalent states become equal.
+    /// Resets all parts of the state without effect on the future, so that equivalent states become equal.
     fn forget(&mut self) {
         let expected = self.received.trailing_ones();
         for (packet, timer) in (0..).zip(&mut self.timers) {

@@ -120,8 +120,8 @@ struct Cost {
     /// Error per held packet that is treated as not held. The packet counts as new if it arrives again, and causes a
     /// hole that does not exist if it is lost then.
     packet: f64,
-    /// Error per end of part 2 that was computed without held packets: a packet lost in it may cause a hole that does
-    /// not exist.
+    /// Error per end of part 2 that was computed without held packets: a packet lost in it may cause a non-existent
+    /// hole.
     end: f64,
 }
 

@@ -268,8 +268,8 @@ fn resolve_queue_up(
     Ok(())
 }
 
-/// Fills in the downlink queues of users: that of `link`, or that of a flow if it has one. Returns the queue of each
-/// flow; without flows, that of the only user.
+/// Fills in the downlink queues of users, which are those of their flows or else the queue of `link`. Returns the queue
+/// of each flow; without flows, the queue of the only user.
 fn resolve_queues(
     scenario: &mut Scenario,
     users: &Users,

@@ -1,4 +1,4 @@
-//! Types for the values of a scenario that are a number or a text that stands for a number: shares, counts and windows.
+//! Types for values of a scenario that are a number, or a text in place of a number: shares, counts and windows.
 
 use crossfade_core::units;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

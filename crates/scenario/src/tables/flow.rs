@@ -583,7 +583,7 @@ impl Flow {
         serde_json::from_value(merged).expect("merged tables of tcp stay valid")
     }
 
-    /// Size in bytes of a data packet on the wire: that of the flow, or else that of the link.
+    /// Size in bytes of a data packet on the wire, given by the flow or else by the link.
     fn packet_bytes(&self, table: &str, tcp: &Tcp, usual: u32) -> Result<u32, ScenarioError> {
         let of_tcp = self.tcp.as_ref().and_then(|_| self.merged(tcp).packet_size());
         match (self.packet_size, of_tcp) {

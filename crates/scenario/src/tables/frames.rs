@@ -103,8 +103,8 @@ impl FrameSetup {
         self.frame_time * u64::from(self.segmentation.frames(bytes))
     }
 
-    /// Time that the ARQ waits before it retransmits a frame or repeats a request, and the key that sets this time;
-    /// `None` for a protocol without such a timer.
+    /// Time for which the ARQ waits before it retransmits a frame or repeats a request, and the key that sets this
+    /// time; `None` for a protocol without such a timer.
     pub fn patience(&self) -> Option<(&'static str, SimTime)> {
         self.protocol.patience(self.frame_time).map(|patience| (patience.parameter, patience.time))
     }

@@ -265,7 +265,7 @@ impl Phy {
         Ok(Some(layers))
     }
 
-    /// Error if keys are given that the switching policy determines, or that cannot be equal for all its schemes.
+    /// Error if keys are given that the switching policy determines, or whose values depend on the scheme.
     fn refuse_beside_policy(&self, channel: &Channel) -> Result<(), ScenarioError> {
         for (key, is_given, reason) in [
             ("phy.scheme", self.scheme.is_some(), "the policy chooses it"),

@@ -244,8 +244,7 @@ impl Queue {
         matches!(self.limit, Some(Limit(Room::Products(_))))
     }
 
-    /// Converts a limit that depends on the link (a time, or BDPs) to one in bytes, so that equal limits give equal
-    /// runs.
+    /// Converts a limit given as a time or in BDPs to one in bytes, so that equal limits give equal runs.
     fn settle(&mut self, table: &str, rate_bps: Option<f64>, packets: Packets) -> Result<(), ScenarioError> {
         let seconds = match self.limit {
             Some(Limit(Room::Time(time))) => time.as_secs_f64(),

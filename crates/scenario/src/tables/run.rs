@@ -91,8 +91,8 @@ pub struct Run {
     pub seed: Option<u64>,
 }
 
-/// Default number of frames in a run of method phy: enough that a row is worth its storage, and few enough that the
-/// first runs give an interval.
+/// Default number of frames in a run of method phy: enough to be worth a row, and few enough that the first runs give
+/// an interval.
 const DEFAULT_FRAMES: u64 = 200;
 
 /// Default duration of a run: long enough that the start of a connection hardly matters, and short enough for a first

@@ -202,7 +202,7 @@ impl WlanStations {
         Ok(modes.collect())
     }
 
-    /// Name of the table that gives the key of an error about a mode: that of the stations, or `wlan`.
+    /// Name of the table with the key of an error about a mode: the stations' table, or `wlan`.
     fn whose<'a>(&self, table: &'a str, error: &str) -> &'a str {
         let is_own = match error.split(' ').next() {
             Some("width") => self.width.is_some(),

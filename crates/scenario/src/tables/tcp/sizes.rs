@@ -84,7 +84,7 @@ impl Tcp {
         Ok(segments)
     }
 
-    /// Removes keys whose value states that there is no limit, so that equal senders give equal runs.
+    /// Removes keys whose value is "no limit", so that equal senders give equal runs.
     pub(crate) fn forget_unlimited(&mut self) {
         self.cwnd_limit = self.cwnd_limit.filter(|limit| *limit != WindowLimit::Unlimited);
     }
