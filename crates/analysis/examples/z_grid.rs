@@ -76,7 +76,7 @@ fn compare(model: &Model, slots: u64, seed: u64) -> [Option<f64>; 4] {
     ];
     let runs: Vec<[f64; 4]> = (0..RUNS)
         .map(|number| {
-            // Under heavy loss timeouts keep step with the slots for long: from different phases on.
+            // Under heavy loss timeouts stay in phase with the slots for long: the warm-up differs between runs.
             let warmup_slots = 2000 + 41 * number;
             Run { seed, number, warmup_slots, slots, ack_delay_slots: 0 }.rates(model)
         })

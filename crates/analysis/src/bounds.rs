@@ -78,8 +78,7 @@ pub(crate) fn check(model: &Model) -> Result<(), AnalysisError> {
 pub(crate) fn endings(model: &Model) -> Vec<Endings> {
     let second = SecondPart::new(model);
     let runs = Runs::new(&second);
-    // Whatever follows a fast retransmit after slot i happens in every window that lets i packets follow the
-    // lost one.
+    // The outcomes of a fast retransmit after slot i apply to every window that lets i packets follow the lost one.
     let mut fast_retransmits = Endings::default();
     (1..=second.w_max)
         .map(|floor| {
@@ -111,8 +110,7 @@ fn add_fast_retransmit(second: &SecondPart, runs: &Runs, i: u32, endings: &mut E
     if holes == 1 || !reno {
         endings.recovered.add(second.recovered(i));
     }
-    // m retransmissions arrive, then that of hole m is lost; Reno has only the first and then waits for hole
-    // 1.
+    // m retransmissions arrive, then that of hole m is lost; Reno retransmits only the first and then waits for hole 1.
     for m in 0..if reno { holes.min(2) } else { holes } {
         let waits = reno && m == 1;
         let (last_sent, last_state) = if waits { (i + 1, Good) } else { (i + m + 1, Bad) };
@@ -128,7 +126,7 @@ fn add_fast_retransmit(second: &SecondPart, runs: &Runs, i: u32, endings: &mut E
                 good: good_after(&second.channel, last_state, slots - last_sent),
                 slots,
                 sent: last_sent,
-                // All before the hole are acknowledged for good.
+                // All packets before the hole are acknowledged and never retransmitted.
                 new_lower: l,
                 new_upper: k + m,
             });
@@ -281,8 +279,8 @@ mod tests {
             }
         }
         let sent = held.len() as u32 - 1;
-        // What the retransmission of the first hole will acknowledge beside that hole: nothing of it is sent
-        // again.
+        // Packets that the retransmission of the first hole will acknowledge besides that hole; none of them is
+        // retransmitted.
         let settled = |held: &[bool]| {
             let hole = held.iter().position(|h| !h).unwrap_or(held.len());
             hole as u32 + held[(hole + 1).min(held.len())..].iter().take_while(|h| **h).count() as u32

@@ -145,14 +145,13 @@ pub(crate) fn rates(model: &Model, endings: &[Endings]) -> Rates {
     let size = cycles.len();
     let matrix = cycles.iter().flat_map(|row| row.probability.iter().copied()).collect();
     let share = stationary(matrix, size);
-    // Equation (8) counts the probabilities of (6) twice: what is right is the ratio of mean rewards per
-    // cycle.
+    // Equation (8) counts the probabilities of (6) twice; the correct form is the ratio of mean rewards per cycle.
     let mean =
         |reward: fn(&Row) -> f64| -> f64 { cycles.iter().zip(&share).map(|(c, p)| p * reward(c)).sum() };
     let slots = mean(|row| row.slots);
     let throughput_upper = (mean(|row| row.new_upper) / slots).min(1.0);
     Rates {
-        // Rounding must not part bounds that are equal.
+        // Rounding must not make the lower bound exceed an equal upper bound.
         throughput_lower: (mean(|row| row.new_lower) / slots).min(throughput_upper),
         throughput_upper,
         transmissions: (mean(|row| row.sent) / slots).min(1.0),
@@ -196,11 +195,11 @@ fn first_part(model: &Model, start: Start) -> Row {
     let mut windows = windows(start.window, start.ssthresh, model.w_max);
     let first_window = windows.next().expect("windows have no end");
     probability[LossWindow::of(first_window).index()] += p_cb;
-    // Nothing lost before slot n >= 2.
+    // Probability of no loss before slot n >= 2.
     let mut intact = p_cg;
     for window in windows {
         let index = LossWindow::of(window).index();
-        // What is left may be too little to matter wherever it goes.
+        // The remaining probability may be negligible.
         if window == w_max || intact < NEGLIGIBLE {
             probability[index] += intact;
             break;
@@ -221,7 +220,7 @@ fn second_part(model: &Model, loss_window: LossWindow, endings: &Endings, size: 
     let mut row = Row { probability: vec![0.0; size], slots: 0.0, sent: 0.0, new_lower: 0.0, new_upper: 0.0 };
     let half = loss_window.half;
     let mut add = |outcome: &Outcome, ssthresh, window| {
-        // No loss window has a half above this, but the table of all of them does.
+        // No loss window that occurs has a larger half, but the table of all loss windows does.
         let ssthresh = u32::min(ssthresh, model.w_max.div_ceil(2));
         for (state, p) in [(Bad, outcome.bad), (Good, outcome.good)] {
             if p > 0.0 {
@@ -237,7 +236,7 @@ fn second_part(model: &Model, loss_window: LossWindow, endings: &Endings, size: 
     add(&endings.restart, half, 1);
     add(&endings.recovered, half, half);
     for (arrived, outcome) in (0..).zip(&endings.timeout_in_recovery) {
-        // Only what is reached has an outcome, so that a vast K does not overflow.
+        // Only outcomes that can occur are in the list; the saturation protects from a huge K.
         let inflated = half.saturating_add(model.dupthresh).saturating_add(arrived).min(model.w_max);
         add(outcome, inflated.div_ceil(2), 1);
     }
@@ -252,7 +251,7 @@ pub(crate) fn stationary(mut matrix: Vec<f64>, size: usize) -> Vec<f64> {
         let (above, row) = matrix.split_at_mut(k * size);
         let leaves: f64 = row[..k].iter().sum();
         if leaves == 0.0 {
-            // No lower state is ever reached again: they are transient.
+            // No lower state is ever reached again: all lower states are transient.
             first = k;
             break;
         }

@@ -103,7 +103,7 @@ fn padhye(path: &TcpPath) -> Result<f64, AnalysisError> {
     let TcpPath { p, rtt, t0, b, w_max, .. } = *path;
     let unlimited = unlimited_window(p, b);
     let window = unlimited.min(w_max);
-    // Numerator and denominator are multiplied by p (1 - p): the ends, no loss and nothing but, need no care.
+    // Numerator and denominator are multiplied by p (1 - p), so that p = 0 and p = 1 need no special case.
     let rounds = if unlimited < w_max {
         p * (b / 2.0 * unlimited + 1.0)
     } else {
@@ -151,7 +151,7 @@ fn unlimited_window(p: f64, b: f64) -> f64 {
 
 /// Q-hat of Padhye et al. (2000): probability that a loss in a window of `w` segments ends in a timeout.
 fn timeout_share(w: f64, p: f64) -> f64 {
-    // A window of three has no three duplicates.
+    // In a window of three packets, three duplicate acknowledgements cannot occur.
     if w <= 3.0 {
         return 1.0;
     }
@@ -249,7 +249,7 @@ mod tests {
         for formula in [square_root_law, padhye, padhye_approximation] {
             let rate = formula(&path(0.0, 4.0, 100.0, 1.0, 24.0)).unwrap();
             assert!((rate - 6.0).abs() < 1e-12);
-            // Continuous there.
+            // The formula is continuous at p = 0.
             let rate = formula(&path(1e-12, 4.0, 100.0, 1.0, 24.0)).unwrap();
             assert!((rate - 6.0).abs() < 1e-6, "{rate}");
         }
@@ -303,7 +303,7 @@ mod tests {
                 prop_assert!((0.0..=1.0).contains(&at(p)), "{kind:?}: {}", at(p));
                 let more = f64::min(1.0, p * 1.1);
                 let is_limited = |p: f64| unlimited_window(p, b) >= w_max;
-                // eq. 32 jumps where the limit ends.
+                // Equation 32 jumps where the window limit begins.
                 if kind != Formula::Padhye || is_limited(p) == is_limited(more) {
                     prop_assert!(at(more) <= at(p) * (1.0 + 1e-12), "{kind:?}: {} after {}", at(more), at(p));
                 }

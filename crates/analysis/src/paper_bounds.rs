@@ -68,8 +68,7 @@ fn add_fast_retransmit(second: &SecondPart, chain: Chain, floor: u32, i: u32, en
     }
     let p_gb = second.channel.p_gb();
     let good_after = |state, steps| good_after(&second.channel, state, steps);
-    // The first loss after slot 0 comes in slot `first`; there is none before the K-th success if that is in
-    // slot K.
+    // The first loss after slot 0 comes in slot `first`; if the K-th success is in slot K, there is none before it.
     for first in if i == k { k + 1..=k + 1 } else { 1..=k } {
         let event = first_loss_at(second, i, first);
         // (17), (18): the first retransmission is lost.
@@ -99,8 +98,8 @@ fn add_fast_retransmit(second: &SecondPart, chain: Chain, floor: u32, i: u32, en
         for arrived in 1..=i - k {
             let probability = event * second.successes(arrived) * p_gb;
             endings.timeout_after(arrived as usize).add(match chain {
-                // (24): the count of successes for the upper bound is not used here, nor that for the lower
-                // in (25).
+                // Equation (24): its success count for the upper bound is not used here, and neither is that of (25)
+                // for the lower bound.
                 Chain::Pessimistic => Event {
                     probability,
                     good: 0.0,

@@ -26,7 +26,7 @@ pub(crate) fn good_after(channel: &TwoStateMarkov, from: State, steps: u32) -> f
         Bad => channel.p_bg() / changes * forgotten,
         Good => 1.0 - channel.p_gb() / changes * forgotten,
     };
-    // Rounding only.
+    // The limits only remove rounding errors.
     good.clamp(0.0, 1.0)
 }
 

@@ -167,7 +167,7 @@ impl Levels {
             }
         };
         let shift = if self.kind == PredictedSinr::Unbiased { error } else { 0.0 };
-        // Searches begin with equal arguments, whose values are kept.
+        // All searches begin with equal arguments, so results are kept and reused.
         let mut asked: Vec<(f64, usize)> = Vec::new();
         std::array::from_fn(|i| {
             let (mut low, mut high) = (-40.0_f64, 60.0_f64);

@@ -340,7 +340,7 @@ impl<E: Copy> EventQueue<E> {
     fn insert_today(&mut self, item: Item<E>) {
         let mut at = self.today.len();
         self.today.push(item);
-        // Nearly always what happens next, or soon.
+        // The event is nearly always the next one, or soon after it.
         while at > 0 && self.today[at - 1].key() < item.key() {
             self.today[at] = self.today[at - 1];
             at -= 1;
@@ -359,7 +359,7 @@ impl<E: Copy> EventQueue<E> {
         if ahead != 0 {
             return (self.day + 1 + u64::from(ahead.trailing_zeros()), 0);
         }
-        // All other words, and at last the days of this one that are nearly a turn ahead.
+        // All other words come next, and last the days of the first word that are nearly a turn ahead.
         let words = self.busy.len();
         for turned in 1..=words {
             let word = (word + turned) & (words - 1);
@@ -380,10 +380,9 @@ impl<E: Copy> EventQueue<E> {
             self.change(EVERLASTING, MIN_DAYS);
         } else if self.day_bits == EVERLASTING || days < events / 4 || words > events || far > events / 16 {
             let day_bits = fitting_day((self.now - since) / u64::from(events));
-            // As many days as it takes to have most of what happens on the wheel.
+            // Enlarge the wheel until most events are scheduled on it.
             let wheel = (self.wheel.len() * if far > events / 16 { 4 } else { 1 }).min(MAX_DAYS);
-            // Events of equal time are on one day however short it is: a new calendar must be quite another
-            // one.
+            // Events of equal time share a day of any length, so only a clearly different calendar helps.
             if day_bits.abs_diff(self.day_bits) > 1 || wheel > self.wheel.len() {
                 self.change(day_bits, wheel);
             }
@@ -421,7 +420,7 @@ impl<E: Copy> EventQueue<E> {
         self.wheel = vec![NONE; wheel];
         self.busy = vec![0; wheel / 64];
         self.far_day = NEVER;
-        // The latest first: what goes into today's list goes to its end.
+        // The latest events first, because today's list keeps them at its beginning.
         all.sort_unstable();
         for Item { time, order, event } in all {
             self.enter(time, order, event);

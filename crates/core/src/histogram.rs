@@ -93,7 +93,7 @@ impl DelayHistogram {
             for (bucket, &count) in buckets.iter().enumerate() {
                 if below + count >= rank {
                     let (start, width) = bounds(octave, bucket);
-                    // As if the delays of a bucket were spread evenly over it.
+                    // The delays of a bucket are treated as spread evenly over it.
                     let share = ((rank - below) as f64 - 0.5) / count as f64;
                     return Some(SimTime::from_nanos(start + (share * width as f64) as u64));
                 }

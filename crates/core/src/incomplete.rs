@@ -64,7 +64,7 @@ fn quantile(p: f64, start: f64, shares: impl Fn(f64) -> Shares) -> f64 {
         } else {
             libm::log(above / (1.0 - p)) * above / slope
         };
-        // Of shares that are no more than rounding a step may be no number; the bracket holds all the same.
+        // If both shares are at the level of rounding errors, a step may be NaN; the bracket still holds.
         if below < p {
             low = at;
         } else {
@@ -152,7 +152,7 @@ fn gamma(a: f64, x: f64) -> Shares {
 fn continued_fraction(first: f64, term: impl Fn(u64) -> (f64, f64)) -> f64 {
     let nonzero = |x: f64| if x.abs() < 1e-300 { 1e-300 } else { x };
     let (mut value, mut c, mut d) = (nonzero(first), nonzero(first), 0.0);
-    // Some 5 sqrt(a) terms: of a thousand million events a few hundred thousand.
+    // About 5 sqrt(a) terms are needed: a few hundred thousand for a billion events.
     for index in 1..10_000_000 {
         let (over, of) = term(index);
         d = 1.0 / nonzero(of + over * d);

@@ -138,8 +138,8 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 /// Limits of the 95 % interval of `mean` if it comes from a Poisson count of `events`, which need not be a whole
 /// number.
 fn scaled_poisson(mean: f64, events: f64) -> Limits {
-    // What is not negative varies no more than a single event does. Beyond a million a Poisson count is as good
-    // as normal, and its limits lie within Student's.
+    // Non-negative values vary no more than one event does. Beyond a million events a Poisson count is nearly normal,
+    // and its limits lie within Student's.
     let events = events.max(1.0);
     if events > 1e6 {
         return (mean, mean);

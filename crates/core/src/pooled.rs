@@ -49,7 +49,7 @@ pub fn pooled_quantile(runs: &[RunTimes], p: f64) -> Option<Estimate> {
     let n = runs.iter().filter(|run| run.count() > 0).count();
     let (value, at_least) = match endless.quantile(p) {
         Some(longest) => (kaplan_meier(&as_seen, &endless, p).unwrap_or(longest), false),
-        // Not longer than it was.
+        // The observed part of a censored time is a lower bound of the time.
         None => (DelayHistogram::bucket(as_seen.bucket(p)?).0, true),
     };
     let low = (n > 1).then(|| as_seen.ends(p).0.map_or(SimTime::ZERO, |low| low.min(value)));
@@ -131,7 +131,7 @@ impl<'a> Times<'a> {
         let Some(last) = self.bucket(p).or_else(|| self.all.counts().map(|(number, _)| number).last()) else {
             return count;
         };
-        // Those in earlier buckets, and those in this one.
+        // Number of times in earlier buckets, and in this one.
         let up_to = |known: &DelayHistogram| {
             let upto = known.counts().take_while(|(number, _)| *number <= last);
             upto.fold((0.0, 0.0), |(before, here), (number, count)| {
@@ -139,7 +139,7 @@ impl<'a> Times<'a> {
             })
         };
         let (before, here) = up_to(&self.all);
-        // Which part of the bucket's times lie up to the quantile.
+        // Part of the bucket's times that lies up to the quantile.
         let part = ((p * count - before) / here).clamp(0.0, 1.0);
         let share = (before + part * here) / count;
         let with_any = self.runs.iter().filter(|(_, count)| *count > 0);
@@ -149,7 +149,7 @@ impl<'a> Times<'a> {
         });
         let (n, squares) = residuals.fold((0, 0.0), |(n, squares), x| (n + 1, squares + x * x));
         let variance = squares * f64::from(n) / f64::from(n - 1) / square(count);
-        // An estimate from few runs is as likely to be much too small as Student's quantile says.
+        // A variance estimated from few runs may be far too small, as Student's quantile accounts for.
         let t = student_quantiles(n as usize)[0];
         let found = share * (1.0 - share) / variance * square(NORMAL / t);
         if found.is_finite() { found.clamp(1.0, count) } else { count }
@@ -172,7 +172,7 @@ fn kaplan_meier(as_seen: &Times<'_>, endless: &Times<'_>, p: f64) -> Option<SimT
         let at_risk = (total - passed) as f64;
         let behind = left * (1.0 - ended as f64 / at_risk);
         if 1.0 - behind >= p - ROUNDING {
-            // As if the times of a bucket were spread evenly over it.
+            // The times of a bucket are treated as spread evenly over it.
             let share = ((p - (1.0 - left)) / (left - behind)).clamp(0.0, 1.0);
             let share = ((share * ended as f64).ceil().max(1.0) - 0.5) / ended as f64;
             let (start, width) = DelayHistogram::bucket(number);

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 /// If `freedom` is not positive or `p` is outside (0, 1).
 pub fn student_t_quantile(p: f64, freedom: f64) -> f64 {
     assert!(freedom > 0.0 && p > 0.0 && p < 1.0, "the {p} quantile of {freedom} degrees of freedom");
-    // Of t^2 / (t^2 + freedom), a beta variable, so much lies below that of the quantile.
+    // t^2 / (t^2 + freedom) is a beta variable, whose quantile at this share gives t.
     let within = (2.0 * p - 1.0).abs();
     if within == 0.0 {
         return 0.0;

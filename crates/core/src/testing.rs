@@ -82,7 +82,7 @@ impl Runs {
         let said = format!("{what}: {mean:.5} +- {half:.5} over {} runs, not {low} to {high}", self.0.len());
         println!("{}", said.replace(", not ", ", bounds "));
         assert!(mean + half >= low && mean - half <= high, "{said}");
-        // Of `f64::INFINITY` as an end the other one is the claim.
+        // An end of `f64::INFINITY` makes the assertion one-sided.
         assert!(half <= 2.0 * (high - low), "{said}: too few runs to tell");
     }
 

@@ -53,7 +53,7 @@ fn canonical(scenario: &Scenario, files: &Files<'_>) -> String {
     for key in plan_keys() {
         remove(&mut value, key);
     }
-    // The keys for which a Wi-Fi preset stands are filled in.
+    // The keys that a Wi-Fi preset stands for are filled in.
     if let Some(network) = value.get_mut("wlan") {
         remove(network, "preset");
     }

@@ -119,7 +119,7 @@ impl Plan {
         let profile = |key: &str, name: &str| {
             read.text(name).map_err(|problem| ScenarioError::value(key, &json!(name), problem))
         };
-        // The profile of the scenario gives way to another one whole, with its channel.
+        // A profile that replaces the scenario's replaces it as a whole, including its channel.
         let gives_way = is_link_swept(&root, overrides) || is_link_set(overrides);
         if gives_way && root.get("link").is_some_and(Value::is_string) {
             root.shift_remove("link");

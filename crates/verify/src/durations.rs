@@ -44,7 +44,7 @@ fn verify_row(name: &str, line: &str) -> Result<CaseReport, String> {
     let bytes = number("bytes", bytes, 100_000_000)?;
     let golden = number("duration_ns", golden, u64::from(u32::MAX) * 1000)?;
     let standard = Standard::parse(standard).map_err(|error| error.to_string())?;
-    // The table has no bands: durations differ at 2.4 GHz alone, and only of g they are those.
+    // The table has no bands. Durations differ only at 2.4 GHz, and only those of 802.11g are for that band.
     let band = match (standard, width) {
         (Standard::G, _) => Band::Ghz2,
         (_, 320) => Band::Ghz6,

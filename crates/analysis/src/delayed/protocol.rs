@@ -108,7 +108,7 @@ impl State {
             self.set_window(model, self.window() + 1.0);
             return false;
         }
-        // More than K do as little as K + 1.
+        // More than K duplicates have no more effect than K + 1.
         self.dupacks = u32::min(self.dupacks + 1, model.dupthresh.saturating_add(1));
         if self.dupacks != model.dupthresh || model.variant == Variant::OldTahoe {
             return false;
@@ -170,8 +170,8 @@ impl State {
             if self.received >> packet & 1 == 0 {
                 continue;
             }
-            // Behind a missing packet it is acknowledged together with that; before it, by the first that
-            // covers it.
+            // A packet behind a missing one is acknowledged together with it; a packet before it, by the first ACK
+            // covering it.
             let covers = |ack: &Option<u32>| ack.is_some_and(|expected| expected > packet);
             let acked_in = self.acks.iter().position(covers);
             if packet > expected || acked_in.is_some_and(|slots| slots as u32 <= *timer) {

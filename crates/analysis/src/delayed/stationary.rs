@@ -47,7 +47,7 @@ pub(super) fn solve(model: &Model, rows: &[Row]) -> Result<Delayed, AnalysisErro
         let inflow = |state: usize| &steps[first[state] as usize..first[state + 1] as usize];
         for state in (0..SWEEPS).flat_map(|_| 0..2 * rows.len()) {
             let sum: f64 = inflow(state).iter().map(|step| flow[step.from as usize] * step.probability).sum();
-            // Half way, or balancing the blocks and sweeping may go back and forth for ever.
+            // Relaxation by one half: otherwise sweeps and the balancing of blocks may oscillate.
             flow[state] = 0.5 * (flow[state] + sum / leaves[state]);
         }
         let mut matrix = vec![0.0; blocks * blocks];
@@ -63,7 +63,7 @@ pub(super) fn solve(model: &Model, rows: &[Row]) -> Result<Delayed, AnalysisErro
         if means.iter().zip(&last).all(close) {
             let [new, sent, timeouts_per_slot, fast_retransmits_per_slot] = means;
             return Ok(Delayed {
-                // Rounding only.
+                // The limit only removes rounding errors.
                 solution: Solution {
                     throughput_per_slot: new.min(1.0),
                     transmissions_per_slot: sent.min(1.0),
@@ -90,7 +90,7 @@ fn blocks(rows: &[Row]) -> (Vec<u32>, usize) {
         for start in 0..rows.len() {
             let mut way = Vec::new();
             let mut state = start;
-            // What this way has met is marked until its block is known.
+            // States on the current path are marked until their block is known.
             while block[node(state)] == NONE {
                 block[node(state)] = NONE - 1;
                 way.push(state);
@@ -130,7 +130,7 @@ fn rescale(flow: &mut [f64], block: &[u32], mut matrix: Vec<f64>, blocks: usize)
                 *p /= weight;
             }
         } else {
-            // Nothing is there.
+            // The block has no flow.
             row[usize::from(from == 0)] = 1.0;
         }
     }

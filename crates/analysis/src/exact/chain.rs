@@ -286,7 +286,7 @@ impl Chain {
             sums.fast_retransmits += probability;
         }
         let ssthresh = match end {
-            // No fast retransmit adds K to what is less than K.
+            // Such an end follows a fast retransmit, so K is below the window here.
             End::TimeoutInRecovery { arrived } => half
                 .saturating_add(self.model.dupthresh)
                 .saturating_add(arrived)
@@ -330,7 +330,7 @@ impl Chain {
         if weight <= 0.0 {
             return Forgotten::default();
         }
-        // Only windows that never occur have a larger half.
+        // Only loss windows that never occur have a larger half.
         let ssthresh = ssthresh.min(self.model.w_max.div_ceil(2));
         let resumed = 2 * (ssthresh as usize - 1) + usize::from(window > 1);
         self.flows[group].resumed[resumed] += weight;
@@ -373,7 +373,7 @@ impl Chain {
             self.emptied[resumed as usize][slot] += intact;
         }
         for ((growth, emptied), weight) in self.growth.iter().zip(&self.emptied).zip(&self.resumed.empty) {
-            // `emptied[s]` has got through the slot with index s.
+            // `emptied[s]` has survived the slot with index s.
             let mut intact = *weight;
             intact += emptied[0];
             for (group, emptied) in growth.iter().zip(emptied).skip(1) {
@@ -381,7 +381,7 @@ impl Chain {
                 intact = intact.next(channel.p_gg());
                 intact += *emptied;
             }
-            // At the cap it takes 1 / p_gb slots more.
+            // At the maximum window, the cycle lasts 1 / p_gb more slots on average.
             let Weight { probability, age } = intact;
             self.next_loss.empty[growth[growth.len() - 1]] +=
                 Weight { probability, age: age + probability / channel.p_gb() };

@@ -201,7 +201,7 @@ impl SecondPart {
     }
 
     fn extend(&self, pattern: Pattern, floor: u32, least: f64, limit: usize, found: &mut Vec<Pattern>) {
-        // No extension is more likely.
+        // No extension of a pattern is more likely than the pattern.
         if pattern.probability <= least || found.len() >= limit {
             return;
         }
@@ -261,7 +261,7 @@ impl SecondPart {
         let held = held | received;
         let channel = &self.model.channel;
         if !pattern.fast_retransmit {
-            // The timer of slot 0; the last packet was sent in slot `slots`.
+            // The timer is that of the packet in slot 0; the last packet was sent in slot `slots`.
             let good_next = self.good_after[last_state(pattern) as usize][slots as usize];
             return emit(End::Timeout, Mean::certain(good_next, t_o - 1, slots, new), held);
         }
@@ -271,7 +271,7 @@ impl SecondPart {
         let mut reached = 1.0;
         let (mut hole, mut arrived) = (0, 0);
         loop {
-            // The packet at `hole`, sent first in slot `hole`, is repeated in slot `repeated`.
+            // The packet at `hole`, sent first in slot `hole`, is retransmitted in slot `repeated`.
             let repeated = slots + 1 + arrived;
             let timeout = |state: State, new| {
                 let good_next = self.good_after[state as usize][(repeated - hole) as usize];
@@ -287,7 +287,7 @@ impl SecondPart {
                 return emit(End::Recovered, mean, behind(held, hole));
             }
             if self.model.variant == Variant::Reno {
-                // Silence until the timer of the next hole.
+                // Nothing is sent until the timer of the next hole expires.
                 let good_next = self.good_after[Good as usize][(repeated - hole) as usize];
                 let mean = Mean::certain(good_next, hole + t_o - 1, repeated, new + arrived).times(reached);
                 return emit(End::TimeoutInRecovery { arrived }, mean, behind(held, hole));

@@ -131,7 +131,7 @@ fn resolve_bearers(
         named.extend(queues.iter().filter_map(of_cell));
     }
     let mut number = 0;
-    // Of the network; flows of arrivals come behind all others, and those from outside have count 0.
+    // Number of the first flow in the network; flows of arrivals come last, and flows from outside have count 0.
     let mut first = 0;
     let classes = outside_classes(&users.flows);
     let entries = scenario.flows.iter_mut().zip(&users.flows).zip(queues).enumerate();
@@ -276,7 +276,7 @@ fn resolve_queues(
     model: &mut NrModel,
     slot: SimTime,
 ) -> Result<Vec<NamedQueue>, ScenarioError> {
-    // What a time is worth in bytes, where a discipline has one.
+    // A queue discipline converts times to bytes at the peak rate.
     let (rate_bps, packets) = (model.config.peak_bps(), users.packets());
     let resolve = |table: String, queue: &mut Queue, packet_size: u32| {
         let config = resolve_queue(&table, queue, rate_bps, packets, slot)?;
@@ -372,7 +372,7 @@ pub(super) fn resolve(
     let queues = resolve_queues(scenario, &users, &mut model, slot)?;
     resolve_queue_up(scenario, &users, &mut model.config, slot)?;
     let bearers = resolve_bearers(scenario, &users, &mut model, &queues, slot)?;
-    // What the flows say stands with them.
+    // The flows now hold the values of the common radio.
     scenario.nr.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
     let frames = users.frames;
     let queues = queues_in_use(queues, &users.flows);

@@ -129,7 +129,7 @@ pub(super) fn resolve(
     let limit: Option<QueueLimit> = None;
     let ahead = Forward { ways: [back, back], limit, data: packets, satellite: None };
     let mut around = around::resolve(scenario, &mut flows, ahead, slot, files)?;
-    // Data goes both ways, so that both ways have the queue.
+    // Data go in both directions, so both have the queue.
     if let Some([there, back]) = &mut around.wired {
         back.carrier = there.carrier.clone();
     }

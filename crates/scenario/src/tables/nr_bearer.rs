@@ -95,7 +95,7 @@ impl NrBearer {
             channel.bucket = stepped(&join(key, "bucket"), span, BUCKETS, slot)?;
         }
         match channel.prioritised_rate {
-            // Nothing accumulates. In a sweep over rates the key is present at all points.
+            // Without a prioritised rate nothing accumulates. In a sweep over rates this key is present at all points.
             None | Some(0) => self.bucket = None,
             Some(_) => {
                 self.bucket.get_or_insert(Span::exactly(LogicalChannel::default().bucket));

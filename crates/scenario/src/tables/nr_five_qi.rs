@@ -76,7 +76,7 @@ impl Class {
     fn bearer(self) -> BearerConfig {
         let Self { number, resource, budget_ms, loss_exponent, .. } = self;
         let is_patient = [7, 9, 10].contains(&number);
-        // At most as long as the budget.
+        // Times are limited to the delay budget of the class.
         let within = |ms: u64| SimTime::from_millis(if is_patient { ms } else { ms.min(budget_ms) });
         let unacknowledged = RlcConfig {
             mode: RlcMode::Unacknowledged,

@@ -228,7 +228,7 @@ impl NrUplink {
             report_period: stepped("nr.uplink.bsr_period", report_period, REPORT_PERIOD, slot)?,
             report_again: stepped("nr.uplink.bsr_retransmission", report_again, REPORT_AGAIN, slot)?,
             queue: room.0.limit(),
-            // With the packets of the flows.
+            // Set later, from the packets of the flows.
             discipline: None,
         })
     }

@@ -182,7 +182,7 @@ impl Queue {
         let discipline = self.discipline.unwrap_or(Discipline::DropTail);
         refuse_foreign(table, self, discipline)?;
         if discipline == Discipline::DropTail {
-            // The same queue as without the key has the same results: the key has no part in the run's identity.
+            // A drop-tail queue given by the key equals the default, so the key has no part in the run's identity.
             self.discipline = None;
             return Ok(QueueConfig::DropTail(self.limit.get_or_insert(Limit(usual)).0.limit()));
         }
@@ -193,7 +193,7 @@ impl Queue {
         let of_its_own = match (discipline, self.profile) {
             (Discipline::FqCodel, _) => Some(QueueLimit::Packets(10240)),
             (Discipline::DualPi2, Some(Rules::Linux)) => Some(QueueLimit::Packets(10000)),
-            // RFC 9332 appendix A.1: what the link sends in 250 ms.
+            // RFC 9332 appendix A.1: as many bytes as the link sends in 250 ms.
             (Discipline::DualPi2, _) => {
                 Some(QueueLimit::Bytes(((rate_bps / 8.0 * 0.25) as u64).max(packets.largest.into())))
             }
@@ -270,7 +270,7 @@ impl Queue {
         rate_bps: f64,
         packet_size: u32,
     ) -> Result<RedConfig, ScenarioError> {
-        // Thresholds are given in packets; RED measures in what the limit counts.
+        // Thresholds are given in packets; RED measures the queue in the unit of its limit.
         let unit = match limit {
             QueueLimit::Packets(_) => 1.0,
             QueueLimit::Bytes(_) => f64::from(packet_size),

@@ -242,11 +242,11 @@ impl Rfc {
             windows: rules(&mut self.windows, usual.windows),
             timestamps,
             quick_acks: *self.quick_acks.get_or_insert(usual.quick_acks),
-            // The bytes of a segment are known to who asks.
+            // Set by the caller, which knows the segment size.
             growth_acks: self.resolve_growth_acks(usual.growth_acks),
             push_acks: *self.push_acks.get_or_insert(usual.push_acks),
             sack_compression: self.resolve_sack_compression(usual.sack_compression, slot)?,
-            // Once the path is known.
+            // Set once the path is known.
             handshake_rtt: None,
             rtt_estimator: rules(&mut self.rtt_estimator, usual.rtt_estimator),
             timer_rules: rules(&mut self.timer_rules, usual.timer_rules),
@@ -271,11 +271,11 @@ impl Rfc {
             eifel: *self.eifel.get_or_insert(timestamps),
             ecn,
             accurate_ecn,
-            // The bytes of a segment are known to who asks.
+            // Set by the caller, which knows the segment size.
             accurate_ecn_option: self.accurate_ecn_option.map(|_| 0),
             restart_after_idle: *self.restart_after_idle.get_or_insert(usual.restart_after_idle),
             cwnd_validation: *self.cwnd_validation.get_or_insert(usual.cwnd_validation),
-            // Of their own tables.
+            // Set from tables of their own.
             pacing: None,
             bbr: BbrConfig::default(),
         };

@@ -205,7 +205,7 @@ impl Run {
             let reason = format!("give one of the two (run.max_runs limits {word})");
             return Err(ScenarioError::contradiction("run.runs", word, reason));
         }
-        // The default stays away: plans of older results files are the same plans.
+        // The default is not written out, so that plans of older results files keep their identity.
         let metric = self.metric.clone().unwrap_or_else(|| usual.to_owned());
         let max_runs = *self.max_runs.get_or_insert(1000);
         match rule {

@@ -387,8 +387,8 @@ impl Tcp {
         tcp.limited_transmit = self.resolve_limited_transmit(flavour, variant)?;
         let usual_rto = match (flavour, self.rfc.profile) {
             (Flavour::Paper, _) => None,
-            // RFC 6298 section 2: (2.1) and (2.4). Linux holds the term of the deviation, and not the whole, above 200
-            // ms: what the clock's tick G does in (2.3).
+            // RFC 6298 section 2, rules (2.1) and (2.4). Linux holds the deviation term, not the whole timeout, above
+            // 200 ms, which the clock granularity G of (2.3) reproduces.
             (Flavour::Rfc, Some(Profile::Linux)) => Some([200, 1000, 200]),
             (Flavour::Rfc, _) => Some([1000, 1000, 1]),
             (Flavour::Ns2 | Flavour::Quic, _) => Some([200, 3000, 10]),

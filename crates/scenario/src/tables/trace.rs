@@ -334,7 +334,7 @@ impl Trace {
 
     /// Number of bytes that may leave at a delivery opportunity.
     fn bytes(&mut self, table: &str) -> Result<u32, ScenarioError> {
-        // Two ways to say one thing are one run.
+        // The default is removed, so that equal scenarios are one run.
         self.opportunity_size.take_if(|size| size.0 == OpportunityTrace::BYTES);
         match self.opportunity_size {
             None => Ok(OpportunityTrace::BYTES),
@@ -348,7 +348,7 @@ impl Trace {
 
     /// Delivery opportunities with the behaviour after their end: they repeat, or end.
     fn ended(&mut self, table: &str, trace: OpportunityTrace) -> Result<OpportunityTrace, ScenarioError> {
-        // Two ways to say one thing are one run.
+        // The default is removed, so that equal scenarios are one run.
         match self.at_end.take_if(|end| *end == AtEnd::Loop).or(self.at_end) {
             None | Some(AtEnd::Loop) => Ok(trace),
             Some(AtEnd::End) => Ok(trace.once()),
@@ -365,7 +365,7 @@ impl Trace {
         let key = join(table, "period");
         let given = self.period.map(|period| absolute(&key, period)).transpose()?;
         let usual = if loops || given.is_some() { AtEnd::Loop } else { AtEnd::Hold };
-        // Two ways to say one thing are one run.
+        // The default is removed, so that equal scenarios are one run.
         self.at_end.take_if(|end| *end == usual);
         let at_end = self.at_end.unwrap_or(usual);
         if at_end == AtEnd::Hold {
@@ -403,7 +403,7 @@ impl Budget {
             adaptation_delay: absolute(&join(table, "adaptation_delay"), adaptation_delay)?,
             loss_at_threshold: self.loss_at_threshold.get_or_insert(Share(1e-7)).0,
             db_per_decade: *self.db_per_decade.get_or_insert(0.1),
-            // The link has one of its own.
+            // The link has a delay of its own.
             delay: SimTime::ZERO,
         })
     }

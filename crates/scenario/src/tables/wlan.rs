@@ -326,7 +326,7 @@ impl Wlan {
     fn take_from(&mut self, alone: WlanStations, usual: &Usual) {
         let WlanStations { rate, mcs, target_error_rate, mpdu_error_rate, radio, .. } = alone;
         (self.target_error_rate, self.radio) = (target_error_rate, radio);
-        // With links they may differ from link to link.
+        // With links, these values may differ from link to link.
         self.rate = rate.or(usual.rate);
         (self.mcs, self.mpdu_error_rate) = (mcs.or(usual.mcs), mpdu_error_rate.or(usual.mpdu_error_rate));
     }
@@ -360,7 +360,7 @@ impl Wlan {
             self.queue.target.get_or_insert(Span::millis(20));
         }
         let config = self.queue.resolve("wlan.queue", Some(rate_bps), packets, slot)?;
-        // Drop-tail is not what is meant where nothing is said.
+        // The resolution removes "drop-tail" as the usual default, but the default of Wi-Fi is another discipline.
         self.queue.discipline = Some(discipline);
         self.queue.check_room("wlan.queue", packets.largest)?;
         Ok(config)

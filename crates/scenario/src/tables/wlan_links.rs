@@ -165,7 +165,7 @@ pub(super) fn stations(
     let Some((here, all)) = first else { return Ok(Vec::new()) };
     let WlanStations { rate, mcs, mpdu_error_rate, width, .. } = own;
     let names = used.iter().map(|&place| links[place].name.clone()).collect();
-    // These may differ from link to link.
+    // These values may differ from link to link.
     *group = WlanStations { rate, mcs, mpdu_error_rate, width, links: Some(names), ..here };
     Ok(all)
 }

@@ -19,7 +19,7 @@ impl Wlan {
         take(&mut self.width, fill.width);
         take(&mut self.streams, fill.streams);
         take(&mut self.guard_interval, fill.guard_interval);
-        // Other rate control than a constant MCS chooses the MCS itself.
+        // Rate control other than a constant MCS chooses the MCS itself.
         if self.rate.is_none_or(|rate| rate == WlanRate::Constant) {
             take(&mut self.mcs, fill.mcs);
         }
@@ -29,7 +29,7 @@ impl Wlan {
         take(&mut self.transmissions, fill.transmissions);
         take(&mut self.after_missed_ack, fill.after_missed_ack);
         take(&mut self.reorder_timeout, fill.reorder_timeout);
-        // Another discipline, and other queues of the access point, have other keys.
+        // The preset's other keys of queues apply only with its discipline and its queues of the access point.
         take(&mut self.queue.discipline, fill.queue.discipline);
         if self.queue.discipline == fill.queue.discipline {
             take(&mut self.queue.limit, fill.queue.limit);

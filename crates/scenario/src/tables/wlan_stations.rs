@@ -191,7 +191,7 @@ impl WlanStations {
         };
         let guard_ns = u16::try_from(guard_interval.as_nanos()).unwrap_or(u16::MAX);
         let narrow = u8::try_from(streams).unwrap_or(u8::MAX);
-        // What is wrong whatever the MCS is said of the lowest.
+        // Errors that do not depend on the MCS are reported for the lowest one.
         Mode::new(standard, usual.band.into(), 0, narrow, width, guard_ns)
             .map_err(|error| named(self.whose(table, &error.to_string()), &error))?;
         let all =
@@ -256,7 +256,8 @@ impl WlanStations {
             return Err(ScenarioError::value(key(self.mcs.is_some(), "mcs"), &json(mcs), problem));
         }
         let mut modes = all;
-        // Of equal rates the one with fewer streams; a slower mode that needs as much is of no use.
+        // Of modes with equal rates, the one with fewer streams is kept; a slower mode that needs as much SNR is
+        // useless.
         modes.sort_by(|a, b| a.rate_bps().total_cmp(&b.rate_bps()).then(a.streams().cmp(&b.streams())));
         modes.dedup_by(|later, earlier| (later.rate_bps() / earlier.rate_bps() - 1.0).abs() < 1e-9);
         if word == WlanRate::Minstrel {
@@ -326,7 +327,7 @@ impl WlanStations {
         let own = self.radio.clone();
         let setup = self.radio.resolve(&key, &of_network, slot, files)?;
         if self.distance.is_some() {
-            // The distance stands for it.
+            // The distance replaces the SNR of the radio.
             self.radio = Radio { speed: self.radio.speed, ..own };
         }
         let station = |i: usize| {

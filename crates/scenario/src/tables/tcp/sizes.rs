@@ -28,7 +28,7 @@ impl Tcp {
     fn usual_headers(&self, flavour: Flavour) -> Size {
         Size(match flavour {
             Flavour::Ns2 => 0,
-            // A datagram, the packet in it, and the header of the STREAM frame.
+            // The datagram and packet headers, and the header of the STREAM frame.
             Flavour::Quic => QUIC_PACKET + 8,
             _ => 40 + self.timestamp_bytes(flavour),
         })
