@@ -35,7 +35,7 @@ const W_MAX: u32 = 256;
 /// Greatest timeout in slots, because slots are counted in 32 bits.
 const TIMEOUT_MAX: u32 = 1_000_000_000;
 
-/// Bounds on the throughput of TCP flavour `paper`.
+/// Bounds on the throughput of TCP flavour `paper` (the idealised sender of Zorzi et al., 2000).
 ///
 /// For `OldTahoe` and Tahoe they are rigorous. For Reno and `NewReno` (and SACK, which equals `NewReno` here) a cycle
 /// depends slightly on earlier ones, since a lost packet that the receiver already holds is no hole. The true

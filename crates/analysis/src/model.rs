@@ -5,8 +5,8 @@ use crossfade_core::OutOfRange;
 use crossfade_transport::Variant;
 use thiserror::Error;
 
-/// Connection of TCP flavour `paper` over a two-state Markov channel, whose state may change in every slot (packet
-/// transmission time).
+/// Connection with the idealised sender of Zorzi et al. (2000), TCP flavour `paper`, over a two-state Markov channel
+/// whose state may change in every slot (packet transmission time).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
     /// Loss recovery of the sender. SACK equals `NewReno` here, since acknowledgements are immediate.

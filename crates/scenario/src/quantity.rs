@@ -233,7 +233,7 @@ impl fmt::Display for FrameSpan {
 }
 
 impl FrameSpan {
-    /// Absolute duration.
+    /// Duration equal to `time`, independent of slots and frames.
     pub const fn exactly(time: SimTime) -> Self {
         Self(FrameTime::Span(units::Span::Time(time)))
     }
@@ -362,7 +362,7 @@ impl Span {
         matches!(self.0, units::Span::Slots(_))
     }
 
-    /// Absolute duration.
+    /// Duration equal to `time`, independent of slots.
     pub const fn exactly(time: SimTime) -> Self {
         Self(units::Span::Time(time))
     }

@@ -5,7 +5,7 @@ use crate::embedded::stationary;
 use crate::model::{AnalysisError, Model, Solution};
 use crate::phi::{Bad, Good, good_after};
 
-/// Steady state of TCP flavour `paper` with delayed acknowledgements.
+/// Steady state of TCP flavour `paper` (the idealised sender of Zorzi et al., 2000) with delayed acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delayed {
     /// Throughput and transmissions per slot.

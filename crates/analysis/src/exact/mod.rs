@@ -17,7 +17,7 @@ use crossfade_core::square;
 use crossfade_transport::Variant;
 use cycle::{Forgotten, SecondPart};
 
-/// Exact steady state of TCP flavour `paper`.
+/// Exact steady state of TCP flavour `paper` (the idealised sender of Zorzi et al., 2000).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exact {
     /// Throughput and transmissions per slot.
@@ -55,7 +55,8 @@ const SETTLING: usize = 8;
 /// Least accuracy that can be requested; below it, rounding errors would matter.
 const MIN_ACCURACY: f64 = 1e-10;
 
-/// Exact steady-state throughput of TCP flavour `paper`, to an absolute `accuracy` in packets per slot.
+/// Exact steady-state throughput of TCP flavour `paper` (the idealised sender of Zorzi et al., 2000), to an absolute
+/// `accuracy` in packets per slot.
 ///
 /// Source: Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000, sections II and IV, with the receiver's buffer
 /// added to the state.

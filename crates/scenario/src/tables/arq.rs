@@ -94,7 +94,8 @@ pub struct Arq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overflow: Option<u32>,
 
-    /// Whether idle frames carry V(S). Otherwise the loss of a last frame is noticed only with the next data.
+    /// Whether idle frames carry V(S), the number of the next new frame. Otherwise the loss of a last frame is noticed
+    /// only with the next data.
     #[schemars(extend("x-default" = "true, with protocol \"rlp-is99\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_frames_carry_v_s: Option<bool>,

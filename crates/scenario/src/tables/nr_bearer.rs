@@ -9,7 +9,7 @@ use crossfade_nr::{BearerConfig, LogicalChannel};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
-/// Bearer of a flow in an NR cell with an uplink: what its user is told of it, in place of the values of the class.
+/// Bearer of a flow in an NR cell with an uplink: parameters that replace those of the flow's quality class.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NrBearer {
