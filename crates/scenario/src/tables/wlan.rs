@@ -405,8 +405,8 @@ impl Wlan {
     }
 }
 
-/// Exponential power delay profile: paths at equal distances whose power falls exponentially, with a root mean square
-/// delay spread of `spread_s` although the profile is cut.
+/// Exponential power delay profile: paths at equally spaced delays whose power falls exponentially. The root mean
+/// square delay spread is `spread_s` although the profile is cut.
 fn exponential(spread_s: f64) -> Result<DelayProfile, crossfade_channel::ChannelError> {
     let step_db = WEAKEST_DB / (PATHS - 1) as f64;
     let powers_db: Vec<f64> = (0..PATHS).map(|path| -step_db * path as f64).collect();
