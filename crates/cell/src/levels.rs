@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The transmitter chooses the number k of bits per symbol for which k times the integral of `(1 - P_k(g))^N f(g | x)`
-//! is greatest, where `P_k` is the symbol error rate: the expected bits of a frame of N symbols that arrive (Sternad and
+//! is greatest, with the symbol error rate `P_k`: the expected bits of a frame of N symbols that arrive (Sternad and
 //! Falahati 2004). A switching level is an SNR x at which the choice changes.
 
 use crate::error::{CellError, out_of_range};
