@@ -205,8 +205,8 @@ impl Flow {
         }
         self.stage = Stage::Established;
         // RFC 3168 section 6.1.1: an ECN-setup SYN has ECE and CWR, an ECN-setup SYN-ACK has ECE alone. RFC 9768
-        // section 3.1.1: AE, CWR and ECE ask for counts; the answer, and the acknowledgement of it (section 3.2.2.1),
-        // say 2 to what was not ECT.
+        // section 3.1.1: AE, CWR and ECE ask for counts; the SYN-ACK, and the ACK of it (section 3.2.2.1), have 2, as
+        // the packets that they answer were not ECT.
         let [ask, answer, confirm] = match self.connection.ecn {
             Ecn::Off => [0, 0, 0],
             Ecn::Echo => [3, 1, 0],
@@ -438,7 +438,7 @@ mod tests {
             for w_max in (1..=32_768).filter(|w| u64::from(*w) * u64::from(mss) <= MAX_WINDOW) {
                 let connection = connection(mss, w_max);
                 let shift = connection.shift();
-                // The largest window, and a smaller one of it.
+                // The largest window, and a smaller one with the same scale.
                 for segments in [w_max, 1 + w_max / 3] {
                     let shown = u64::from(connection.scaled_window(segments, shift)) << shift;
                     let used = u64::from(segments) * u64::from(mss);

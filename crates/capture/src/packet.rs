@@ -135,7 +135,7 @@ impl Endpoints {
         let length = 8 + payload.len() as u16 + zeros as u16;
         let mut udp = UdpHeader { source_port, destination_port, length, checksum: 0 };
         let mut bytes = Vec::with_capacity(100);
-        // The length of the header is that of all; zeros add nothing else to a sum (RFC 1071).
+        // The UDP length includes the zeros, which add nothing else to the checksum (RFC 1071).
         match self.version {
             IpVersion::V4 => {
                 let ip = self.ipv4(direction, ecn, identification, ip_number::UDP, length);
@@ -187,7 +187,7 @@ impl Endpoints {
         next_header: IpNumber,
         payload_length: u16,
     ) -> Ipv6Header {
-        // The prefix of documentation (RFC 3849), one subnet for each side.
+        // Prefix for documentation (RFC 3849), one subnet for the senders and one for the receiver.
         let host = |subnet: u128, host: u32| {
             (0x2001_0db8_u128 << 96 | subnet << 64 | u128::from(host)).to_be_bytes()
         };

@@ -46,7 +46,7 @@ impl QuicFlow {
         payload.push(STREAM);
         varint(&mut payload, 0);
         varint(&mut payload, packet.seq.saturating_mul(self.mss.into()));
-        // What is behind it is data and the tag.
+        // The data and the authentication tag follow the two bytes of the length.
         let length = bytes.saturating_sub(self.overhead() + payload.len() as u32 + 2).min(self.mss);
         payload.extend((0x4000 | length as u16).to_be_bytes());
         let ecn = match packet.ecn_capable && self.ecn {
@@ -65,7 +65,7 @@ impl QuicFlow {
         if let Some(frame) = &ack.frame {
             ack_frame(&mut payload, frame);
             if self.ecn {
-                // How many packets came unmarked is not kept: ECT(0) and ECT(1) are shown as none.
+                // The model does not count unmarked packets: the counts of ECT(0) and ECT(1) are written as 0.
                 for count in [0, 0, frame.ce.into()] {
                     varint(&mut payload, count);
                 }
@@ -106,7 +106,7 @@ fn ack_frame(payload: &mut Vec<u8>, frame: &AckFrame) {
     let mut above = None;
     for range in &frame.ranges {
         if let Some(above) = above {
-            // The smallest above, less the largest here, less 2.
+            // Gap: smallest number of the range above, less the largest of this one, less 2.
             varint(payload, above - range.end - 1);
         }
         varint(payload, range.end - range.start - 1);

@@ -189,10 +189,10 @@ mod tests {
         let he = channel(begun()).he(true, 160, 1600, 11, 1, None).finish();
         assert_eq!(he[..8], [0, 0, 34, 0, 0x0b, 0, 0x80, 0]);
         assert_eq!(he[22..], [0xb0, 0x42, 6, 0, 0x80, 0x2b, 0, 0, 0x13, 0, 1, 0]);
-        // Three streams have four training fields, and 320 MHz no place.
+        // Three streams have four training fields; 320 MHz cannot be expressed, so the width is unknown.
         let wide = channel(begun()).he(false, 320, 800, 13, 3, None).finish();
         assert_eq!(wide[22..], [0xb0, 2, 6, 0, 0, 0x2d, 0, 0, 0, 2, 3, 0]);
-        // One of several: 106 tones to it, 26 from it with 1.6 us.
+        // A frame to one station on 106 tones, and one from it on 26 tones with a guard interval of 1.6 us.
         let to_it = channel(begun()).he(false, 80, 800, 11, 1, Some(106)).finish();
         assert_eq!(to_it[22..], [0xb2, 0x42, 6, 0, 0, 0x2b, 0, 0, 6, 0, 1, 0]);
         let from_it = channel(begun()).he(true, 80, 1600, 3, 1, Some(26)).finish();

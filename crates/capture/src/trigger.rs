@@ -34,7 +34,8 @@ pub(crate) fn trigger(
         PpduTrigger::BlockAcks => 2,
         PpduTrigger::Cts => 3,
     };
-    // The LENGTH of its legacy header (equation 27-11): 3 bytes each 4 us after the legacy preamble, less 3 and 2.
+    // LENGTH of the triggered PPDU's legacy header (equation 27-11): 3 bytes each 4 us after the legacy preamble, less
+    // 3 and 2.
     let symbols = lasts.as_nanos().saturating_sub(20_000).div_ceil(4000);
     let length = (3 * symbols).saturating_sub(5) & 0xfff;
     let width: u64 = match rate.width_mhz {

@@ -136,7 +136,7 @@ impl WlanCapture {
             }
             PpduContent::Trigger { kind, lasts, users, padding } => {
                 let mut body = trigger(&ppdu.rate, *kind, *lasts, users);
-                // A user field that is none, and nothing but ones after it.
+                // Padding: a user field with an association identifier of all ones ends the list, and ones follow.
                 body.resize(body.len() + *padding as usize, 0xff);
                 self.control(ppdu, TRIGGER, true, &body);
             }
@@ -196,11 +196,11 @@ impl WlanCapture {
         let way = (ppdu.from, ppdu.to, tid.unwrap_or(0));
         let key = (way.0, way.1, way.2, number);
         let (next, skipped) = self.next.entry(way).or_default();
-        // An attempt of which the RTS alone was in the air was none.
+        // A first attempt that ended after its RTS never sent the MPDU, so this is its first transmission.
         let is_first = mpdu.number >= *next || skipped.remove(&mpdu.number);
         if is_first {
             skipped.extend(*next..mpdu.number);
-            // A number that far back is another one by now.
+            // A sequence number further back belongs to a later MPDU by now.
             while skipped.first().is_some_and(|first| first + 2048 < mpdu.number) {
                 skipped.pop_first();
             }
@@ -220,10 +220,10 @@ impl WlanCapture {
         bytes.extend(micros(ppdu.announced).to_le_bytes());
         bytes.extend(address(ppdu.to));
         bytes.extend(address(ppdu.from));
-        // Down: whose it was before the access point; up: whose it will be.
+        // Third address: source of a downlink frame before the access point, destination of an uplink frame behind it.
         bytes.extend(DISTRIBUTION);
         bytes.extend((number << 4).to_le_bytes());
-        // The policy of the acknowledgement is the normal one: after an aggregate that asks for a block.
+        // Acknowledgement policy "normal": an aggregate is answered by a block acknowledgement.
         bytes.extend(tid.iter().flat_map(|&tid| [tid, 0]));
         let kind = match packet.headers.first().map(|first| first >> 4) {
             Some(4) => 0x0800,
@@ -309,7 +309,7 @@ impl Front<'_> {
         }
         match format {
             PpduFormat::Vht => header.vht(width_mhz, is_short, mcs, streams),
-            // The field of EHT is one that Wireshark before 4.2 takes for malformed.
+            // EHT is shown as HE: Wireshark before 4.2 reports radiotap's EHT field as malformed.
             PpduFormat::He | PpduFormat::Eht => {
                 header.he(is_up, width_mhz, guard_interval_ns, mcs, streams, ru_tones)
             }
@@ -436,7 +436,7 @@ mod tests {
         let mpdu = |number, attempt, parcel| PpduMpdu { number, attempt, parcel };
         let both = [mpdu(4097, 0, parcels[0]), mpdu(4098, 0, parcels[1])];
         capture.on_ppdu(&ppdu(0, STATION, PpduFormat::Vht, data(&both, false)));
-        // Another packet has the name of the first by now.
+        // Another packet reuses the parcel identifier of the first.
         capture.on_segment(0, parcels[0], &Segment::default());
         let again = [mpdu(4097, 1, parcels[0])];
         let collides = ppdu(0, STATION, PpduFormat::Vht, data(&again, false));
@@ -454,11 +454,11 @@ mod tests {
         assert_eq!(frame[34 + 20..][..4], [0xc3, 0x55, 0, 9]);
         let ampdu = |front: &[u8]| (front[24], front[28]);
         assert_eq!((ampdu(front), ampdu(&records[1].0)), ((1, 0x04), (1, 0x0c)));
-        // The retransmission is the packet that it was, and only its retry bit differs.
+        // The retransmission is the packet of the first attempt; only its Retry bit differs.
         let (front, again) = &records[2];
         assert_eq!((again[1], &again[2..54]), (0x0a, &frame[2..54]));
         assert_eq!((ampdu(front), front[16]), ((2, 0x0c), 0x50));
-        // Up, of TCP; acknowledged alone.
+        // An uplink TCP packet, acknowledged alone.
         let (front, up) = &records[3];
         assert_eq!((up[1], &up[16..22]), (0x01, &DISTRIBUTION[..]));
         assert_eq!((ampdu(front), up[34 + 9]), ((3, 0xcc), 6));
