@@ -1,8 +1,8 @@
-//! Antenna weights that null what they must.
+//! Antenna weights of an exchange that null neighbours in other exchanges.
 //!
-//! A node a sends with weights `w_a`, a node b receives with `w_b`; the gain between them is `w_a^T H_ab w_b`, a plain
-//! transpose, the norms are 1, and `H_ba = H_ab^T` (calibrated radios). What node a has to know of a neighbour b is
-//! `v_ab = H_ab w_b`, what its antennas see of b's training field: b hears nothing of a, and a nothing of b, if
+//! Node a sends with weights `w_a`, node b receives with `w_b`; the gain between them is `w_a^T H_ab w_b` (transpose
+//! without conjugation), weights have norm 1, and `H_ba = H_ab^T` (calibrated radios). Node a needs to know `v_ab =
+//! H_ab w_b` of a neighbour b, the signal of b's training field at its antennas: neither node receives the other if
 //! `w_a^T v_ab = 0` (Jindal and Sahoo, "Improving performance of TCP with efficient MIMO-based MAC", section 3).
 
 use crate::svd::Svd;

@@ -1,4 +1,5 @@
-//! Invariants of every mesh.
+//! Invariants of meshes over random topologies, media access and traffic: each packet leaves once, time adds up,
+//! statistics match the trace, and runs are reproducible.
 
 use crate::common::sinr;
 use crossfade_core::{RunSeed, SimTime};

@@ -30,7 +30,7 @@ const TWINS: f64 = 0.3;
 #[derive(Clone, Debug)]
 pub struct FlowReader {
     key: FlowKey,
-    /// Index in `beside` of each flow beside it.
+    /// Index in `beside` of each parallel flow.
     indices: BTreeMap<FlowKey, usize>,
     seen: Vec<Seen>,
     /// Packets of each parallel flow.
