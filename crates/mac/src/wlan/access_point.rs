@@ -112,7 +112,7 @@ impl Turns {
 mod tests {
     use super::*;
 
-    /// The airtime of stations whose transmissions last so long, each of which always has more.
+    /// Airtime in nanoseconds that stations with endless backlogs get in 10,000 exchanges with the durations `lasts`.
     fn airtime(is_fair: bool, lasts: &[u64]) -> Vec<u64> {
         let mut turns = Turns::new(lasts.len(), is_fair);
         (0..lasts.len()).for_each(|station| turns.enlist(station));
@@ -146,7 +146,7 @@ mod tests {
         turns.enlist(2);
         assert_eq!(turns.next(|_| true, |_| true), Some(2));
         turns.charge(2, 100_000);
-        // It is empty: it passes through the old ones and is forgotten there.
+        // Station 2 has no packets: it passes through the old stations, where it leaves the lists.
         assert_ne!(turns.next(|station| station != 2, |station| station != 2), Some(2));
         for _ in 0..100 {
             let station = turns.next(|station| station != 2, |station| station != 2).unwrap();

@@ -274,10 +274,10 @@ mod tests {
         let mut air = contest(&[EDCA[BEST_EFFORT], EDCA[BEST_EFFORT]]);
         air.contenders[0].counter = 2;
         air.contenders[1].counter = 4;
-        // Lowered at 43 and 52 us, it transmits at 61 us.
+        // Decremented at 43 and 52 us, contender 0 transmits at 61 us.
         assert_eq!(air.access(0, SimTime::ZERO), US * 61);
         air.begin(US * 61, &[0]);
-        // The other one was lowered at 43, 52 and 61 us.
+        // The counter of contender 1 was decremented at 43, 52 and 61 us.
         assert_eq!(air.contenders[1].counter, 1);
         air.end(US * 1000);
         assert_eq!(air.access(1, SimTime::ZERO), US * (1000 + 43 + 9));
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(air.contenders[1].counter, 2);
         air.end(US * 1000);
         assert_eq!(air.access(1, SimTime::ZERO), US * (1000 + 43 + 18));
-        // Only who has just sent may draw 0 and begin at once.
+        // Only the contender that has just transmitted may draw 0 and begin at once.
         air.contenders[1].counter = 1;
         air.begin(US * 1043, &[0]);
         assert_eq!(air.contenders[1].counter, 1);

@@ -127,13 +127,13 @@ mod tests {
                 assert_eq!((frame, cts), ((us + padding) * 1000, 44_000), "{mbps} Mbit/s");
                 let [frame, cts] = of.initial(mode(Band::Ghz2, 11)).map(SimTime::as_nanos);
                 assert_eq!((frame, cts), ((us + padding + 6) * 1000, 50_000), "{mbps} Mbit/s");
-                // The padded frame, as any frame of its length.
+                // A padded frame lasts as long as any frame of its length.
                 let bytes = 38 + of.padding_bytes(mode(Band::Ghz6, 11));
                 let whole = of.initial_mode(mode(Band::Ghz6, 11)).ppdu(bytes, Durations::Standard);
                 assert_eq!(whole.as_nanos(), (us + padding) * 1000);
             }
         }
-        // Without a rate it goes as other control frames do.
+        // Without a configured rate it has the mode of other control frames.
         let usual = EmlsrConfig { padding: SimTime::ZERO, ..EmlsrConfig::default() };
         let us = |mcs| usual.initial(mode(Band::Ghz5, mcs))[0].as_nanos() / 1000;
         assert_eq!([us(0), us(1), us(4)], [76, 48, 36]);

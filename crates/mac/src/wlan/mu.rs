@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(ns(up.ppdu.lasts(up.symbols(7, 1544))), 48_000 + 15 * 14_400);
         assert_eq!(up.ppdu.symbols_within(up.ppdu.lasts(15)), 15);
         assert_eq!(up.ppdu.symbols_within(up.ppdu.lasts(15) - SimTime::from_nanos(1)), 14);
-        // At 2.4 GHz 6 us without a signal follow; two streams need a second training field of 8 us.
+        // At 2.4 GHz 6 us of signal extension follow; two streams need a second training field of 8 us.
         let mode = Mode::new(Standard::Ax, Band::Ghz2, 0, 2, 20, 3200).unwrap();
         let wide = MuExchange::new(&OFDMA, MuWay::Up, &[mode; 2], &[32; 2], false);
         assert_eq!(ns(wide.ppdu.lasts(1)), 40_000 + 16_000 + 16_000 + 6_000);
@@ -381,7 +381,7 @@ mod tests {
             let up = exchange(MuWay::Up, 11, 80, 8, window);
             assert_eq!((ns(up.before), ns(up.after)), (48_000 + 16_000, 16_000 + answer));
         }
-        // The slowest station says how frames for all go; that of EHT has one field more.
+        // The slowest station decides the mode of common frames; a trigger of EHT has one user field more.
         let mixed = MuExchange::new(&OFDMA, MuWay::Up, &[he(11, 80), he(0, 80)], &[32; 2], false);
         assert_eq!(ns(mixed.before), 16_000 + 20_000 + 4_000 * (22 + 8 * 40_u64).div_ceil(24));
         assert_eq!(trigger_bytes(Standard::Be, 8, BASIC_USER), 28 + 5 + 48);

@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn power_falls_as_the_scenario_says() {
-        // 40.05 dB at 1 m and 2.4 GHz; 20 dB a decade up to 5 m, 35 dB from there.
+        // 40.05 dB at 1 m and 2.4 GHz; 20 dB per decade up to 5 m, 35 dB per decade beyond.
         let at = |metres| path_loss_db(Band::Ghz2, metres);
         assert!((at(1.0) - 40.18).abs() < 0.01, "{}", at(1.0));
         assert!((at(5.0) - at(0.5) - 20.0).abs() < 1e-9);
