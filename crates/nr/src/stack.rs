@@ -1,4 +1,10 @@
 //! Bearer of a user: packets, PDCP and RLC at both ends, in both directions.
+//!
+//! ```text
+//!   packets -> queue -> PDCP number -> RLC -> blocks of hybrid ARQ ~~~> RLC -> PDCP order -> packets
+//!                                       ^                               |
+//!                                       +------- STATUS PDUs <----------+   in blocks of the other direction
+//! ```
 
 use crate::discipline::Discipline;
 use crate::packets::{Leaving, PDCP_HEADER, Packet, Queue};
