@@ -179,7 +179,7 @@ mod tests {
             frame(AirKind::Ack, 2, 1, us(304)),
             frame(AirKind::Rts, 1, 2, us(352)),
         ];
-        // What is left of the exchange after each frame, rounded up.
+        // Remaining duration of the exchange after each frame, rounded up to microseconds.
         let micros: Vec<u64> =
             durations(&config, &frames).iter().map(|time| time.as_nanos().div_ceil(1000)).collect();
         assert_eq!(micros, [304 + 1899 + 304 + 30, 1899 + 304 + 20, 314, 0, 0]);

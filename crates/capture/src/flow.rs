@@ -18,13 +18,13 @@ pub struct Connection {
     pub mss: u32,
     /// Receiver window in segments; at least 1, and at most 65535 * 2^14 bytes (RFC 7323 section 2.3).
     pub w_max: u32,
-    /// Whether packets have the timestamps option (RFC 7323 section 3); true only if acknowledgements echo timestamps.
+    /// True if packets have the timestamps option (RFC 7323 section 3); requires acknowledgements that echo timestamps.
     pub timestamps: bool,
-    /// Whether selective acknowledgements are negotiated (RFC 2018); otherwise the blocks of an [`Ack`] are left out.
+    /// True if selective acknowledgements are negotiated (RFC 2018); if false, the blocks of an [`Ack`] are left out.
     pub sack: bool,
     /// Feedback of congestion marks that is negotiated; with [`Ecn::Off`] no packet has ECN bits.
     pub ecn: Ecn,
-    /// Whether SYNs have their options in the order of Linux, by which a reader of the capture identifies its stack.
+    /// True if SYNs have their options in the order of Linux, by which a reader of the capture identifies its stack.
     pub linux: bool,
     /// Number of bytes that the application sends, the last segment with the remainder; `None` is an endless source.
     pub bytes: Option<u64>,

@@ -178,7 +178,7 @@ mod tests {
         // Two slots of 20 us and a half pass after DIFS.
         frame(&mut a, 50 + 50, 1000, true);
         assert_eq!(a.ends(), Some(us(1000 + 50 + 3 * 20)));
-        // Shorter than DIFS: nothing counted.
+        // An idle time shorter than DIFS counts no slot.
         frame(&mut a, 1040, 1100, true);
         assert_eq!(a.ends(), Some(us(1100 + 50 + 3 * 20)));
     }
@@ -203,7 +203,7 @@ mod tests {
         a.resume(us(900));
         assert_eq!(a.ends(), Some(us(900 + 50 + 2 * 20)));
 
-        // While others are still on the air, the medium is not idle from the end of your own frame on.
+        // If another frame is still on the air at the end of the station's own, the medium is not idle.
         let mut b = with_backoff(1);
         b.on_busy(us(10));
         b.on_frame_end(false);

@@ -77,7 +77,7 @@ pub enum MeshError {
     },
 }
 
-/// Error for a `parameter` whose `value` is not as `allowed` says.
+/// Error for a `parameter` whose `value` is outside the `allowed` range.
 pub(crate) fn out_of_range<T>(
     parameter: &'static str,
     value: impl std::fmt::Display,

@@ -183,7 +183,7 @@ mod tests {
         let first = arriving(1, 20.0);
         radio.on_begin(first);
         radio.lock_on(&first, None, 10.0);
-        // 20 is not 10 times 1 + 5; the whisper of 0.1 that follows would leave 20 > 11.
+        // 20 < 10 * (1 + 5); the weak frame of 0.1 that follows alone would leave 20 > 11.
         for (other, power) in [(2, 5.0), (3, 0.1)] {
             radio.on_begin(arriving(other, power));
             radio.on_end(other, 10.0, 1.0);

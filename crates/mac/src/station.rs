@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(sent(wake(&mut a, 786)), (FrameKind::Data, 2100));
         assert_eq!(wake(&mut a, 1786), Action::Nothing);
         assert_eq!(a.on_frame(us(2100), &frame(FrameKind::Ack, 1, 2100)), Heard::Acknowledged);
-        // A backoff follows also without a packet.
+        // A backoff follows an exchange even if no packet waits.
         assert!(a.contention.backoff.is_some() && a.job().is_none());
     }
 
@@ -468,13 +468,13 @@ mod tests {
             call(&mut a);
             assert_eq!(miss(&mut a), Action::Failed(FrameKind::Rts));
         }
-        // The seventh is answered, and its DATA is not.
+        // The seventh RTS is answered by a CTS, but its DATA by no ACK.
         let called = call(&mut a);
         a.on_frame(called + us(314), &frame(FrameKind::Cts, 1, 0));
         call(&mut a);
         assert_eq!(miss(&mut a), Action::Failed(FrameKind::Data));
         assert_eq!(a.contention.window, 1023);
-        // Seven more calls may go unanswered.
+        // After the CTS, seven more RTS may go unanswered.
         for _ in 0..6 {
             call(&mut a);
             assert_eq!(miss(&mut a), Action::Failed(FrameKind::Rts));

@@ -286,7 +286,7 @@ fn a_scheduler_of_bearers_serves_urgent_data_of_a_far_user() {
         // its grant.
         let most = if is_up { SimTime::from_micros(27_500) } else { SimTime::from_micros(1500) };
         assert!(longest <= most, "{is_up}: {longest}");
-        // A block with the call has room for some more.
+        // A block with packets of the call has room for some bytes of the download.
         assert!(downloaded < 1500, "{is_up}: {downloaded}");
         let ([downloaded, called], _) = calls(false);
         assert!(called <= 2 && downloaded < 200, "{is_up}: {called} {downloaded}");

@@ -173,7 +173,7 @@ fn too_few_processes_carry_exactly_their_share() {
     };
     let [four, eight, sixteen] = [4, 8, 16].map(&mut with);
     assert!((four / eight - 0.5).abs() < 2e-3 && eight == sixteen, "{four} {eight} {sixteen}");
-    // DDDSU: 10 keep it full, 8 have some 80 %.
+    // DDDSU: 10 processes fill all slots, 8 about 80 % of them.
     let mut time = config(45.0);
     let mut with = |processes| {
         time.harq.processes = processes;

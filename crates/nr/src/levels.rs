@@ -13,7 +13,7 @@ impl Levels {
         self.0.clear();
     }
 
-    /// Adds bytes of a priority.
+    /// Adds waiting bytes of a priority.
     pub(crate) fn add(&mut self, priority: u32, bytes: u64) {
         if bytes == 0 {
             return;
@@ -35,7 +35,7 @@ impl Levels {
         self.0.retain(|(_, all)| *all > 0);
     }
 
-    /// Bytes of a priority.
+    /// Number of waiting bytes of a priority.
     pub(crate) fn of(&self, priority: u32) -> u64 {
         self.0.iter().find(|(of, _)| *of == priority).map_or(0, |(_, bytes)| *bytes)
     }

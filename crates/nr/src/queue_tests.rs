@@ -32,7 +32,7 @@ fn flood(cell: NrConfig, gap: SimTime, end: SimTime, ecn: Option<Ecn>) -> Run {
     flood_from((0, 1), cell, gap, end, ecn)
 }
 
-/// Pushes a packet each `gap` from one port to another until `end`, ECN-capable as `ecn` says, then lets all packets
+/// Pushes a packet each `gap` from one port to another until `end`, with ECN codepoint of `ecn`, then lets all packets
 /// leave.
 fn flood_from((from, to): (Port, Port), cell: NrConfig, gap: SimTime, end: SimTime, ecn: Option<Ecn>) -> Run {
     let mut cell = NrCell::new(cell, SEED).unwrap();

@@ -148,7 +148,7 @@ impl Bearer {
         if self.discipline.is_some() {
             self.queue(now).pull();
         } else {
-            // Behind others it becomes the first when the one before begins.
+            // Behind other packets, `head` is set anew when the packet before it begins to be sent.
             self.packets.push_back(Packet::new(parcel, now, now));
             self.waiting_bytes += u64::from(parcel.bytes());
         }
@@ -291,7 +291,7 @@ impl Stack {
         self.end_block(way, number, payload)
     }
 
-    /// An empty payload of a block.
+    /// Empty payload for a block that is first sent at `now`.
     pub(crate) fn begin_block(&mut self, now: SimTime, way: usize) -> Payload {
         self.bearers[way].payloads.begin(now)
     }

@@ -84,7 +84,7 @@ impl Default for LogicalChannel {
 pub struct FurtherBearer {
     /// User of the bearer.
     pub user: usize,
-    /// Flows carried by the bearer both ways; all others are on the first bearer.
+    /// Flows that the bearer carries in both directions; flows of no further bearer are on the first.
     pub flows: Vec<u32>,
     /// Class of the packets of real programs that the bearer carries too; `None` carries none.
     pub outside: Option<OutsideClass>,
@@ -98,7 +98,7 @@ pub struct FurtherBearer {
 }
 
 impl StackConfig {
-    /// The bearer of users without one of their own.
+    /// Default bearer, of users for which none is configured.
     pub fn usual_bearer(&self) -> BearerConfig {
         let Self { rlc, reordering, discard, .. } = *self;
         BearerConfig { rlc, reordering, discard, channel: LogicalChannel::default() }
@@ -173,7 +173,7 @@ pub struct Handover {
 /// Discontinuous reception (DRX, TS 38.321 section 5.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drx {
-    /// Period of on-durations.
+    /// DRX cycle: period of the on-durations.
     pub cycle: SimTime,
     /// On-duration: time for which a user listens in each cycle.
     pub on: SimTime,

@@ -347,7 +347,7 @@ fn millimetre_waves_can_take_a_tenth_of_a_millisecond() {
         let micros: Vec<u64> = found.iter().map(|delay| delay.unwrap().as_nanos() / 1000).collect();
         (*micros.iter().min().unwrap(), *micros.iter().max().unwrap())
     };
-    // Down a slot, and another behind U; up the wait for U, and that.
+    // Downlink: one slot, and another if the packet arrives in U; uplink: the wait for U, and its slot.
     assert_eq!((ends(false), ends(true)), ((125, 250), (125, 625)));
 }
 

@@ -65,11 +65,11 @@ struct Mpdu<T> {
 /// State of informing the recipient of MPDUs that were given up, for which it may still wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tell {
-    /// Nothing to tell, or it must wait for the recipient's next acknowledgement.
+    /// No BAR is due: nothing was given up, or it waits for the recipient's next acknowledgement.
     Nothing,
-    /// The next frame, on any link, is a BAR that tells it.
+    /// The next frame, on any link, is a BAR with the start of the window.
     Due,
-    /// A BAR in flight on this link tells it.
+    /// A BAR with the start of the window is in flight on this link.
     On(u8),
 }
 
@@ -88,7 +88,7 @@ pub struct Originator<T> {
     asks: u8,
     /// State of informing the recipient of the start of the window.
     tell: Tell,
-    /// Links, as bits, on which the recipient did not answer a BAR: other links tell it, or the next with an
+    /// Links, as bits, on which the recipient did not answer a BAR: other links inform it, or the next link with an
     /// acknowledgement.
     mute: u8,
     /// Lowest sequence number for which the recipient still waited in its last acknowledgement.
