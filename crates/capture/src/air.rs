@@ -1,50 +1,51 @@
-//! Frames of 802.11 stations as a radio that hears all of them sees them, with radiotap headers.
+//! Pcap files of the frames of 802.11 stations, as a radio that hears every station records them, with radiotap
+//! headers.
 
 use crate::pcap::{LINKTYPE_IEEE802_11_RADIOTAP, Pcap};
 use crate::radiotap::Radiotap;
 use crossfade_core::SimTime;
 use std::collections::HashMap;
 
-/// One frame on the air.
+/// Frame on the air: its kind, its two stations and the time that it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AirFrame {
-    /// Start time.
+    /// Time at which the first bit of the preamble is sent.
     pub at: SimTime,
-    /// End time.
+    /// Time at which the last bit of the frame is sent.
     pub end: SimTime,
     /// Kind of the frame: RTS, CTS, DATA or ACK.
     pub kind: AirKind,
     /// Node that sent the frame.
     pub from: u16,
-    /// Whom it was for.
+    /// Node to which the frame is addressed.
     pub to: u16,
-    /// Sequence number of the frame among those of its sender.
+    /// Sequence number of a DATA frame, counted per sender; written modulo 4096, and of no use in other frames.
     pub number: u64,
 }
 
-/// Kind of frame in an exchange.
+/// Kind of 802.11 frame in an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AirKind {
     /// Request to send.
     Rts,
     /// Clear to send.
     Cts,
-    /// DATA.
+    /// Data frame.
     Data,
     /// Acknowledgement.
     Ack,
 }
 
-/// Transmission parameters of frames.
+/// Bit rates and durations by which lengths and Duration fields of the captured 802.11 frames are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AirConfig {
     /// Bit rate of DATA in bit/s.
     pub data_rate_bps: f64,
     /// Bit rate of RTS, CTS and ACK frames in bit/s.
     pub basic_rate_bps: f64,
-    /// Preamble and PLCP header before every frame.
+    /// Duration of the preamble and PLCP header before every frame.
     pub preamble: SimTime,
-    /// Time between the frames of an exchange.
+    /// SIFS: time between two frames of an exchange.
     pub sifs: SimTime,
     /// Duration of a CTS frame, preamble included.
     pub cts: SimTime,
@@ -52,15 +53,16 @@ pub struct AirConfig {
     pub ack: SimTime,
 }
 
-/// DATA has a header with four addresses (IEEE 802.11-1999, 7.2.2): it goes from station to station.
+/// Bytes of the MAC header of a DATA frame: four addresses (IEEE 802.11-1999, 7.2.2), as it goes from station to
+/// station.
 const DATA_HEADER_BYTES: u32 = 30;
 /// Bytes of the FCS, which the file leaves out; radiotap states it by an absent flag.
 const FCS_BYTES: u32 = 4;
-/// LLC and SNAP headers, and the `EtherType` for experiments (IEEE 802): what is above has no bytes here.
+/// LLC and SNAP headers with the `EtherType` for local experiments (IEEE 802): the model has no network protocol above.
 const SNAP: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x88, 0xb5];
-/// Default length to which frames are cut: the headers.
+/// Default number of bytes kept of each frame: every header fits in it.
 const SNAPLEN: u32 = 128;
-/// Channel 1 of the 2.4 GHz band, with complementary code keying.
+/// Radiotap channel of all frames: frequency in MHz (channel 1 of the 2.4 GHz band) and flags (2.4 GHz, CCK).
 const CHANNEL: [u16; 2] = [2412, 0x00a0];
 
 /// Bytes of a pcap file with `frames`, which are in order of time; each is cut to `snaplen` bytes, or to its headers
@@ -80,7 +82,7 @@ pub fn air_pcap(config: &AirConfig, snaplen: Option<u32>, frames: &[AirFrame]) -
     pcap.bytes
 }
 
-/// Time for which the exchange goes on after each frame (IEEE 802.11-1999, 7.1.3.2 and 9.2.5.4).
+/// Duration field of each frame: time from its end to the end of the exchange (IEEE 802.11-1999, 7.1.3.2 and 9.2.5.4).
 fn durations(config: &AirConfig, frames: &[AirFrame]) -> Vec<SimTime> {
     let AirConfig { sifs, cts, ack, .. } = *config;
     let mut next_data: HashMap<(u16, u16), SimTime> = HashMap::new();
@@ -105,13 +107,14 @@ fn durations(config: &AirConfig, frames: &[AirFrame]) -> Vec<SimTime> {
     durations
 }
 
-/// The radiotap header: time, flags, rate, channel. Other rates than whole half megabits have no place in it.
+/// Radiotap header with time, flags, rate and channel. A rate which is no multiple of 500 kbit/s is left out: radiotap
+/// cannot express it.
 fn radiotap(at: SimTime, rate_bps: f64) -> Vec<u8> {
     let [mhz, kind] = CHANNEL;
     Radiotap::new(at).flags(0).rate(rate_bps).channel(mhz, kind).finish()
 }
 
-/// Adds the frame as far as it has bytes of its own; how many zeros follow.
+/// Appends the MAC header of `frame` to `bytes`; returns the number of payload bytes, all zero, that follow it.
 fn mac(config: &AirConfig, frame: &AirFrame, duration: SimTime, bytes: &mut Vec<u8>) -> u32 {
     let control: [u8; 2] = match frame.kind {
         AirKind::Rts => [0xb4, 0],
@@ -176,7 +179,7 @@ mod tests {
             frame(AirKind::Ack, 2, 1, us(304)),
             frame(AirKind::Rts, 1, 2, us(352)),
         ];
-        // What is left of the exchange after each frame, rounded up.
+        // Remaining duration of the exchange after each frame, rounded up to microseconds.
         let micros: Vec<u64> =
             durations(&config, &frames).iter().map(|time| time.as_nanos().div_ceil(1000)).collect();
         assert_eq!(micros, [304 + 1899 + 304 + 30, 1899 + 304 + 20, 314, 0, 0]);

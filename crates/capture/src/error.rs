@@ -1,41 +1,41 @@
-//! Errors of captures.
+//! Errors in the configuration of a captured simulation.
 
 use crate::packet::{MAX_MSS, MAX_WINDOW};
 use thiserror::Error;
 
-/// Why something cannot be captured.
+/// Error in the configuration of a capture: the packets cannot be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// A snapshot length of nothing.
+    /// The snapshot length is 0.
     #[error("a capture keeps at least 1 byte of a packet; snaplen is {snaplen}")]
     Snaplen {
-        /// Requested value.
+        /// Requested snapshot length in bytes.
         snaplen: u32,
     },
-    /// An MSS that no packet holds.
+    /// The maximum segment size is 0 or exceeds what an IPv4 packet holds.
     #[error("a captured segment has an mss of 1 to {MAX_MSS} bytes; mss is {mss}")]
     Mss {
-        /// Requested value.
+        /// Requested maximum segment size in bytes.
         mss: u32,
     },
-    /// A window that no header can advertise.
+    /// The receiver window is 0 or exceeds what a TCP header can advertise.
     #[error(
         "a captured window is 1 to {MAX_WINDOW} bytes (RFC 7323); \
          w_max of {w_max} segments of {mss} bytes is {bytes}"
     )]
     Window {
-        /// The window in segments.
+        /// Requested receiver window in segments.
         w_max: u32,
-        /// Bytes of a segment.
+        /// Maximum segment size in bytes.
         mss: u32,
-        /// Bytes of the window.
+        /// Requested receiver window in bytes.
         bytes: u64,
     },
-    /// A connection described after its first packet.
+    /// The options of a connection were set after its first packet.
     #[error("flow {flow} has begun: its connection cannot change any more")]
     HasBegun {
-        /// Number of the flow.
+        /// Number of the flow whose options were set too late.
         flow: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! One connection: segments and acknowledgements become packets.
+//! TCP connection of a capture: turns segments and acknowledgements into packets.
 
 use crate::error::CaptureError;
 use crate::packet::{Direction, Endpoints, IpVersion, MAX_MSS, MAX_SHIFT, MAX_WINDOW, Packet};
@@ -11,56 +11,55 @@ use etherparse::TcpOptionElement::{
 };
 use etherparse::{IpEcn, TcpHeader, TcpOptionElement};
 
-/// Options negotiated by the two ends of a connection.
+/// Options of a captured TCP connection, as its two ends negotiate them in the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// Payload bytes of a full segment, 1 to 65483. Headers come on top.
+    /// Payload bytes of a full segment, 1 to 65483, without headers.
     pub mss: u32,
     /// Receiver window in segments; at least 1, and at most 65535 * 2^14 bytes (RFC 7323 section 2.3).
     pub w_max: u32,
-    /// Timestamps option (RFC 7323 section 3): only where acknowledgements echo timestamps.
+    /// True if packets have the timestamps option (RFC 7323 section 3); requires acknowledgements that echo timestamps.
     pub timestamps: bool,
-    /// Selective acknowledgements (RFC 2018). Without, the blocks of an [`Ack`] are not shown.
+    /// True if selective acknowledgements are negotiated (RFC 2018); if false, the blocks of an [`Ack`] are left out.
     pub sack: bool,
-    /// Explicit congestion notification. Without, no packet shows it.
+    /// Feedback of congestion marks that is negotiated; with [`Ecn::Off`] no packet has ECN bits.
     pub ecn: Ecn,
-    /// Whether the SYNs have their options as Linux orders them, which tells its stack from others in a capture.
+    /// True if SYNs have their options in the order of Linux, by which a reader of the capture identifies its stack.
     pub linux: bool,
-    /// Bytes that the application has to send; `None` is an endless source. The last segment
-    /// holds what remains.
+    /// Number of bytes that the application sends, the last segment with the remainder; `None` is an endless source.
     pub bytes: Option<u64>,
 }
 
-/// Feedback of congestion marks between the ends of a connection.
+/// Explicit congestion notification: feedback of congestion marks between the ends of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Ecn {
     /// No feedback of congestion marks.
     #[default]
     Off,
-    /// Feedback by an echo (RFC 3168).
+    /// Classic ECN: the receiver echoes marks by a flag until the sender confirms (RFC 3168).
     Echo,
-    /// Feedback by counts (AccECN, RFC 9768).
+    /// AccECN: the receiver counts marked packets and bytes (RFC 9768).
     Accurate,
 }
 
-/// The clock of the timestamps option ticks in milliseconds, the finest tick of RFC 7323 section 5.4.
+/// Tick of the timestamps option's clock: 1 ms, the shortest of RFC 7323 section 5.4.
 const TIMESTAMP_TICK: SimTime = SimTime::from_millis(1);
 
 /// Bytes of the timestamps option with its padding (RFC 7323 appendix A).
 const TIMESTAMP_LEN: u32 = 12;
 
-/// The data sender's own window. Nobody sends it data.
+/// Window that the data sender advertises: the largest without scaling, as it receives no data.
 const SENDER_WINDOW: u16 = u16::MAX;
 
-/// The sequence number after the SYN. Both ends start from zero, so that the byte at offset n of the stream
-/// is number n + 1 whether a tool shows relative numbers or not.
+/// Sequence number of the first data byte. Both initial sequence numbers are 0, so the byte at offset n of the stream
+/// has number n + 1, whether a tool shows relative numbers or not.
 const FIRST_BYTE: u32 = 1;
 
 impl Connection {
-    /// Whether headers can say all of this.
+    /// Checks the maximum segment size and the receiver window.
     ///
     /// # Errors
-    /// An MSS that no packet holds, or a window that no header can advertise.
+    /// If the MSS exceeds what a packet holds, or the window what a header can advertise.
     pub(crate) fn check(&self) -> Result<(), CaptureError> {
         let &Self { mss, w_max, .. } = self;
         if !(1..=MAX_MSS).contains(&mss) {
@@ -76,24 +75,24 @@ impl Connection {
         u64::from(self.w_max) * u64::from(self.mss)
     }
 
-    /// The shift of the receiver's windows: the least by which a header can show the largest of them.
+    /// Window scale of the receiver: the smallest shift by which a header can show its largest window.
     fn shift(&self) -> u8 {
         (0..=MAX_SHIFT)
             .find(|shift| u16::try_from(self.window_bytes().div_ceil(1 << shift)).is_ok())
             .expect("the window was checked against the largest shift")
     }
 
-    /// A receiver's window of so many segments, of which `w_max` count, as a header shows it with this shift.
+    /// Window field of a header, scaled by `shift`, for a receiver window of `segments`, at most `w_max`.
     ///
-    /// Rounded up, as Linux does (`__tcp_select_window`): the sender may use all of it. What rounding adds is less than
-    /// a segment up to a `w_max` of 32768, so it never makes room for one more.
+    /// It is rounded up, as Linux does (`__tcp_select_window`), so that the sender may use all of the window. Rounding
+    /// adds less than a segment up to a `w_max` of 32768, so it never makes room for one more.
     fn scaled_window(&self, segments: u32, shift: u8) -> u16 {
         let bytes = u64::from(segments.min(self.w_max)) * u64::from(self.mss);
         u16::try_from(bytes.div_ceil(1 << shift)).expect("no more than the largest window")
     }
 }
 
-/// Progress of a connection.
+/// State of a captured connection: before its handshake, established, or after its FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     New,
@@ -101,27 +100,27 @@ enum Stage {
     Closed,
 }
 
-/// A connection under way.
+/// State of a captured TCP connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     connection: Connection,
     endpoints: Endpoints,
     stage: Stage,
-    /// The receiver's window as its last acknowledgement has shown it.
+    /// Scaled window field of the receiver's last acknowledgement.
     window: u16,
     shift: u8,
-    /// IPv4 identification of the next packet to the receiver, and to the sender.
+    /// IPv4 identification of the next packet to the receiver (index 0) and to the sender (index 1).
     identification: [u16; 2],
-    /// Timestamp that the next packet to the receiver, and to the sender, echoes: the clock of the other end
-    /// (`TS.Recent` of RFC 7323 section 4.3).
+    /// `TSecr` of the next packet to the receiver (index 0) and to the sender (index 1): the last clock value of the
+    /// other end (`TS.Recent` of RFC 7323 section 4.3).
     timestamp_echo: [u32; 2],
-    /// The ACE fields of an end that has seen no mark, and of the receiver.
+    /// ACE field of the sender, which sees no mark. `ace` is that of the receiver (RFC 9768).
     unmarked: u8,
     ace: u8,
 }
 
 impl Flow {
-    /// A flow that has sent nothing; `connection` was checked.
+    /// Connection that has sent nothing; `connection` must have passed its check.
     pub(crate) fn new(version: IpVersion, flow: u32, connection: Connection) -> Self {
         let shift = connection.shift();
         Self {
@@ -137,18 +136,19 @@ impl Flow {
         }
     }
 
-    /// Whether it has sent a packet.
+    /// True if the connection has sent a packet.
     pub(crate) fn has_begun(&self) -> bool {
         self.stage != Stage::New
     }
 
-    /// The sender handed a segment to its interface.
+    /// Appends the packet of a segment that the sender handed to its interface at `now`, after the handshake if it is
+    /// first.
     pub(crate) fn data(&mut self, pcap: &mut Pcap, now: SimTime, segment: &Segment) {
         self.open(pcap, now);
         pcap.push_packet(now, &self.segment(segment));
     }
 
-    /// The packet of a segment.
+    /// IP packet of a data segment.
     pub(crate) fn segment(&mut self, segment: &Segment) -> Packet {
         let (start, end) = (self.offset(segment.seq), self.offset(segment.seq.saturating_add(1)));
         let mut tcp = TcpHeader {
@@ -166,8 +166,8 @@ impl Flow {
         self.packet(Direction::ToReceiver, ecn, tcp, &options, &[], (end - start) as u32)
     }
 
-    /// An acknowledgement came to the sender's interface. If it covers all that there was to send, the
-    /// connection ends.
+    /// Appends the packet of an acknowledgement that reached the sender at `now`. If it covers all data, the connection
+    /// ends.
     pub(crate) fn ack(&mut self, pcap: &mut Pcap, now: SimTime, ack: &Ack) {
         self.open(pcap, now);
         pcap.push_packet(now, &self.acknowledgement(now, ack));
@@ -176,7 +176,7 @@ impl Flow {
         }
     }
 
-    /// The packet of an acknowledgement that bears the time `now`.
+    /// IP packet of an acknowledgement, with `now` as its timestamp.
     pub(crate) fn acknowledgement(&mut self, now: SimTime, ack: &Ack) -> Packet {
         let acknowledged = match self.stage {
             Stage::Closed => self.fin().wrapping_add(1),
@@ -197,15 +197,16 @@ impl Flow {
         self.bare(now, Direction::ToSender, tcp, &self.sack(ack.sack), &counters)
     }
 
-    /// The three packets that open a connection (RFC 9293 section 3.5), before its first event.
+    /// Appends the three packets of the handshake (RFC 9293 section 3.5), once, before the first event of the
+    /// connection.
     fn open(&mut self, pcap: &mut Pcap, now: SimTime) {
         if self.has_begun() {
             return;
         }
         self.stage = Stage::Established;
         // RFC 3168 section 6.1.1: an ECN-setup SYN has ECE and CWR, an ECN-setup SYN-ACK has ECE alone. RFC 9768
-        // section 3.1.1: AE, CWR and ECE ask for counts; the answer, and the acknowledgement of it (section 3.2.2.1),
-        // say 2 to what was not ECT.
+        // section 3.1.1: AE, CWR and ECE ask for counts; the SYN-ACK, and the ACK of it (section 3.2.2.1), have 2, as
+        // the packets that they answer were not ECT.
         let [ask, answer, confirm] = match self.connection.ecn {
             Ecn::Off => [0, 0, 0],
             Ecn::Echo => [3, 1, 0],
@@ -226,7 +227,7 @@ impl Flow {
         self.control(pcap, now, Direction::ToReceiver, with_flags(ack, confirm), &[]);
     }
 
-    /// The three packets that end a connection when both ends are done (RFC 9293 section 3.6).
+    /// Appends the three packets that close a connection, once, when all data are acknowledged (RFC 9293 section 3.6).
     fn close(&mut self, pcap: &mut Pcap, now: SimTime) {
         if self.stage == Stage::Closed {
             return;
@@ -242,23 +243,23 @@ impl Flow {
         self.control(pcap, now, Direction::ToReceiver, tcp, &[]);
     }
 
-    /// The offset in the stream of the first byte of a segment.
+    /// Offset in the byte stream of the first byte of segment number `segment`.
     fn offset(&self, segment: u64) -> u64 {
         let offset = segment.saturating_mul(u64::from(self.connection.mss));
         offset.min(self.connection.bytes.unwrap_or(u64::MAX))
     }
 
-    /// The sequence number of the sender's FIN.
+    /// Sequence number of the sender's FIN.
     fn fin(&self) -> u32 {
         sequence_number(self.connection.bytes.unwrap_or_default())
     }
 
-    /// The next sequence number of the receiver, who sends nothing but a SYN and a FIN.
+    /// Next sequence number of the receiver, which sends no data, only a SYN and a FIN.
     fn receiver_next(&self) -> u32 {
         FIRST_BYTE + u32::from(self.stage == Stage::Closed)
     }
 
-    /// A header that acknowledges and does nothing else.
+    /// TCP header with the ACK flag, the window and the AccECN field of its end, and no other flag.
     fn header(&self, direction: Direction, sequence: u32, acknowledged: u32) -> TcpHeader {
         let header = TcpHeader {
             sequence_number: sequence,
@@ -277,7 +278,7 @@ impl Flow {
         }
     }
 
-    /// Options of a SYN other than its timestamp: MSS, window scale, SACK permitted.
+    /// Options of a SYN without timestamps: MSS, window scale, SACK permitted.
     fn syn_options(&self, shift: u8) -> Vec<TcpOptionElement> {
         // RFC 6691 section 2: the MSS option does not count options, a segment of data makes room for them.
         let mss = self.connection.mss + if self.connection.timestamps { TIMESTAMP_LEN } else { 0 };
@@ -288,7 +289,8 @@ impl Flow {
         options
     }
 
-    /// Blocks in sequence numbers (RFC 2018 section 3). A duplicate (RFC 2883) is a block like any other.
+    /// SACK option of an acknowledgement, in sequence numbers (RFC 2018 section 3); a D-SACK (RFC 2883) is a block like
+    /// any other.
     fn sack(&self, blocks: SackBlocks) -> Vec<TcpOptionElement> {
         let edges = |at: usize| {
             let block = blocks.as_slice().get(at)?;
@@ -301,7 +303,7 @@ impl Flow {
         }
     }
 
-    /// The timestamps option of a packet that leaves its end at `now`.
+    /// Timestamps option of a packet that leaves its end at `now`; empty if timestamps are not negotiated.
     fn timestamps(&self, direction: Direction, now: SimTime) -> Vec<TcpOptionElement> {
         if self.connection.timestamps {
             vec![Noop, Noop, Timestamp(ticks(now), self.timestamp_echo[direction as usize])]
@@ -310,10 +312,10 @@ impl Flow {
         }
     }
 
-    /// Adds a packet without payload.
+    /// Appends a packet without payload.
     ///
-    /// What comes from the receiver bears the time of its arrival, as if the receiver's clock were late by
-    /// the delay of the reverse path; a sender cannot tell such clocks from others.
+    /// A packet of the receiver has its arrival time as its timestamp, as if the receiver's clock were late by the
+    /// delay of the reverse path; a sender cannot distinguish such clocks.
     fn control(
         &mut self,
         pcap: &mut Pcap,
@@ -325,7 +327,7 @@ impl Flow {
         pcap.push_packet(now, &self.bare(now, direction, tcp, more_options, &[]));
     }
 
-    /// A packet without payload, which RFC 3168 section 6.1.4 leaves without ECN in the IP header.
+    /// IP packet without payload, which is not ECN-capable (RFC 3168 section 6.1.4).
     fn bare(
         &mut self,
         now: SimTime,
@@ -365,9 +367,8 @@ impl Flow {
     }
 }
 
-/// AE, CWR and ECE read as a number (RFC 9768 section 3.1; etherparse has AE's old name). Options of a SYN in the order
-/// of Linux (`tcp_options_write` of `net/ipv4/tcp_output.c`): maximum segment size, SACK permitted, timestamps, no
-/// operation, window scale.
+/// Puts the options of a SYN in the order of Linux (`tcp_options_write` of `net/ipv4/tcp_output.c`): maximum segment
+/// size, SACK permitted, timestamps, no operation, window scale.
 fn as_linux(mut options: Vec<TcpOptionElement>) -> Vec<TcpOptionElement> {
     let place = |option: &TcpOptionElement| match option {
         MaximumSegmentSize(_) => 0,
@@ -387,7 +388,7 @@ fn with_flags(tcp: TcpHeader, ace: u8) -> TcpHeader {
     TcpHeader { ns: ace & 4 != 0, cwr: ace & 2 != 0, ece: ace & 1 != 0, ..tcp }
 }
 
-/// The option of AccECN with its two counters: of ECT(1) and CE under kind 174, of ECT(0) and CE under 172 (RFC 9768
+/// AccECN option with two byte counters: of ECT(1) and CE under kind 174, or of ECT(0) and CE under kind 172 (RFC 9768
 /// section 3.2.3).
 fn accurate_option(counters: ByteCounters) -> Vec<u8> {
     let mut option = vec![if counters.is_ect_1 { 174 } else { 172 }, AccEcn::OPTION_BYTES as u8];
@@ -397,12 +398,12 @@ fn accurate_option(counters: ByteCounters) -> Vec<u8> {
     option
 }
 
-/// Sequence numbers wrap around at 2^32 (RFC 9293 section 3.4).
+/// Sequence number of the byte at `offset` of the stream; it wraps around at 2^32 (RFC 9293 section 3.4).
 fn sequence_number(offset: u64) -> u32 {
     (offset as u32).wrapping_add(FIRST_BYTE)
 }
 
-/// Value of the timestamps option's clock, which wraps around after 49 days.
+/// Value of the timestamps option at `time`, in ms; it wraps around after 49 days.
 fn ticks(time: SimTime) -> u32 {
     (time / TIMESTAMP_TICK) as u32
 }
@@ -437,7 +438,7 @@ mod tests {
             for w_max in (1..=32_768).filter(|w| u64::from(*w) * u64::from(mss) <= MAX_WINDOW) {
                 let connection = connection(mss, w_max);
                 let shift = connection.shift();
-                // The largest window, and a smaller one of it.
+                // The largest window, and a smaller one with the same scale.
                 for segments in [w_max, 1 + w_max / 3] {
                     let shown = u64::from(connection.scaled_window(segments, shift)) << shift;
                     let used = u64::from(segments) * u64::from(mss);

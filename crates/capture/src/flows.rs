@@ -1,4 +1,4 @@
-//! The flows of a capture: how each of their packets is laid out.
+//! Flows of a capture, which encode their packets.
 
 use crate::error::CaptureError;
 use crate::flow::{Connection, Flow};
@@ -8,11 +8,11 @@ use crossfade_transport::{Ack, Segment};
 use etherparse::IpEcn;
 use std::collections::HashMap;
 
-/// Flows by their numbers: of TCP, of QUIC's recovery, and datagrams without feedback.
+/// Flows of a capture by number: TCP connections, QUIC connections, and UDP datagrams without feedback.
 #[derive(Clone, Debug)]
 pub(crate) struct Flows {
     ip: IpVersion,
-    /// Connection of every flow without a description of its own.
+    /// Options of every TCP flow that has none of its own.
     usual: Connection,
     tcp: HashMap<u32, Flow>,
     quic: HashMap<u32, QuicFlow>,
@@ -21,19 +21,19 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// Starts without flows; `usual` holds for every flow of TCP that [`connect`](Self::connect) does not describe.
+    /// No flows yet; `usual` holds for every flow of TCP that [`connect`](Self::connect) does not describe.
     ///
     /// # Errors
-    /// An MSS or a window out of range.
+    /// If the MSS or the window is out of range.
     pub(crate) fn new(ip: IpVersion, usual: Connection) -> Result<Self, CaptureError> {
         usual.check()?;
         Ok(Self { ip, usual, tcp: HashMap::new(), quic: HashMap::new(), datagrams: HashMap::new() })
     }
 
-    /// Describes a flow before its first packet.
+    /// Sets the options of a TCP flow before its first packet.
     ///
     /// # Errors
-    /// An MSS or a window out of range, or a flow that has begun.
+    /// If the MSS or the window is out of range, or the flow has begun.
     pub(crate) fn connect(&mut self, flow: u32, connection: Connection) -> Result<(), CaptureError> {
         connection.check()?;
         if self.tcp.get(&flow).is_some_and(Flow::has_begun) {
@@ -47,23 +47,23 @@ impl Flows {
         self.quic.insert(flow, QuicFlow::new(self.ip, flow, mss, ecn));
     }
 
-    /// A flow of TCP.
+    /// State of the TCP flow with this number, which is created at its first use.
     pub(crate) fn tcp(&mut self, flow: u32) -> &mut Flow {
         let (ip, usual) = (self.ip, self.usual);
         self.tcp.entry(flow).or_insert_with(|| Flow::new(ip, flow, usual))
     }
 
-    /// A packet of `bytes` of a flow of QUIC's recovery; `None` if it is none.
+    /// UDP datagram of `bytes` with a QUIC packet; `None` if `flow` is not one of QUIC.
     pub(crate) fn quic_packet(&mut self, flow: u32, bytes: u32, packet: &Segment) -> Option<Packet> {
         Some(self.quic.get_mut(&flow)?.data(bytes, packet))
     }
 
-    /// An acknowledgement of `bytes` to a flow of QUIC's recovery; `None` if it is none.
+    /// UDP datagram of `bytes` with a QUIC acknowledgement; `None` if `flow` is not one of QUIC.
     pub(crate) fn quic_ack(&mut self, flow: u32, bytes: u32, ack: &Ack) -> Option<Packet> {
         Some(self.quic.get_mut(&flow)?.ack(bytes, ack))
     }
 
-    /// A datagram of a flow without feedback. What is shorter than its headers is shown as these.
+    /// UDP datagram of a flow without feedback. If `bytes` is less than its headers, these alone are recorded.
     pub(crate) fn datagram(&mut self, flow: u32, bytes: u32) -> Packet {
         let endpoints = Endpoints::new(self.ip, flow);
         let number = self.datagrams.entry(flow).or_default();

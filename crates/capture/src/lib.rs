@@ -1,9 +1,10 @@
-//! Packets at the interface of a sender of TCP, or of QUIC's recovery, as a pcap file that Wireshark and tshark read;
-//! and what a radio would have heard of 802.11 stations ([`air_pcap`]) and of a Wi-Fi network ([`WlanCapture`]).
+//! Pcap files, which Wireshark and tshark read, of the packets at a TCP or QUIC sender's interface ([`Capture`]), and
+//! of the frames that a radio would hear of 802.11 stations ([`air_pcap`]) and of a Wi-Fi network ([`WlanCapture`]).
+//! Captures and logs of other tools are read by [`read`].
 //!
-//! The models count segments; a capture shows bytes. This crate gives each segment and acknowledgement the IP
-//! and TCP headers that it would have had on a wire, with options and correct checksums. It does no IO: the
-//! encoded bytes are handed over.
+//! The models count segments, a capture has bytes: this crate gives each segment and acknowledgement the IP and TCP
+//! headers that it would have had on a wire, with options and correct checksums. It does no IO: the caller writes the
+//! encoded bytes.
 //!
 //! ```
 //! use crossfade_capture::{Capture, CaptureConfig, Connection, Ecn};

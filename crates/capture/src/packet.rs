@@ -1,4 +1,4 @@
-//! A packet: IP and TCP or UDP headers with their checksums.
+//! IP packet of a capture: IP and TCP or UDP headers with their checksums.
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, Ipv6Header, TcpHeader, UdpHeader, ip_number};
 
@@ -12,40 +12,41 @@ pub enum IpVersion {
     V6,
 }
 
-/// The payload that fits into an IPv4 packet with the 32 bytes of TCP header that data may have here.
+/// Largest payload of an IPv4 packet: 65535 bytes less the IP header and 32 bytes, the longest TCP header of a data
+/// segment here.
 pub(crate) const MAX_MSS: u32 = 65_535 - 20 - 32;
 
-/// Keep what every header fits into, so that files of long runs stay small. Headers still give the real
-/// lengths and the checksums of the whole packets; tools cannot verify the latter.
+/// Snapshot length that holds every IPv6 and TCP header, so that files of long runs stay small. Headers still have the
+/// lengths and checksums of whole packets, but tools cannot verify the checksums.
 pub const HEADERS_ONLY: u32 = 40 + 60;
 
-/// The largest shift of a window (RFC 7323 section 2.3).
+/// Largest window scale (RFC 7323 section 2.3).
 pub(crate) const MAX_SHIFT: u8 = 14;
-/// The largest window in bytes.
+/// Largest receiver window that a TCP header can advertise, in bytes.
 pub(crate) const MAX_WINDOW: u64 = (u16::MAX as u64) << MAX_SHIFT;
 
-/// The port of the receivers: discard, a service that takes what comes (RFC 863).
+/// Destination port of every flow: discard, a service that ignores what it receives (RFC 863).
 const RECEIVER_PORT: u16 = 9;
 
-/// The senders' ports are dynamic ones (RFC 6335 section 6): 50000 for flow 0, 50001 for flow 1, ... The next
-/// host takes over before 57000, where Wireshark begins to look for other protocols in the payload.
+/// Source port of flow 0; flow 1 has 50001, and so on, all dynamic ports (RFC 6335 section 6). The next host takes over
+/// before 57000, where Wireshark begins to look for other protocols in the payload.
 const FIRST_SENDER_PORT: u16 = 50_000;
 const FLOWS_PER_HOST: u32 = 7_000;
 
-/// The time to live of a packet that nobody has forwarded yet (the default of RFC 1700, also Linux's).
+/// IP time to live of a packet that no router forwarded (the default of RFC 1700 and of Linux).
 const TIME_TO_LIVE: u8 = 64;
 
-/// Bytes of a header of UDP.
+/// Bytes of a UDP header.
 pub(crate) const UDP_HEADER: u32 = 8;
 
-/// An IP packet: its bytes up to a payload of zeros.
+/// IP packet: its bytes up to a payload of zeros, and the number of zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Packet {
     pub(crate) headers: Vec<u8>,
     pub(crate) zeros: u32,
 }
 
-/// Direction of a packet.
+/// Direction of a packet: with the data, or with the acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     ToReceiver,
@@ -61,7 +62,7 @@ impl Direction {
     }
 }
 
-/// The addresses and ports of a flow.
+/// IP version, addresses and ports of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Endpoints {
     version: IpVersion,
@@ -75,7 +76,7 @@ impl Endpoints {
         Self { version, sender_host: 1 + flow / FLOWS_PER_HOST, sender_port }
     }
 
-    /// Source and destination of what goes in `direction`.
+    /// Orders the sender's and the receiver's value as source and destination of a packet in `direction`.
     fn order<T>(direction: Direction, sender: T, receiver: T) -> (T, T) {
         match direction {
             Direction::ToReceiver => (sender, receiver),
@@ -83,14 +84,14 @@ impl Endpoints {
         }
     }
 
-    /// A TCP header with the ports and nothing else.
+    /// TCP header with ports alone; all other fields are zero.
     pub(crate) fn tcp(self, direction: Direction) -> TcpHeader {
         let (source, destination) = Self::order(direction, self.sender_port, RECEIVER_PORT);
         TcpHeader::new(source, destination, 0, 0)
     }
 
-    /// Both headers in front of `payload_len` zeros, with their checksums; `identification` is used by IPv4
-    /// alone.
+    /// Bytes of the IP and TCP headers in front of `payload_len` zeros, checksums included; only IPv4 uses
+    /// `identification`.
     pub(crate) fn headers(
         self,
         direction: Direction,
@@ -120,7 +121,7 @@ impl Endpoints {
         bytes
     }
 
-    /// A datagram of UDP with `payload` and `zeros` more, which are left out here; with its checksum.
+    /// Bytes of a UDP datagram up to its trailing `zeros`, which the lengths and the checksum include.
     pub(crate) fn datagram(
         self,
         direction: Direction,
@@ -134,7 +135,7 @@ impl Endpoints {
         let length = 8 + payload.len() as u16 + zeros as u16;
         let mut udp = UdpHeader { source_port, destination_port, length, checksum: 0 };
         let mut bytes = Vec::with_capacity(100);
-        // The length of the header is that of all; zeros add nothing else to a sum (RFC 1071).
+        // The UDP length includes the zeros, which add nothing else to the checksum (RFC 1071).
         match self.version {
             IpVersion::V4 => {
                 let ip = self.ipv4(direction, ecn, identification, ip_number::UDP, length);
@@ -152,7 +153,7 @@ impl Endpoints {
         bytes
     }
 
-    /// Bytes of the IP header.
+    /// Bytes of the IP header: 20 for IPv4, 40 for IPv6.
     pub(crate) fn ip_header_len(self) -> u32 {
         match self.version {
             IpVersion::V4 => 20,
@@ -186,7 +187,7 @@ impl Endpoints {
         next_header: IpNumber,
         payload_length: u16,
     ) -> Ipv6Header {
-        // The prefix of documentation (RFC 3849), one subnet for each side.
+        // Prefix for documentation (RFC 3849), one subnet for the senders and one for the receiver.
         let host = |subnet: u128, host: u32| {
             (0x2001_0db8_u128 << 96 | subnet << 64 | u128::from(host)).to_be_bytes()
         };
@@ -204,8 +205,8 @@ impl Endpoints {
     }
 }
 
-/// The checksum of a TCP header once `payload_len` zeros follow it: zeros leave the one's complement sum as
-/// it is (RFC 1071), but the pseudo-header counts them in its length (RFC 9293 section 3.1).
+/// TCP checksum with `payload_len` zeros after the header: zeros leave the one's complement sum as it is (RFC 1071),
+/// but the pseudo-header includes their number (RFC 9293 section 3.1).
 fn with_zeros(checksum: u16, payload_len: u32) -> u16 {
     let sum = u32::from(!checksum) + payload_len;
     !((sum & 0xffff) + (sum >> 16)) as u16

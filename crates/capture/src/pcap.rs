@@ -1,21 +1,21 @@
-//! The file format: classic pcap, as in draft-ietf-opsawg-pcap.
+//! Writer of the classic pcap format (draft-ietf-opsawg-pcap).
 
 use crate::packet::Packet;
 use crossfade_core::SimTime;
 
-/// The magic number of files whose packet times count nanoseconds (draft-ietf-opsawg-pcap section 4).
+/// Magic number of pcap files whose times are in nanoseconds (draft-ietf-opsawg-pcap section 4).
 const NANOSECOND_MAGIC: u32 = 0xa1b2_3c4d;
 
-/// Packets begin with their IP header. Nothing is simulated below IP, so nothing is invented; readers tell
-/// version 4 from 6 by the first four bits. An Ethernet header would also bring its padding of short packets.
+/// Link type of packets that begin with their IP header: the models have no link layer to show. Readers recognize the
+/// IP version by the first four bits. An Ethernet header would also imply padding of short packets.
 pub(crate) const LINKTYPE_RAW: u32 = 101;
 
-/// Packets begin with a radiotap header, before that of 802.11.
+/// Link type of packets that begin with a radiotap header and continue with an 802.11 header.
 pub(crate) const LINKTYPE_IEEE802_11_RADIOTAP: u32 = 127;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The bytes of a file that grows packet by packet. Little-endian on every machine.
+/// Bytes of a pcap file that grows packet by packet; little-endian on every machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Pcap {
     pub(crate) bytes: Vec<u8>,
@@ -23,7 +23,7 @@ pub(crate) struct Pcap {
 }
 
 impl Pcap {
-    /// A file without packets, each of which will be cut to `snaplen` bytes.
+    /// Pcap file without packets, of each of which at most `snaplen` bytes will be kept.
     pub(crate) fn new(snaplen: u32, link_type: u32) -> Self {
         let mut bytes = Vec::new();
         bytes.extend(NANOSECOND_MAGIC.to_le_bytes());
@@ -35,17 +35,18 @@ impl Pcap {
         Self { bytes, snaplen }
     }
 
-    /// Adds a packet of `headers` and `payload_len` zeros. Seconds beyond 2^32 (136 years) wrap around.
+    /// Appends a packet of `headers` and `payload_len` zeros. Seconds wrap around after 2^32 (136 years).
     pub(crate) fn push(&mut self, time: SimTime, headers: &[u8], payload_len: u32) {
         self.push_with(time, headers, payload_len, |_| [0; 0]);
     }
 
-    /// Adds a packet.
+    /// Appends an IP packet with capture time `time`.
     pub(crate) fn push_packet(&mut self, time: SimTime, packet: &Packet) {
         self.push(time, &packet.headers, packet.zeros);
     }
 
-    /// Adds a packet with a checksum after its zeros, of which `tail` is asked if all of it is kept.
+    /// Appends a packet of `headers`, `payload_len` zeros and N bytes that `tail` computes from all before; of a packet
+    /// cut by the snapshot length these are left out.
     pub(crate) fn push_with<const N: usize>(
         &mut self,
         time: SimTime,

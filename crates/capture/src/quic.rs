@@ -1,29 +1,30 @@
-//! One flow of QUIC's recovery: packets and acknowledgements become UDP datagrams.
+//! QUIC connection of a capture: turns packets and acknowledgements into UDP datagrams.
 
 use crate::packet::{Direction, Endpoints, IpVersion, Packet, UDP_HEADER};
 use crossfade_transport::{Ack, AckFrame, Segment};
 use etherparse::IpEcn;
 
-/// The first byte of a short header: the fixed bit, and a packet number of two bytes (RFC 9000 section 17.3.1).
+/// First byte of a QUIC short header: the fixed bit, and a packet number of two bytes (RFC 9000 section 17.3.1).
 const SHORT_HEADER: u8 = 0x41;
-/// A STREAM frame with an offset and a length (section 19.8).
+/// Type of a QUIC STREAM frame with an offset and a length (RFC 9000 section 19.8).
 const STREAM: u8 = 0x0e;
-/// An ACK frame, without and with the counts of marks (section 19.3).
+/// Types of a QUIC ACK frame without and with ECN counts (RFC 9000 section 19.3).
 const ACK: [u8; 2] = [0x02, 0x03];
-/// The unit of the delay in an ACK frame: 2^3 microseconds (section 18.2).
+/// Unit of the ACK delay in nanoseconds: 2^3 microseconds (RFC 9000 section 18.2).
 const DELAY_UNIT: u64 = 8_000;
 
-/// A flow under way. Its packets are as before their protection: numbers and frames in the clear, the tag all zeros.
+/// State of a captured QUIC connection. Packets are unencrypted: numbers and frames in the clear, the authentication
+/// tag all zeros.
 #[derive(Clone, Debug)]
 pub(crate) struct QuicFlow {
     endpoints: Endpoints,
-    /// The connection id of either end: the flow's number.
+    /// Connection id of both ends: the flow's number.
     id: [u8; 8],
     mss: u32,
     ecn: bool,
-    /// IPv4 identification of the next packet to the receiver, and to the sender.
+    /// IPv4 identification of the next packet to the receiver (index 0) and to the sender (index 1).
     identification: [u16; 2],
-    /// The number of the receiver's next packet.
+    /// Packet number of the receiver's next packet.
     next_ack: u64,
 }
 
@@ -39,13 +40,13 @@ impl QuicFlow {
         }
     }
 
-    /// A packet of `bytes`, headers included.
+    /// Datagram of a data packet; `bytes` is its IP length.
     pub(crate) fn data(&mut self, bytes: u32, packet: &Segment) -> Packet {
         let mut payload = self.header(packet.number);
         payload.push(STREAM);
         varint(&mut payload, 0);
         varint(&mut payload, packet.seq.saturating_mul(self.mss.into()));
-        // What is behind it is data and the tag.
+        // The data and the authentication tag follow the two bytes of the length.
         let length = bytes.saturating_sub(self.overhead() + payload.len() as u32 + 2).min(self.mss);
         payload.extend((0x4000 | length as u16).to_be_bytes());
         let ecn = match packet.ecn_capable && self.ecn {
@@ -56,7 +57,7 @@ impl QuicFlow {
         self.packet(Direction::ToReceiver, ecn, bytes, &payload)
     }
 
-    /// An acknowledgement of `bytes`.
+    /// Datagram of an acknowledgement; `bytes` is its IP length.
     pub(crate) fn ack(&mut self, bytes: u32, ack: &Ack) -> Packet {
         let mut payload = self.header(self.next_ack);
         self.next_ack += 1;
@@ -64,7 +65,7 @@ impl QuicFlow {
         if let Some(frame) = &ack.frame {
             ack_frame(&mut payload, frame);
             if self.ecn {
-                // How many packets came unmarked is not kept: ECT(0) and ECT(1) are shown as none.
+                // The model does not count unmarked packets: the counts of ECT(0) and ECT(1) are written as 0.
                 for count in [0, 0, frame.ce.into()] {
                     varint(&mut payload, count);
                 }
@@ -81,12 +82,12 @@ impl QuicFlow {
         payload
     }
 
-    /// Bytes in front of the payload of UDP.
+    /// Bytes of the IP and UDP headers.
     fn overhead(&self) -> u32 {
         self.endpoints.ip_header_len() + UDP_HEADER
     }
 
-    /// A datagram of `bytes` as the link counted it, or longer if its headers do not fit in that.
+    /// Datagram with an IP length of `bytes`, or longer if headers and `payload` do not fit in it.
     fn packet(&mut self, direction: Direction, ecn: IpEcn, bytes: u32, payload: &[u8]) -> Packet {
         let zeros = bytes.saturating_sub(self.overhead() + payload.len() as u32);
         let identification = &mut self.identification[direction as usize];
@@ -96,7 +97,8 @@ impl QuicFlow {
     }
 }
 
-/// Section 19.3: the largest, the delay, how many ranges follow the first, and each as a gap and a length.
+/// Appends the fields of an ACK frame (RFC 9000 section 19.3): largest number, delay, number of further ranges, and
+/// each range as a gap and a length.
 fn ack_frame(payload: &mut Vec<u8>, frame: &AckFrame) {
     varint(payload, frame.largest().unwrap_or(0));
     varint(payload, frame.delay.as_nanos() / DELAY_UNIT);
@@ -104,7 +106,7 @@ fn ack_frame(payload: &mut Vec<u8>, frame: &AckFrame) {
     let mut above = None;
     for range in &frame.ranges {
         if let Some(above) = above {
-            // The smallest above, less the largest here, less 2.
+            // Gap: smallest number of the range above, less the largest of this one, less 2.
             varint(payload, above - range.end - 1);
         }
         varint(payload, range.end - range.start - 1);
@@ -112,7 +114,7 @@ fn ack_frame(payload: &mut Vec<u8>, frame: &AckFrame) {
     }
 }
 
-/// A number in 1, 2, 4 or 8 bytes (section 16).
+/// Appends a variable-length integer of 1, 2, 4 or 8 bytes (RFC 9000 section 16).
 fn varint(bytes: &mut Vec<u8>, value: u64) {
     match value {
         0..0x40 => bytes.push(value as u8),
@@ -128,7 +130,7 @@ mod tests {
     use crossfade_core::SimTime;
     use crossfade_transport::SackBlock;
 
-    /// The examples of RFC 9000 appendix A.1.
+    /// Variable-length integers are encoded as in the examples of RFC 9000 appendix A.1.
     #[test]
     fn numbers_are_encoded_as_in_the_rfc() {
         let encoded = |value| {

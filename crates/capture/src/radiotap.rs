@@ -1,41 +1,41 @@
-//! The radiotap header in front of a frame of 802.11 (radiotap.org).
+//! Radiotap header in front of a captured 802.11 frame (radiotap.org).
 
 use crossfade_core::SimTime;
 
-/// A header that grows field by field, in the order of their numbers.
+/// Radiotap header under construction; its fields are added in the order of their numbers.
 pub(crate) struct Radiotap {
     present: u32,
     bytes: Vec<u8>,
 }
 
-/// Channels of the 2.4 GHz band.
+/// Radiotap channel flag of the 2.4 GHz band.
 pub(crate) const CHANNEL_2_GHZ: u16 = 0x0080;
-/// Channels of the bands above, 6 GHz as Linux has it.
+/// Radiotap channel flag of the 5 GHz band, which Linux also sets for 6 GHz.
 pub(crate) const CHANNEL_5_GHZ: u16 = 0x0100;
-/// Channels with OFDM.
+/// Radiotap channel flag of OFDM.
 pub(crate) const CHANNEL_OFDM: u16 = 0x0040;
 
-/// A checksum follows the frame.
+/// Radiotap flag: the frame ends in its frame check sequence.
 pub(crate) const HAS_FCS: u8 = 0x10;
-/// The checksum is wrong.
+/// Radiotap flag: the frame check sequence is wrong.
 pub(crate) const BAD_FCS: u8 = 0x40;
 
-/// Whether an MPDU is the last of its aggregate is known.
+/// Bit of an A-MPDU's radiotap flags: it is known if this MPDU is the last of the aggregate.
 pub(crate) const LAST_KNOWN: u16 = 0x0004;
 /// Bit of an A-MPDU's radiotap flags: this MPDU is the last of the aggregate.
 pub(crate) const IS_LAST: u16 = 0x0008;
-/// Bits of an A-MPDU's radiotap flags: the end-of-frame bit of the delimiter is set, and known to be. So an MPDU is
-/// marked that is alone and acknowledged alone.
+/// Bits of an A-MPDU's radiotap flags: the delimiter's end-of-frame bit is known and set. It marks an MPDU which is
+/// alone in its aggregate and acknowledged alone.
 pub(crate) const IS_ALONE: u16 = 0x0040 | 0x0080;
 
 impl Radiotap {
-    /// Header with the arrival time of the first bit (TSFT), in microseconds.
+    /// Radiotap header with the arrival time of the first bit (TSFT), in microseconds.
     pub(crate) fn new(at: SimTime) -> Self {
         // Version, padding, length and fields follow at the end.
         Self { present: 0, bytes: vec![0; 8] }.field(0, 8, &(at.as_nanos() / 1000).to_le_bytes())
     }
 
-    /// Adds a field, at a multiple of `align` bytes.
+    /// Appends field `number`, aligned to a multiple of `align` bytes.
     fn field(mut self, number: u32, align: usize, content: &[u8]) -> Self {
         debug_assert!(self.present >> number == 0, "fields are in the order of their numbers");
         self.present |= 1 << number;
@@ -52,7 +52,7 @@ impl Radiotap {
         self.field(1, 1, &[flags])
     }
 
-    /// A bit rate, if it is one of whole half megabits that fits.
+    /// Appends the rate field; a rate which is no multiple of 500 kbit/s, or above 127.5 Mbit/s, is left out.
     pub(crate) fn rate(self, bps: f64) -> Self {
         let half_mbps = bps / 500e3;
         if half_mbps.fract() == 0.0 && (1.0..=255.0).contains(&half_mbps) {
@@ -62,24 +62,24 @@ impl Radiotap {
         }
     }
 
-    /// A frequency in MHz, and what kind of channel it is.
+    /// Appends the channel field: frequency in MHz and flags of band and modulation.
     pub(crate) fn channel(self, mhz: u16, kind: u16) -> Self {
         self.halves(3, [mhz, kind])
     }
 
-    /// HT: all of it is known; mixed format, LDPC, no space-time code and no extension streams.
+    /// Appends the MCS field of HT (802.11n): mixed format, LDPC, no space-time code, no extension streams; all known.
     pub(crate) fn ht(self, width_mhz: u16, is_short: bool, index: u8) -> Self {
         let flags = u8::from(width_mhz == 40) | u8::from(is_short) << 2 | 1 << 4;
         self.field(19, 1, &[0x7f, flags, index])
     }
 
-    /// The aggregate that an MPDU is part of.
+    /// Appends the A-MPDU field: number of the aggregate that the MPDU belongs to, and flags.
     pub(crate) fn aggregate(self, reference: u32, flags: u16) -> Self {
         let content = [reference.to_le_bytes(), [flags as u8, (flags >> 8) as u8, 0, 0]];
         self.field(20, 4, content.as_flattened())
     }
 
-    /// VHT of one user: space-time code, guard interval and width are known; none, LDPC.
+    /// Appends the VHT field (802.11ac) of one user: guard interval and width known, no space-time code, LDPC.
     pub(crate) fn vht(self, width_mhz: u16, is_short: bool, mcs: u8, streams: u8) -> Self {
         let width = match width_mhz {
             20 => 0,
@@ -92,8 +92,9 @@ impl Radiotap {
         self.field(21, 2, &[low, high, u8::from(is_short) << 2, width, user, 0, 0, 0, 1, 0, 0, 0])
     }
 
-    /// HE of one user, or of one of several with so many tones of an RU: direction, MCS, codes, guard interval,
-    /// training fields, and a width of up to 160 MHz; LDPC alone.
+    /// Appends the HE field (802.11ax): of one user, or, with `ru_tones`, of one of several on a resource unit of that
+    /// many tones. Direction, MCS, coding, guard interval, training fields and a width up to 160 MHz are known; coding
+    /// is LDPC.
     pub(crate) fn he(
         self,
         is_up: bool,
@@ -105,12 +106,12 @@ impl Radiotap {
     ) -> Self {
         const UP: u16 = 0x0010;
         const MCS: u16 = 0x0020;
-        /// LDPC or not, and a space-time code.
+        /// Coding (LDPC or not) and space-time code are known.
         const CODES: u16 = 0x0080 | 0x0200;
         const WIDTH: u16 = 0x4000;
         const GUARD_INTERVAL: u16 = 0x0002;
         const TRAINING: u16 = 0x0004;
-        /// The format in the lowest bits: of one user, to several, or triggered.
+        /// Format in the two lowest bits: 0 for one user, 2 for a downlink to several users, 3 for a triggered uplink.
         const TO_SEVERAL: u16 = 2;
         const TRIGGERED: u16 = 3;
         let width = match ru_tones {
@@ -165,7 +166,7 @@ mod tests {
         Radiotap::new(SimTime::from_micros(1000)).flags(HAS_FCS)
     }
 
-    /// Laid out by hand from radiotap.org: fields at multiples of their alignments.
+    /// Every field lies at a multiple of its alignment, as laid out by hand from radiotap.org.
     #[test]
     #[rustfmt::skip]
     fn fields_are_where_radiotap_has_them() {
@@ -188,10 +189,10 @@ mod tests {
         let he = channel(begun()).he(true, 160, 1600, 11, 1, None).finish();
         assert_eq!(he[..8], [0, 0, 34, 0, 0x0b, 0, 0x80, 0]);
         assert_eq!(he[22..], [0xb0, 0x42, 6, 0, 0x80, 0x2b, 0, 0, 0x13, 0, 1, 0]);
-        // Three streams have four training fields, and 320 MHz no place.
+        // Three streams have four training fields; 320 MHz cannot be expressed, so the width is unknown.
         let wide = channel(begun()).he(false, 320, 800, 13, 3, None).finish();
         assert_eq!(wide[22..], [0xb0, 2, 6, 0, 0, 0x2d, 0, 0, 0, 2, 3, 0]);
-        // One of several: 106 tones to it, 26 from it with 1.6 us.
+        // A frame to one station on 106 tones, and one from it on 26 tones with a guard interval of 1.6 us.
         let to_it = channel(begun()).he(false, 80, 800, 11, 1, Some(106)).finish();
         assert_eq!(to_it[22..], [0xb2, 0x42, 6, 0, 0, 0x2b, 0, 0, 6, 0, 1, 0]);
         let from_it = channel(begun()).he(true, 80, 1600, 3, 1, Some(26)).finish();

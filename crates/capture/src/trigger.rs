@@ -1,15 +1,15 @@
-//! Bodies of control frames for several stations: triggers, and block acknowledgements (IEEE 802.11ax-2021 clauses
-//! 9.3.1.8.7 and 9.3.1.22).
+//! Bodies of control frames for several stations: trigger frames and multi-station block acknowledgements (IEEE
+//! 802.11ax-2021 clauses 9.3.1.8.7 and 9.3.1.22).
 
 use crate::block_ack::{bitmap, bitmap_length, block};
 use crossfade_core::SimTime;
 use crossfade_link::{PpduBlock, PpduRate, PpduTrigger, PpduTriggered};
 
-/// The variant of a block acknowledgement of several stations, in bits 1 to 4 of its control field (table 9-30).
+/// Variant "multi-STA" of a block acknowledgement, in bits 1 to 4 of its control field (table 9-30).
 const OF_SEVERAL: u16 = 11 << 1;
 
-/// The control field, and of each station its association identifier, which is its node, with the traffic identifier,
-/// the starting sequence control and a bitmap.
+/// Body of a multi-station block acknowledgement: the control field, then for each station its association identifier
+/// (here its node number), traffic identifier, starting sequence control and bitmap.
 pub(crate) fn of_several(of: &[(u16, PpduBlock)]) -> Vec<u8> {
     let mut body = OF_SEVERAL.to_le_bytes().to_vec();
     for (node, PpduBlock { tid, start, has }) in of {
@@ -20,8 +20,9 @@ pub(crate) fn of_several(of: &[(u16, PpduBlock)]) -> Vec<u8> {
     body
 }
 
-/// The common field of 8 bytes, and of each station one of 5 and what the kind of trigger adds. `rate` is that of the
-/// trigger, but that its width is that of the PPDU asked for, which lasts so long.
+/// Body of a trigger frame: the common field of 8 bytes, then for each station a user field of 5 bytes and what the
+/// kind of trigger adds. `rate` is that of the trigger, except its width, which is that of the triggered PPDU; `lasts`
+/// is the duration of the triggered PPDU.
 pub(crate) fn trigger(
     rate: &PpduRate,
     kind: PpduTrigger,
@@ -33,7 +34,8 @@ pub(crate) fn trigger(
         PpduTrigger::BlockAcks => 2,
         PpduTrigger::Cts => 3,
     };
-    // The LENGTH of its legacy header (equation 27-11): 3 bytes each 4 us after the legacy preamble, less 3 and 2.
+    // LENGTH of the triggered PPDU's legacy header (equation 27-11): 3 bytes each 4 us after the legacy preamble, less
+    // 3 and 2.
     let symbols = lasts.as_nanos().saturating_sub(20_000).div_ceil(4000);
     let length = (3 * symbols).saturating_sub(5) & 0xfff;
     let width: u64 = match rate.width_mhz {
@@ -87,7 +89,8 @@ mod tests {
         }
     }
 
-    /// Laid out by hand. 264 us are 20 and 61 symbols of 4 us: LENGTH is 3 x 61 - 5 = 178, 0xb2.
+    /// A basic trigger has the bytes laid out by hand. A PPDU of 264 us is 20 us and 61 symbols of 4 us: LENGTH is 3 x
+    /// 61 - 5 = 178, 0xb2.
     #[test]
     fn triggers_are_laid_out_as_in_the_standard() {
         let basic = trigger(&rate(80), PpduTrigger::Basic, SimTime::from_micros(264), &[USER; 2]);

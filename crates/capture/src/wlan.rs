@@ -1,4 +1,5 @@
-//! Frames of a Wi-Fi network as a radio that hears all of them records them: a pcap file with radiotap headers.
+//! Pcap files of the frames of a Wi-Fi network, as a radio that hears every station records them, with radiotap
+//! headers.
 
 use crate::air::address;
 use crate::block_ack::{bitmap, bitmap_length, block};
@@ -17,12 +18,13 @@ use crossfade_link::{EVERYBODY, Ecn, Parcel, Ppdu, PpduContent, PpduFormat, Ppdu
 use crossfade_transport::{Ack, Segment};
 use std::collections::{BTreeSet, HashMap};
 
-/// The access point's number.
+/// Node number of the access point.
 const ACCESS_POINT: u16 = 0;
-/// The hosts behind the access point.
+/// MAC address of the hosts behind the access point.
 const DISTRIBUTION: [u8; 6] = [0x02, 0, 0, 1, 0, 0];
 
-/// The first byte of the frame control field (IEEE 802.11-2020 table 9-1).
+/// First byte of the frame control field of an RTS (IEEE 802.11-2020 table 9-1); the constants below are those of the
+/// other frames.
 const RTS: u8 = 0xb4;
 const CTS: u8 = 0xc4;
 const ACK: u8 = 0xd4;
@@ -32,42 +34,43 @@ const TRIGGER: u8 = 0x24;
 const DATA: u8 = 0x08;
 const QOS_DATA: u8 = 0x88;
 
-/// The second byte of the frame control field (clause 9.2.4.1).
+/// To DS bit in the second byte of the frame control field (clause 9.2.4.1); From DS and Retry follow.
 const TO_DS: u8 = 0x01;
 const FROM_DS: u8 = 0x02;
 const RETRY: u8 = 0x08;
 
-/// The `EtherType` for experiments (IEEE 802), of packets that nobody described.
+/// `EtherType` for local experiments (IEEE 802), for packets that are neither IPv4 nor IPv6.
 const EXPERIMENT: u16 = 0x88b5;
 
-/// Encodes what is sent in the air of a Wi-Fi network into one pcap file with nanosecond times.
+/// Encodes the frames of a Wi-Fi network into one pcap file with nanosecond times.
 ///
 /// The access point has the address `02:00:00:00:00:00`, station n `02:00:00:00:XX:XX` with n + 1, and the hosts behind
-/// the access point `02:00:00:01:00:00`. A record is an MPDU: all of an aggregate bear the time at which its PPDU
-/// begins, and one reference number. Frames are those that were sent, whether the receiver read them or not; two that
-/// collide are marked as having a bad checksum. Packets have the headers that [`Capture`](crate::Capture) gives them,
-/// but that connections are there without a handshake, and that a packet which a queue has marked shows it.
+/// the access point `02:00:00:01:00:00`. A record is an MPDU; all MPDUs of an aggregate have the start time of its PPDU
+/// and one reference number. Every frame that was sent is recorded, decoded by its receiver or not; frames that
+/// collided are marked with a bad checksum. Packets have the headers that [`Capture`](crate::Capture) gives them, but
+/// connections have no handshake, and a packet that a queue has marked has CE in its IP header.
 #[derive(Clone, Debug)]
 pub struct WlanCapture {
     flows: Flows,
-    /// The packets that have entered and were not sent yet, by the names of their parcels.
+    /// Packets enqueued but not yet transmitted, by the identifiers of their parcels.
     waiting: HashMap<u32, Packet>,
-    /// The packets of MPDUs that were sent, by sender, receiver, traffic identifier and sequence number on the air.
+    /// Packets of transmitted MPDUs, by sender, receiver, traffic identifier and sequence number modulo 4096, for
+    /// retransmissions.
     sent: HashMap<(u16, u16, u8, u16), Packet>,
-    /// The first sequence number of which none from it on was sent, by sender, receiver and traffic identifier, and
-    /// those before it that were not: of multi-link devices a PPDU with later numbers may end first on another link.
+    /// By sender, receiver and traffic identifier: one past the highest sequence number transmitted, and the lower ones
+    /// not transmitted yet (a PPDU with later numbers may end first on another link of a multi-link device).
     next: HashMap<(u16, u16, u8), (u64, BTreeSet<u64>)>,
-    /// The number of the last aggregate.
+    /// Reference number of the last aggregate.
     reference: u32,
     pcap: Pcap,
 }
 
 impl WlanCapture {
-    /// A file without frames. `connection` holds for every flow of TCP that [`connect`](Self::connect) does not
+    /// Starts a file without frames; `connection` holds for every flow of TCP that [`connect`](Self::connect) does not
     /// describe.
     ///
     /// # Errors
-    /// A snapshot length, an MSS or a window out of range.
+    /// If the snapshot length, the MSS or the window is out of range.
     pub fn new(config: CaptureConfig, connection: Connection) -> Result<Self, CaptureError> {
         let snaplen = config.snaplen()?;
         Ok(Self {
@@ -80,46 +83,49 @@ impl WlanCapture {
         })
     }
 
-    /// Describes a flow of TCP before its first packet.
+    /// Sets the options of a TCP flow before its first packet.
     ///
     /// # Errors
-    /// An MSS or a window out of range, or a flow that has begun.
+    /// If the MSS or the window is out of range, or the flow has begun.
     pub fn connect(&mut self, flow: u32, connection: Connection) -> Result<(), CaptureError> {
         self.flows.connect(flow, connection)
     }
 
-    /// `flow` is one of QUIC's recovery, with `mss` bytes of data in a packet; with `ecn` packets say so.
+    /// Makes `flow` one of QUIC: UDP datagrams with `mss` bytes of data in a packet, and ECN in the IP header if `ecn`.
     pub fn connect_quic(&mut self, flow: u32, mss: u32, ecn: bool) {
         self.flows.connect_quic(flow, mss, ecn);
     }
 
-    /// A segment of `flow` waits to be sent.
+    /// Registers a data segment of `flow` that was enqueued as `parcel`; it is recorded when its PPDU is sent.
     pub fn on_segment(&mut self, flow: u32, parcel: Parcel, segment: &Segment) {
         let packet = self.flows.quic_packet(flow, parcel.bytes(), segment);
         let packet = packet.unwrap_or_else(|| self.flows.tcp(flow).segment(segment));
         self.waiting.insert(parcel.id(), packet);
     }
 
-    /// An acknowledgement to the sender of `flow` waits to be sent since `now`.
+    /// Registers an acknowledgement to the sender of `flow` that was enqueued as `parcel` at `now`; it is recorded when
+    /// its PPDU is sent.
     pub fn on_ack(&mut self, now: SimTime, flow: u32, parcel: Parcel, ack: &Ack) {
         let packet = self.flows.quic_ack(flow, parcel.bytes(), ack);
         let packet = packet.unwrap_or_else(|| self.flows.tcp(flow).acknowledgement(now, ack));
         self.waiting.insert(parcel.id(), packet);
     }
 
-    /// A datagram of `flow`, which has no feedback, waits to be sent.
+    /// Registers a datagram of `flow`, which has no feedback, enqueued as `parcel`; it is recorded when its PPDU is
+    /// sent.
     pub fn on_datagram(&mut self, flow: u32, parcel: Parcel) {
         self.waiting.insert(parcel.id(), self.flows.datagram(flow, parcel.bytes()));
     }
 
-    /// A packet from outside waits to be sent. These are its first bytes; it has as many as its parcel.
+    /// Registers a real packet that was enqueued as `parcel`, with its first `bytes`; zeros fill it up to the parcel's
+    /// length.
     pub fn on_packet(&mut self, parcel: Parcel, bytes: Vec<u8>) {
         let zeros = parcel.bytes().saturating_sub(bytes.len() as u32);
         self.waiting.insert(parcel.id(), Packet { headers: bytes, zeros });
     }
 
-    /// A PPDU was in the air. One that sends a packet for the first time has to come before another packet has the name
-    /// of that.
+    /// Records the frames of a PPDU that was sent. The PPDU that sends a packet for the first time must be handed over
+    /// before another packet reuses its parcel identifier.
     pub fn on_ppdu(&mut self, ppdu: &Ppdu) {
         match &ppdu.content {
             PpduContent::Rts => self.control(ppdu, RTS, true, &[]),
@@ -130,7 +136,7 @@ impl WlanCapture {
             }
             PpduContent::Trigger { kind, lasts, users, padding } => {
                 let mut body = trigger(&ppdu.rate, *kind, *lasts, users);
-                // A user field that is none, and nothing but ones after it.
+                // Padding: a user field with an association identifier of all ones ends the list, and ones follow.
                 body.resize(body.len() + *padding as usize, 0xff);
                 self.control(ppdu, TRIGGER, true, &body);
             }
@@ -160,17 +166,18 @@ impl WlanCapture {
         }
     }
 
-    /// Bytes encoded since the last [`clear`](Self::clear), or since the start with the header of the file.
+    /// Bytes of the pcap file encoded since the last [`clear`](Self::clear); before the first, the file header comes
+    /// first.
     pub fn bytes(&self) -> &[u8] {
         &self.pcap.bytes
     }
 
-    /// Forgets the bytes that were encoded so far. The file goes on.
+    /// Discards the bytes encoded so far, which the caller has written; later frames continue the same file.
     pub fn clear(&mut self) {
         self.pcap.bytes.clear();
     }
 
-    /// A control frame, with the address of its sender or without.
+    /// Records a control frame, with the address of its sender if `has_sender`.
     fn control(&mut self, ppdu: &Ppdu, kind: u8, has_sender: bool, body: &[u8]) {
         let mut bytes = radiotap(ppdu).finish();
         let begin = bytes.len();
@@ -189,11 +196,11 @@ impl WlanCapture {
         let way = (ppdu.from, ppdu.to, tid.unwrap_or(0));
         let key = (way.0, way.1, way.2, number);
         let (next, skipped) = self.next.entry(way).or_default();
-        // An attempt of which the RTS alone was in the air was none.
+        // A first attempt that ended after its RTS never sent the MPDU, so this is its first transmission.
         let is_first = mpdu.number >= *next || skipped.remove(&mpdu.number);
         if is_first {
             skipped.extend(*next..mpdu.number);
-            // A number that far back is another one by now.
+            // A sequence number further back belongs to a later MPDU by now.
             while skipped.first().is_some_and(|first| first + 2048 < mpdu.number) {
                 skipped.pop_first();
             }
@@ -213,10 +220,10 @@ impl WlanCapture {
         bytes.extend(micros(ppdu.announced).to_le_bytes());
         bytes.extend(address(ppdu.to));
         bytes.extend(address(ppdu.from));
-        // Down: whose it was before the access point; up: whose it will be.
+        // Third address: source of a downlink frame before the access point, destination of an uplink frame behind it.
         bytes.extend(DISTRIBUTION);
         bytes.extend((number << 4).to_le_bytes());
-        // The policy of the acknowledgement is the normal one: after an aggregate that asks for a block.
+        // Acknowledgement policy "normal": an aggregate is answered by a block acknowledgement.
         bytes.extend(tid.iter().flat_map(|&tid| [tid, 0]));
         let kind = match packet.headers.first().map(|first| first >> 4) {
             Some(4) => 0x0800,
@@ -235,19 +242,20 @@ impl WlanCapture {
         self.push(ppdu, &bytes, begin, zeros);
     }
 
-    /// Adds a frame that begins at a place of `bytes`, with its checksum.
+    /// Appends a frame that begins at offset `begin` of `bytes`, with its frame check sequence, wrong if the PPDU
+    /// collided.
     fn push(&mut self, ppdu: &Ppdu, bytes: &[u8], begin: usize, zeros: u32) {
         let spoilt = if ppdu.collided { u32::MAX } else { 0 };
         self.pcap.push_with(ppdu.at, bytes, zeros, |all| (crc32(&all[begin..]) ^ spoilt).to_le_bytes());
     }
 }
 
-/// A duration field, rounded up.
+/// Duration field in microseconds, rounded up, at most 32767.
 fn micros(time: SimTime) -> u16 {
     time.as_nanos().div_ceil(1000).min(32_767) as u16
 }
 
-/// Sets "congestion experienced" in an IP header (RFC 3168 section 5).
+/// Sets "congestion experienced" (CE) in an IP header (RFC 3168 section 5) and updates its checksum.
 fn mark(packet: &mut [u8]) {
     match packet.first().map(|first| first >> 4) {
         Some(4) if packet.len() >= 20 => {
@@ -266,7 +274,7 @@ fn mark(packet: &mut [u8]) {
     }
 }
 
-/// Radiotap header of a frame.
+/// Radiotap header of a frame of `ppdu`; `ampdu` has the number of its aggregate and the flags in it.
 struct Front<'a> {
     ppdu: &'a Ppdu,
     ampdu: Option<(u32, u16)>,
@@ -301,7 +309,7 @@ impl Front<'_> {
         }
         match format {
             PpduFormat::Vht => header.vht(width_mhz, is_short, mcs, streams),
-            // The field of EHT is one that Wireshark before 4.2 takes for malformed.
+            // EHT is shown as HE: Wireshark before 4.2 reports radiotap's EHT field as malformed.
             PpduFormat::He | PpduFormat::Eht => {
                 header.he(is_up, width_mhz, guard_interval_ns, mcs, streams, ru_tones)
             }
@@ -360,7 +368,7 @@ mod tests {
         PpduContent::Data { tid: Some(6), is_aggregate: true, is_acked_alone, mpdus: mpdus.to_vec() }
     }
 
-    /// The records of a file: the radiotap header and the frame of each.
+    /// Radiotap header and frame of each record of a capture.
     fn records(capture: &WlanCapture) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut rest = &capture.bytes()[24..];
         let mut found = Vec::new();
@@ -375,7 +383,7 @@ mod tests {
         found
     }
 
-    /// Laid out by hand; the checksums are those of zlib.
+    /// Control frames have the bytes laid out by hand; their checksums are those of zlib.
     #[test]
     #[rustfmt::skip]
     fn control_frames_are_those_of_the_standard() {
@@ -428,7 +436,7 @@ mod tests {
         let mpdu = |number, attempt, parcel| PpduMpdu { number, attempt, parcel };
         let both = [mpdu(4097, 0, parcels[0]), mpdu(4098, 0, parcels[1])];
         capture.on_ppdu(&ppdu(0, STATION, PpduFormat::Vht, data(&both, false)));
-        // Another packet has the name of the first by now.
+        // Another packet reuses the parcel identifier of the first.
         capture.on_segment(0, parcels[0], &Segment::default());
         let again = [mpdu(4097, 1, parcels[0])];
         let collides = ppdu(0, STATION, PpduFormat::Vht, data(&again, false));
@@ -446,11 +454,11 @@ mod tests {
         assert_eq!(frame[34 + 20..][..4], [0xc3, 0x55, 0, 9]);
         let ampdu = |front: &[u8]| (front[24], front[28]);
         assert_eq!((ampdu(front), ampdu(&records[1].0)), ((1, 0x04), (1, 0x0c)));
-        // The retransmission is the packet that it was, and only its retry bit differs.
+        // The retransmission is the packet of the first attempt; only its Retry bit differs.
         let (front, again) = &records[2];
         assert_eq!((again[1], &again[2..54]), (0x0a, &frame[2..54]));
         assert_eq!((ampdu(front), front[16]), ((2, 0x0c), 0x50));
-        // Up, of TCP; acknowledged alone.
+        // An uplink TCP packet, acknowledged alone.
         let (front, up) = &records[3];
         assert_eq!((up[1], &up[16..22]), (0x01, &DISTRIBUTION[..]));
         assert_eq!((ampdu(front), up[34 + 9]), ((3, 0xcc), 6));
@@ -458,7 +466,7 @@ mod tests {
         assert_eq!(records.iter().map(is_good).collect::<Vec<_>>(), [true, true, false, true]);
     }
 
-    /// Numbers go up on each way: one that is new was never in the air, whatever its RTS met.
+    /// Retry is not set on the first MPDU with a number, although an earlier attempt ended with its RTS.
     #[test]
     fn an_attempt_that_ended_with_its_rts_is_no_retransmission() {
         let mut capture = capture(WHOLE_PACKETS, IpVersion::V4);
@@ -473,8 +481,8 @@ mod tests {
         assert!(records.iter().all(|(_, frame)| frame[32..36] == [8, 0, 0x45, 0]));
     }
 
-    /// Of multi-link devices the later numbers may be heard first, on the other link: none of them is a retransmission,
-    /// and each MPDU has its packet.
+    /// Retry is not set on the first MPDU with a number, although later numbers were sent before on another link of a
+    /// multi-link device; each MPDU has its own packet.
     #[test]
     fn numbers_of_two_links_come_in_any_order() {
         let mut capture = capture(WHOLE_PACKETS, IpVersion::V4);
@@ -510,7 +518,7 @@ mod tests {
         assert_eq!(record[16 + radiotap as usize + 32..][..4], [0x86, 0xdd, 0x60, 0x60]);
     }
 
-    /// RFC 1071's sum over the header is right before and after.
+    /// A marked packet has CE, and the header's checksum is right before and after (RFC 1071).
     #[test]
     fn a_marked_packet_shows_it() {
         let mut flows = Flows::new(IpVersion::V4, CONNECTION).unwrap();

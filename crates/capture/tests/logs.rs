@@ -1,4 +1,5 @@
-//! Logs of other tools: what they say, whatever the chunks; and what none of them has, refused with its line.
+//! Tests of the readers of other tools' logs: the measurements do not depend on the chunks, and a line that no tool
+//! writes is refused with its number.
 
 use crossfade_capture::read::{Fate, LogKind, LogReader, PacketLog, StretchLog, Told};
 
@@ -266,8 +267,8 @@ fn what_no_tool_writes_is_none() {
     }
 }
 
-/// By hand: of two packets of one ms and one size the first leaves first; one that never leaves was dropped, if a later
-/// one left.
+/// In a hand-written log, of two packets of equal time and size the first leaves first; a packet without a departure is
+/// lost if a later one left, otherwise unknown. The delay of `mm-delay` shells is added.
 #[test]
 fn a_log_of_mm_link_has_both_ends_and_the_delay_around_it() {
     let log = packets(
@@ -283,8 +284,8 @@ fn a_log_of_mm_link_has_both_ends_and_the_delay_around_it() {
     assert_eq!(log.starts_s, 5.041);
 }
 
-/// Delays are rounded to a thousandth of a ms, and so are times: packets are told all the same. The flow with most
-/// bytes counts.
+/// Packets match their departures although times and delays are rounded to 0.001 ms; the flow with most bytes is
+/// reported.
 #[test]
 fn a_merged_log_of_pantheon_is_told_by_delays() {
     let log = packets(

@@ -1,4 +1,4 @@
-//! The tests of crossfade-capture, a module each: one program, linked once.
+//! Tests of crossfade-capture: one program with a module per subject, so that it is linked once.
 
 mod common;
 mod logs;

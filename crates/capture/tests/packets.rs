@@ -1,5 +1,4 @@
-//! Captures are read back with code that did not write them: etherparse's slicing, and checksums added up by
-//! hand.
+//! Captures are decoded by code that did not write them: etherparse's slicing, and checksums computed here.
 
 use crossfade_capture::{
     Capture, CaptureConfig, CaptureError, Connection, Ecn, HEADERS_ONLY, IpVersion, WHOLE_PACKETS,
@@ -25,7 +24,7 @@ const PLAIN: Connection = Connection {
     bytes: None,
 };
 
-/// A record of the file.
+/// Record of a pcap file.
 struct Record<'a> {
     time_ns: u64,
     original_len: usize,
@@ -62,11 +61,11 @@ fn internet_sum(parts: &[&[u8]]) -> u32 {
     (folded & 0xffff) + (folded >> 16)
 }
 
-/// A packet taken apart, after its lengths and checksums were found right.
+/// Decoded packet, after its lengths and checksums were checked.
 struct Packet {
     tcp: TcpHeader,
     payload_len: usize,
-    /// Source and destination.
+    /// Source and destination address.
     addresses: (Vec<u8>, Vec<u8>),
     ecn: u8,
     identification: u16,
@@ -121,7 +120,7 @@ fn options(packet: &Packet) -> Vec<TcpOptionElement> {
     packet.tcp.options_iterator().map(Result::unwrap).filter(|it| *it != TcpOptionElement::Noop).collect()
 }
 
-/// The letters of the flags, as tcpdump prints them.
+/// Letters of the set flags, as tcpdump prints them.
 fn flags(tcp: &TcpHeader) -> String {
     [(tcp.syn, 'S'), (tcp.fin, 'F'), (tcp.psh, 'P'), (tcp.ece, 'E'), (tcp.cwr, 'W'), (tcp.ack, '.')]
         .iter()
@@ -226,7 +225,7 @@ fn acknowledgements_show_blocks_and_clocks() {
     assert_eq!(options(repeated), [Timestamp(46, 45)]);
 }
 
-/// The 20 bytes that Linux 6.18 puts into a SYN, but for its clock and its scale.
+/// The options of a SYN in the order of Linux 6.18 are 20 bytes; only clock and window scale differ.
 #[test]
 fn the_syn_of_linux_has_its_options_in_order() {
     let connection = Connection { w_max: 100, timestamps: true, sack: true, linux: true, ..PLAIN };
@@ -247,7 +246,7 @@ fn explicit_congestion_notification_is_shown() {
         capture.on_segment_sent(MS, 0, &Segment { ecn_capable: true, ..segment(0, MS) });
         capture.on_ack_received(MS * 2, 0, &Ack { next_expected: 1, ece: true, ..Ack::default() });
         capture.on_segment_sent(MS * 3, 0, &Segment { ecn_capable: true, cwr: true, ..segment(1, MS * 3) });
-        // RFC 3168 section 6.1.5: what is retransmitted is not ECN-capable.
+        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
         capture.on_segment_sent(MS * 3, 0, &Segment { retransmission: true, ..segment(0, MS * 3) });
         let seen: Vec<_> = packets(&capture)[3..].iter().map(|it| (it.ecn, flags(&it.tcp))).collect();
         let seen: Vec<_> = seen.iter().map(|(ecn, flags)| (*ecn, flags.as_str())).collect();
@@ -255,8 +254,8 @@ fn explicit_congestion_notification_is_shown() {
     }
 }
 
-/// RFC 9768 sections 3.1.1, 3.2.2.1 and 3.2.3: the handshake asks with 7, answers and confirms with 2 (no packet of it
-/// was ECT); then ACE counts from 5, and the option of ECT(1) and CE from 1 and 0.
+/// AccECN as in RFC 9768 sections 3.1.1, 3.2.2.1 and 3.2.3: the SYN has ACE 7, SYN-ACK and ACK have 2 (they answer
+/// packets that are not ECT). Then ACE counts from 5, and the option's counters of ECT(1) and CE from 1 and 0.
 #[test]
 fn marks_are_counted_in_three_bits_and_in_bytes() {
     let config = CaptureConfig::default();
@@ -305,7 +304,7 @@ fn a_finished_transfer_pushes_and_closes() {
         ("F.", 2501, 1, 0),
         ("F.", 1, 2502, 0),
         (".", 2502, 2, 0),
-        // The answer to a segment that was sent twice comes after the end.
+        // A late acknowledgement of a duplicate segment has the numbers after the FIN.
         (".", 2, 2502, 0),
     ];
     assert_eq!(seen, expected.map(|(flags, seq, ack, len)| (flags.to_string(), seq, ack, len)));
@@ -374,14 +373,14 @@ fn clearing_hands_over_a_file_in_pieces() {
     assert_eq!(file, whole.bytes());
 }
 
-/// What happens next to one of three flows.
+/// Event at one of three flows, for property tests.
 #[derive(Clone, Debug)]
 enum Op {
     Sent(u32, Segment),
     Acked(u32, Ack),
 }
 
-/// Segments around the beginning, around the first wrap of sequence numbers, and anywhere.
+/// Segment numbers near the beginning, near the first wrap-around of sequence numbers, and anywhere.
 fn segment_number(mss: u32) -> impl Strategy<Value = u64> {
     let wrap = (1u64 << 32) / u64::from(mss);
     prop_oneof![0u64..50, wrap.saturating_sub(25)..wrap + 25, any::<u64>()]
@@ -442,14 +441,15 @@ fn replay(capture: &mut Capture, ops: &[Op]) {
     }
 }
 
-/// Byte numbers in a width that cannot overflow.
+/// Sequence number of a segment, computed without overflow as the reference.
 fn wire(connection: &Connection, segment: u64) -> u32 {
     let offset = (u128::from(segment) * u128::from(connection.mss)).min(u128::from(u64::MAX));
     (offset.min(connection.bytes.map_or(u128::MAX, u128::from)) + 1) as u32
 }
 
 proptest! {
-    /// Nonsense in gives well-formed packets out, and each event is in the file with its numbers.
+    /// Any sequence of events, also an impossible one, gives well-formed packets; each segment is in the file with its
+    /// numbers.
     #[test]
     fn every_sequence_of_events_gives_a_well_formed_file((config, connection, ops) in run()) {
         let mut capture = Capture::new(config, connection).unwrap();
@@ -485,11 +485,11 @@ proptest! {
         }
     }
 
-    /// A short capture is the long one, cut packet by packet.
+    /// A capture with a short snapshot length equals the whole one with each packet cut.
     #[test]
     fn a_short_snaplen_only_cuts(
         (config, connection, ops) in run(),
-        // As short as tcpdump takes, its old default, and all headers.
+        // Shortest snapshot length, tcpdump's old default, and all headers.
         snaplen in prop_oneof![Just(1), Just(96), Just(HEADERS_ONLY)],
     ) {
         let mut whole = Capture::new(config, connection).unwrap();

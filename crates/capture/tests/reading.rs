@@ -1,4 +1,5 @@
-//! Captures of the writers, read: every transmission, its fate and its round trip as the run had them.
+//! Captures of simulated transfers are read back: each transmission has the time, fate and round trip of the
+//! simulation.
 
 use crate::common::{Log, MS, Run, Seen, V4, capture, has_tshark, save, tcp};
 use crossfade_capture::read::{
@@ -8,7 +9,7 @@ use crossfade_capture::{CaptureConfig, IpVersion};
 use crossfade_transport::{Flavour, Variant};
 use std::process::Command;
 
-/// Reads a file in chunks of so many bytes, twice.
+/// Reads a capture of a TCP flow in chunks of `chunk` bytes, once for the survey and once for the flow.
 fn read(bytes: &[u8], chunk: usize) -> Result<FlowRecord, ReadError> {
     let mut survey = Survey::default();
     let mut reader = FileReader::default();
@@ -37,7 +38,7 @@ fn sent(log: &Log) -> usize {
     log.iter().filter(|(_, seen)| matches!(seen, Seen::Sent(_))).count()
 }
 
-/// By the order of the options in the sender's SYN, seen from either end or both.
+/// A Linux sender is recognized by the order of the options in its SYN, and other senders are not.
 #[test]
 fn a_sender_of_linux_is_told_from_others() {
     for linux in [true, false] {
@@ -76,7 +77,8 @@ fn every_transmission_has_its_time_and_size() {
     }
 }
 
-/// RFC 2018 section 8: after a timeout a sender forgets what was acknowledged selectively, and retransmits it.
+/// A retransmission of selectively acknowledged data counts as a transmission: after a timeout a sender forgets SACK
+/// blocks (RFC 2018 section 8).
 #[test]
 fn a_transmission_of_what_was_acknowledged_selectively_counts() {
     let mut in_vain = 0;
@@ -102,7 +104,8 @@ fn a_transmission_of_what_was_acknowledged_selectively_counts() {
     assert!(in_vain > 0);
 }
 
-/// What tshark takes the round trip of an acknowledgement for, to the microsecond: the last segment that it covers.
+/// Round trips agree to the microsecond with tshark's: it takes the time since the last segment that an acknowledgement
+/// covers.
 #[test]
 fn round_trips_are_those_that_tshark_finds() {
     if !has_tshark() {
@@ -124,7 +127,7 @@ fn round_trips_are_those_that_tshark_finds() {
     let record = read(file.bytes(), 1 << 16).unwrap();
     let ours: Vec<f64> =
         record.packets.iter().filter_map(|of| Some((of.seen_ns? - of.sent_ns) as f64 / 1e9)).collect();
-    // tshark has one for the FIN too.
+    // tshark also has a round trip of the FIN.
     assert!(theirs.len() - ours.len() <= 1 && ours.len() > 900, "{} and {}", theirs.len(), ours.len());
     for (at, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
         assert!((ours - theirs).abs() < 1e-6, "acknowledgement {at}: {ours} and {theirs}");
@@ -153,12 +156,12 @@ fn what_is_no_capture_is_refused_in_one_line() {
         assert_eq!(read(&file[..cut], 100).unwrap_err(), ReadError::NotACapture, "{cut}");
     }
     assert_eq!(read(&file[..24], 100).unwrap_err(), ReadError::NoFlow);
-    // A file that ends in the middle of a packet has those before it.
+    // A file that ends inside a packet is read up to it.
     let whole = read(&file, 100).unwrap().packets.len();
     assert!(read(&file[..file.len() / 2], 100).unwrap().packets.len() < whole);
 }
 
-/// The same packets as pcapng, in trains of three as an interface with segmentation sees them.
+/// The capture `file` converted to pcapng, in either byte order.
 fn as_pcapng(file: &[u8], big: bool) -> Vec<u8> {
     let word = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
     let half = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };
@@ -207,12 +210,13 @@ fn a_stall_loses_nothing() {
     let file = capture(V4, &[(run.connection, run.log())]);
     let record = read(file.bytes(), 1 << 16).unwrap();
     let of = |fate| record.packets.iter().filter(|packet| packet.fate == fate).count();
-    // What was retransmitted in the stall is acknowledged by what was under way.
+    // Segments retransmitted after the stall are acknowledged by the originals.
     assert!(of(Fate::Lost) <= 1, "{} lost", of(Fate::Lost));
     assert!(of(Fate::Unknown) > 10);
 }
 
-/// The packets of a file, each half of the shortest round trip later, or sooner if it is an acknowledgement.
+/// Shifts a sender's capture to the receiver: data half the shortest round trip later, acknowledgements as much
+/// earlier.
 fn at_receiver(file: &[u8]) -> Vec<u8> {
     let moved = records(file).into_iter().map(|of| {
         let (data, acknowledgement) = if is_data(&of) { (20_600_000, 0) } else { (0, 20_600_000) };
@@ -221,13 +225,13 @@ fn at_receiver(file: &[u8]) -> Vec<u8> {
     written(file, moved.collect())
 }
 
-/// The same connection as the other end saw it: data a path later, acknowledgements a path sooner.
+/// A capture at the receiver gives RTT and losses by timestamps; joined with the sender's it gives one-way delays.
 #[test]
 fn a_capture_at_the_receiver_tells_by_timestamps_and_both_ends_are_joined() {
     let run = Run { ack_loss: 0.0, ..lossy(Variant::Sack, 2000, 7) };
     let log = run.log();
     let sender = capture(V4, &[(run.connection, log.clone())]);
-    // What arrives a queue later is dated by its acknowledgement, half of the reverse path.
+    // Arrival times at the receiver: acknowledgements less the reverse delay of 20 ms.
     let record = read(sender.bytes(), 1 << 16).unwrap();
     let mut arrivals = record.packets.iter();
     let mut late = 0;
@@ -248,7 +252,7 @@ fn a_capture_at_the_receiver_tells_by_timestamps_and_both_ends_are_joined() {
     let receiver = capture(V4, &[(run.connection, theirs)]);
     let there = read(&at_receiver(sender.bytes()), 1 << 16).unwrap();
     assert_eq!((there.vantage, there.tick_ns), (Vantage::Receiver, 1_000_000));
-    // Timestamps tell a round trip to a tick.
+    // Timestamps give the round trip to a tick.
     let shortest = there.packets.iter().filter_map(|of| Some(of.seen_ns? - of.sent_ns)).min().unwrap();
     assert!((41_000_000..42_200_000).contains(&shortest), "{shortest}");
     let of_receiver = read(receiver.bytes(), 1 << 16).map(|record| (record.vantage, record.packets));
@@ -278,7 +282,7 @@ fn a_capture_at_the_receiver_tells_by_timestamps_and_both_ends_are_joined() {
     }
 }
 
-/// The packets of a file: time, and the rest of the record.
+/// Packets of a capture: time in nanoseconds, and the bytes of the record after it.
 fn records(file: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
     let (mut at, mut found) = (24, Vec::new());
@@ -291,12 +295,12 @@ fn records(file: &[u8]) -> Vec<(u64, Vec<u8>)> {
     found
 }
 
-/// Whether it is longer than acknowledgements are.
+/// True for a packet longer than any acknowledgement.
 fn is_data((_, rest): &(u64, Vec<u8>)) -> bool {
     u32::from_le_bytes(rest[4..8].try_into().unwrap()) > 1000
 }
 
-/// A file of packets, in the order of their times.
+/// A capture with the file header of `head` and `packets` in order of time.
 fn written(head: &[u8], mut packets: Vec<(u64, Vec<u8>)>) -> Vec<u8> {
     packets.sort_by_key(|packet| packet.0);
     let mut found = head[..24].to_vec();
@@ -323,7 +327,7 @@ fn files_that_were_mixed_up_say_how() {
     let file = capture(V4, &[(run.connection, run.log())]).bytes().to_vec();
     let two = [&file[..], &file[..]].concat();
     assert_eq!(read(&two, 100).unwrap_err(), ReadError::Another(file.len() as u64));
-    // What a machine that crashed had not written is zeros.
+    // A crashed machine leaves zeros at the end of a file.
     let mut zeros = file.clone();
     zeros.resize(file.len() + 100_000, 0);
     assert_eq!(read(&zeros, 1000).unwrap(), read(&file, 1000).unwrap());

@@ -1,5 +1,5 @@
-//! The windows of captured acknowledgements are those that they carry, where the receiver has Linux's; elsewhere
-//! `w_max` all the time.
+//! Captured acknowledgements show the receive window that they carry, if the receiver models that of Linux; otherwise
+//! always `w_max`.
 
 use crate::common::{Log, MS, Run, Seen, V4, capture, has_tshark, save, tcp};
 use crossfade_capture::Capture;
@@ -8,7 +8,8 @@ use etherparse::TcpOptionElement::WindowScale;
 use etherparse::{SlicedPacket, TcpHeader, TransportSlice};
 use std::process::Command;
 
-/// A fifth of what is sent is lost: what waits beyond holes takes room from the window, and BBR does not mind.
+/// BBR transfer to a Linux receiver with 20 % loss: data behind holes fills the receive buffer, and BBR does not slow
+/// down by losses.
 fn linux(variant: Variant, w_max: u32) -> Run {
     let rfc = RfcConfig {
         congestion_control: CongestionControlKind::BbrV1,
@@ -19,7 +20,7 @@ fn linux(variant: Variant, w_max: u32) -> Run {
     Run { loss: 0.2, ack_loss: 0.01, ..Run::new(tcp, 1) }
 }
 
-/// TCP headers and bytes of payload, from the file.
+/// TCP header and payload bytes of each packet of a capture.
 fn packets(capture: &Capture) -> Vec<(TcpHeader, u64)> {
     let mut rest = &capture.bytes()[24..];
     let mut packets = Vec::new();
@@ -35,7 +36,7 @@ fn packets(capture: &Capture) -> Vec<(TcpHeader, u64)> {
     packets
 }
 
-/// How many segments from the first unacknowledged on each acknowledgement of the log lets the sender send.
+/// Receive window in segments of each acknowledgement of the log, at most `w_max`.
 fn allowed(run: &Run, log: &Log) -> Vec<u64> {
     log.iter()
         .filter_map(|(_, seen)| match seen {
@@ -45,8 +46,8 @@ fn allowed(run: &Run, log: &Log) -> Vec<u64> {
         .collect()
 }
 
-/// The headers show the windows of the log, rounded up to the scale of the handshake, and the sender keeps to them.
-/// Returns them in bytes.
+/// Checks that headers show the windows of the log, rounded up to the window scale, and that the sender stays inside.
+/// Returns the windows in bytes.
 fn shows_windows_of(run: &Run) -> Vec<u64> {
     let log = run.log();
     let packets = packets(&capture(V4, &[(run.connection, log.clone())]));
@@ -55,7 +56,7 @@ fn shows_windows_of(run: &Run) -> Vec<u64> {
         _ => None,
     });
     let unit = 1 << shifts.last().unwrap();
-    // After the handshake, before the end.
+    // Without handshake and end.
     let (mut windows, mut edge) = (Vec::new(), u64::MAX);
     for (tcp, payload) in &packets[3..packets.len() - 3] {
         if tcp.source_port == 9 {
@@ -70,7 +71,7 @@ fn shows_windows_of(run: &Run) -> Vec<u64> {
     windows
 }
 
-/// The least and the largest.
+/// Smallest and largest window.
 fn range(windows: &[u64]) -> (u64, u64) {
     (*windows.iter().min().unwrap(), *windows.iter().max().unwrap())
 }
@@ -78,7 +79,8 @@ fn range(windows: &[u64]) -> (u64, u64) {
 #[test]
 fn acknowledgements_show_the_window_that_they_carry() {
     for variant in [Variant::Sack, Variant::NewReno] {
-        // Up to 512 KiB a unit divides a segment of 1448 bytes; beyond it is 32 bytes, and what is shown is rounded.
+        // For windows up to 512 KiB the unit of the window scale divides a segment of 1448 bytes; above, it is 32
+        // bytes, and windows are rounded.
         for w_max in [300, 1_000] {
             let windows = shows_windows_of(&linux(variant, w_max));
             let (least, largest) = range(&windows);
@@ -104,14 +106,14 @@ fn a_receiver_without_such_a_window_shows_the_largest() {
     }
 }
 
-/// What tshark says of the window, of what is in flight, and of segments that fill the window: such as end where the
-/// sender may send no further.
+/// tshark agrees on windows, on bytes in flight, and on the segments that fill the window, after which the sender may
+/// send no further.
 #[test]
 fn tshark_sees_the_window_and_who_fills_it() {
     if !has_tshark() {
         return;
     }
-    // Losses decide whether there is room for more than is sent at any time.
+    // The seed decides if the window ever limits the sender: take one where it does.
     let runs = (1..=20).map(|seed| Run { seed, ..linux(Variant::Sack, 300) });
     let full_ones = |log: &Log| filling(log).into_iter().filter(|fills| *fills).count();
     let (log, run) = runs.map(|run| (run.log(), run)).find(|(log, _)| full_ones(log) > 3).unwrap();
@@ -154,7 +156,7 @@ fn tshark_sees_the_window_and_who_fills_it() {
     println!("{count} of {} segments fill the window; at most {most} bytes in flight", fills.len());
 }
 
-/// Of each segment sent, whether it ends where the sender may send no further.
+/// For each segment sent, true if it ends at the edge of the receive window.
 fn filling(log: &Log) -> Vec<bool> {
     let mut edge = u64::MAX;
     let mut fills = Vec::new();

@@ -1,12 +1,11 @@
-//! tshark reads the captures of lossy runs: no malformed packet, no wrong checksum, and its view of what was
-//! retransmitted is the sender's own.
+//! tshark reads the captures of lossy runs: no malformed packet, no wrong checksum, and it finds the retransmissions of
+//! the sender.
 //!
 //! Wireshark looks at sequence numbers. A segment below the highest one sent is, in this order (4.0's
-//! `tcp_analyze_sequence_number`): a *spurious retransmission* if it was acknowledged already; a *fast
-//! retransmission* if two duplicate acknowledgements asked for it less than 20 ms ago; *out of order* if the
-//! highest one went out less than 3 ms ago (or less than what Wireshark takes for the handshake's round
-//! trip); else a *retransmission*. The four together are what a sender calls retransmissions, segment by
-//! segment; the split is Wireshark's guess.
+//! `tcp_analyze_sequence_number`): a *spurious retransmission* if it was acknowledged already; a *fast retransmission*
+//! if two duplicate acknowledgements asked for it less than 20 ms ago; *out of order* if the highest one went out less
+//! than 3 ms ago (or less than what Wireshark takes for the handshake's round trip); else a *retransmission*. A segment
+//! is a retransmission of the sender exactly if it is in one of these four classes; the class is Wireshark's guess.
 
 use crate::common::{Log, MS, Run, Seen, V4, capture, has_tshark, save, tcp};
 use crossfade_capture::{Capture, CaptureConfig, Connection, Ecn, HEADERS_ONLY, IpVersion};
@@ -19,7 +18,7 @@ use rand::RngExt;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// For each segment sent, whether it was sent before.
+/// For each segment sent, true if it is a retransmission.
 fn retransmissions(log: &Log) -> Vec<bool> {
     log.iter()
         .filter_map(|(_, seen)| match seen {
@@ -29,7 +28,7 @@ fn retransmissions(log: &Log) -> Vec<bool> {
         .collect()
 }
 
-/// How many acknowledgements there were, and how many repeated the one before.
+/// Number of acknowledgements, and number of those with the same acknowledgement number as their predecessor.
 fn acknowledgements(log: &Log) -> (usize, usize) {
     let acks = log.iter().filter_map(|(_, seen)| match seen {
         Seen::Sent(_) => None,
@@ -44,7 +43,7 @@ fn run(variant: Variant, segments: u64, seed: u64) -> Run {
     Run { loss: 0.02, ack_loss: 0.01, ..Run::new(tcp, seed) }
 }
 
-/// What tshark says of one packet.
+/// Fields that tshark prints of one packet.
 struct Row(Vec<String>);
 
 const FIELDS: [&str; 18] = [
@@ -85,7 +84,7 @@ impl Row {
         self.number("tcp.len") > 0
     }
 
-    /// The four names that Wireshark has for a segment that was sent before.
+    /// True if tshark puts the segment in one of its four classes of retransmissions.
     fn is_sent_again(&self) -> bool {
         ["retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order"]
             .iter()
@@ -93,7 +92,7 @@ impl Row {
     }
 }
 
-/// Runs tshark with every check that it has; no packet may be malformed or bear a wrong checksum.
+/// Runs tshark with all its checks; asserts that no packet is malformed and every visible checksum is right.
 fn tshark(name: &str, capture: &Capture, checksums_are_seen: bool) -> Vec<Row> {
     let path = save(name, capture);
     let mut command = Command::new("tshark");
@@ -117,7 +116,7 @@ fn tshark(name: &str, capture: &Capture, checksums_are_seen: bool) -> Vec<Row> {
         assert_eq!(row.get("_ws.malformed"), "", "packet {at}");
         // Wireshark's PI_ERROR is 0x800000.
         assert!(!row.get("_ws.expert.severity").contains("8388608"), "packet {at}");
-        // 1 is good. Payload that was cut off cannot be checked.
+        // Status 1 is good. The checksum of a packet with its payload cut off cannot be checked.
         let cut = !checksums_are_seen && row.is_data();
         assert_eq!(row.get("tcp.checksum.status"), if cut { "2" } else { "1" }, "packet {at}");
         assert!(matches!(row.get("ip.checksum.status"), "1" | ""), "packet {at}");
@@ -127,7 +126,7 @@ fn tshark(name: &str, capture: &Capture, checksums_are_seen: bool) -> Vec<Row> {
     rows
 }
 
-/// Which of the segments of a flow tshark calls retransmitted, and the counts of its kinds.
+/// For each segment of a flow, true if tshark calls it a retransmission, and the number of segments per class.
 fn sent_again(rows: &[Row], port: &str) -> (Vec<bool>, BTreeMap<&'static str, usize>) {
     let data: Vec<&Row> = rows.iter().filter(|row| row.get("tcp.srcport") == port && row.is_data()).collect();
     let mut kinds = BTreeMap::new();
@@ -152,13 +151,14 @@ fn duplicate_acks(rows: &[Row]) -> usize {
     rows.iter().filter(|row| row.has("duplicate_ack")).count()
 }
 
-/// Which of the segments sent the two do not agree on.
+/// Indices of segments about which tshark and the sender disagree.
 fn differences(seen: &[bool], fed: &[bool]) -> Vec<usize> {
     assert_eq!(seen.len(), fed.len(), "segments sent");
     (0..fed.len()).filter(|&at| seen[at] != fed[at]).collect()
 }
 
-/// The packets of one flow, compared one by one. Returns the counts of tshark's kinds.
+/// Asserts that tshark finds the sender's retransmissions and duplicate acknowledgements, segment by segment. Returns
+/// the number of segments per class of tshark.
 fn agrees(name: &str, run: &Run, config: CaptureConfig) -> BTreeMap<&'static str, usize> {
     let log = run.log();
     let rows = tshark(name, &capture(config, &[(run.connection, log.clone())]), true);
@@ -175,7 +175,7 @@ fn agrees(name: &str, run: &Run, config: CaptureConfig) -> BTreeMap<&'static str
     assert_eq!(differences(&again, &sent), [0_usize; 0]);
     assert_eq!(duplicate_acks(&rows), repeated);
     assert_eq!(rows.len(), sent.len() + acks + 6);
-    // Relative numbers begin with 1 and end with the last byte; the graphs' window is the receiver's.
+    // Relative numbers begin with 1 and end with the last byte; the window of tshark's graphs is the receiver's.
     let first = rows.iter().find(|row| row.is_data()).unwrap();
     assert_eq!((first.number("tcp.seq"), first.number("tcp.ack")), (1, 1));
     let highest = rows.iter().map(|row| row.number("tcp.ack")).max().unwrap();
@@ -211,7 +211,7 @@ fn what_a_stalled_path_makes_the_sender_repeat_is_seen() {
     let stall = Some((MS * 500, MS * 1700));
     let run = Run { stall, loss: 0.0, ack_loss: 0.0, ..run(Variant::NewReno, 1_000, 5) };
     let kinds = agrees("stall", &run, V4);
-    // Nothing was lost. But no sender repeats what was acknowledged, so Wireshark calls nothing spurious.
+    // Nothing was lost. As no sender retransmits acknowledged data, Wireshark calls nothing spurious.
     assert!(kinds["retransmission"] > 20 && !kinds.contains_key("spurious"), "{kinds:?}");
 }
 
@@ -338,8 +338,7 @@ fn options_and_flags_are_read_as_they_were_meant() {
     std::fs::remove_file(path).unwrap();
 }
 
-/// What tshark reads in the ACE fields and in the options are the marks of the queue, mark by mark: a receiver of
-/// flavour `rfc` under random marks.
+/// With AccECN, the ACE fields and options that tshark decodes count exactly the random marks that the receiver saw.
 #[test]
 fn the_counts_of_marks_are_those_of_the_queue() {
     if !has_tshark() {
@@ -362,7 +361,7 @@ fn the_counts_of_marks_are_those_of_the_queue() {
         log.push((now, Seen::Sent(segment)));
         marked.push(u64::from(ce));
         let (mut ack, heard) = (receiver.on_segment(now, &segment, ce).ack, now + MS * 40);
-        // At the end there is nothing more to wait for.
+        // After the last segment no further data triggers the delayed acknowledgement.
         if seq == 2999 && ack.is_none() {
             ack = receiver.on_timeout(receiver.next_timeout().unwrap());
         }

@@ -1,9 +1,8 @@
 //! Speed of the simulation of meshes.
 //!
-//! `cargo bench -p crossfade-mac --bench mesh`: simulated seconds a second of TCP over 8 hops; then the cost of a frame
-//! at each radio that it reaches, in grids of 9 to 100 nodes with a flow along every row, and in stars of 10 to 100
-//! saturated stations. Processor time, the least of
-//! five goes.
+//! `cargo bench -p crossfade-mac --bench mesh` prints simulated seconds per second of TCP over 8 hops; then nanoseconds
+//! per frame and radio that it reaches, in grids of 9 to 100 nodes with a flow along every row, and in stars of 10 to
+//! 100 saturated stations. Times are processor time, the shortest of five measurements.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -15,14 +14,14 @@ use std::time::Instant;
 
 const SEED: RunSeed = RunSeed { seed: 1, run: 0 };
 
-/// The time this thread has spent on a processor, in seconds; on systems that do not tell, the time of the clock.
+/// Processor time of this thread in seconds; where the system does not provide it, wall-clock time since `start`.
 fn spent(start: Instant) -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanos = told.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
     nanos.map_or_else(|| start.elapsed().as_secs_f64(), |nanos| nanos / 1e9)
 }
 
-/// The least time of several goes, in seconds.
+/// Shortest processor time of `work` over five measurements, in seconds.
 fn time(mut work: impl FnMut()) -> f64 {
     let start = Instant::now();
     let go = |_| {

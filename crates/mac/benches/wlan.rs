@@ -1,9 +1,8 @@
 //! Speed of the simulation of Wi-Fi networks.
 //!
-//! `cargo bench -p crossfade-mac --bench wlan`: nanoseconds of processor time for each MPDU delivered, of one and of 20
-//! saturated stations at 80 MHz, down and up, and of one at 20 MHz, without errors, with 10 % of MPDUs lost, and over
-//! fading with Minstrel.
-//! The least of five goes.
+//! `cargo bench -p crossfade-mac --bench wlan` prints nanoseconds of processor time per delivered MPDU, for one and for
+//! 20 saturated stations at 80 MHz, downlink and uplink, and for one at 20 MHz: without errors, with 10 % of MPDUs
+//! lost, and over fading with Minstrel. Each is the shortest of five measurements.
 
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Departure, Fabric, FqCoDelConfig, Parcel, Port, QueueConfig, QueueLimit};
@@ -15,7 +14,7 @@ use std::time::Instant;
 
 const SEED: RunSeed = RunSeed { seed: 1, run: 0 };
 
-/// The time this thread has spent on a processor, in seconds; on systems that do not tell, the time of the clock.
+/// Processor time of this thread in seconds; where the system does not provide it, wall-clock time since `start`.
 fn spent(start: Instant) -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanos = told.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
@@ -50,7 +49,8 @@ fn config(stations: usize, width_mhz: u16, reception: ReceptionConfig, queue: Qu
     }
 }
 
-/// Keeps 600 packets under way on each of the ways; the MPDUs delivered in so many seconds.
+/// Simulates `seconds` with 600 packets under way in one direction of each station; returns the number of delivered
+/// MPDUs.
 fn saturate(config: &WlanConfig, is_up: bool, seconds: u64) -> u64 {
     let mut wlan = Wlan::new(config.clone(), SEED).expect("a network");
     let mut arrived = 0;

@@ -1,4 +1,4 @@
-//! Gain of nulling over a chain under TCP: the best window limit for each number of hops.
+//! Gain of nulling in TCP goodput over chains: for each number of hops, each MAC with its best window limit.
 //!
 //! `cargo run --release -p crossfade-mac --example gains -- [runs] [seconds] [hops,...]`
 

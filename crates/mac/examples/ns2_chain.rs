@@ -1,4 +1,4 @@
-//! TCP over a chain against ns-2: every golden cell, ours, and the difference.
+//! TCP goodput over chains compared with ns-2: for every golden cell, both values and their difference.
 //!
 //! `cargo run --release -p crossfade-mac --example ns2_chain -- equal|wider [runs] [seconds]`
 

@@ -1,5 +1,5 @@
-//! Effect of each option of nulling on TCP over 8 hops, the best of a few window limits; and 3 Mbit/s over
-//! 12 hops without TCP.
+//! Effect of each option of nulling on TCP goodput over 8 hops with the best of a few window limits, and on 3 Mbit/s of
+//! UDP over 12 hops.
 //!
 //! `cargo run --release -p crossfade-mac --example options -- [runs] [seconds]`
 

@@ -1,4 +1,4 @@
-//! Saturated stations around one sink against Bianchi's model, in two forms.
+//! Simulated throughput of saturated stations around one sink, compared with two forms of Bianchi's model.
 //!
 //! `cargo run --release -p crossfade-mac --example star -- [seconds]`
 

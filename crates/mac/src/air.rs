@@ -1,47 +1,49 @@
-//! Neighbours of each node, and the power of their signals.
+//! Propagation between the nodes of a mesh: neighbours of each node and received powers.
 
 use crate::config::{MeshConfig, Reception};
 use crate::topology::within;
 use crossfade_channel::LogNormalShadowing;
 use crossfade_core::{RunSeed, Stream, from_db};
 
-/// Frames whose mean power is this far below the noise are left out, in dB; shadowing adds three deviations.
+/// Power in dB relative to the noise below which frames are ignored at a receiver; with shadowing, three standard
+/// deviations lower.
 const NEGLIGIBLE_DB: f64 = -10.0;
 
-/// A node that a sender's frames reach.
+/// Node that the frames of a sender reach.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Neighbour {
     pub(crate) node: u32,
-    /// The mean power.
+    /// Mean received power, 1 in the range model.
     power: f64,
-    /// Whether it is within the range, and within the interference range.
+    /// True if the node is within the range of reception; `interferes` if it is within the interference range.
     in_range: bool,
     pub(crate) interferes: bool,
-    /// The channel between the two, for arrays; the one with the lower number is the first of its ends.
+    /// Index of the pair's channel matrix for arrays; the node with the lower number is its first end.
     pub(crate) channel: u32,
 }
 
-/// Reception of a frame at a node.
+/// Frame as a node receives it: its power, and what carrier sense and decoder make of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) power: f64,
-    /// Carrier sense would count it.
+    /// True if carrier sense counts the frame.
     pub(crate) sensed: bool,
-    /// Whether the frame could be decoded but for interference and what antennas make of it.
+    /// True if the frame could be decoded without interference and before antenna weights.
     pub(crate) decodable: bool,
 }
 
-/// The geometry and the propagation of a mesh.
+/// Positions and propagation of a mesh.
 pub(crate) struct Air {
     neighbours: Vec<Vec<Neighbour>>,
     /// Number of pairs of nodes that reach each other.
     pub(crate) pairs: usize,
-    /// Noise power, and the least power to lock on and to sense, where there is noise.
+    /// Noise power, 0 in the range model; `least_signal` is the lowest power to lock on, `least_sensed` the lowest that
+    /// carrier sense counts.
     pub(crate) noise: f64,
     least_signal: f64,
     least_sensed: f64,
     shadowing: Option<LogNormalShadowing>,
-    /// Random stream of each sender.
+    /// Random stream of each sender's shadowing; empty without shadowing.
     streams: Vec<Stream>,
 }
 
@@ -62,7 +64,7 @@ impl Air {
             neighbours: vec![Vec::new(); nodes],
             pairs: 0,
             noise,
-            // Rounding must not take away what the range promises.
+            // A margin for rounding, so that nodes exactly at the range are heard.
             least_signal: least_signal * (1.0 - 1e-9),
             least_sensed: least_sensed * (1.0 - 1e-9),
             shadowing,
@@ -102,7 +104,7 @@ impl Air {
         &self.neighbours[node as usize]
     }
 
-    /// Reception of a frame of `from` at a neighbour; shadowing is drawn anew each time.
+    /// Reception at a neighbour of a frame that `from` sends; shadowing is drawn for each frame and receiver.
     #[inline]
     pub(crate) fn arrival(&mut self, from: u32, neighbour: &Neighbour) -> Arrival {
         if self.noise == 0.0 {
@@ -115,7 +117,7 @@ impl Air {
         Arrival { power, sensed: power >= self.least_sensed, decodable: true }
     }
 
-    /// The least power through the antennas that a radio locks on.
+    /// Lowest power, after antenna weights, at which a radio locks on a frame.
     pub(crate) fn least_signal(&self) -> f64 {
         self.least_signal
     }

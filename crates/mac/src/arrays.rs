@@ -1,4 +1,4 @@
-//! The antenna arrays of all nodes, and the channels between them.
+//! Antenna arrays of all nodes, and the channels between them.
 
 use crate::air::Neighbour;
 use crate::config::{NullingConfig, Overload};
@@ -7,18 +7,18 @@ use crate::weights::{Channel, least_leak_weights, nulling_weights};
 use crossfade_channel::complex_normal;
 use crossfade_core::{RunSeed, SimTime, Stream, from_db};
 
-/// Weights, channels and what the nodes estimate of them.
+/// Antenna weights of all nodes, channels of all pairs, and errors of channel estimates.
 pub(crate) struct Arrays {
     pub(crate) config: NullingConfig,
     seed: RunSeed,
-    /// The channel of each pair of nodes that reach each other, after the number of the coherence time that it was
-    /// drawn for.
+    /// Channel of each pair of nodes that reach each other, with the number of the coherence interval for which it was
+    /// drawn; `None` before its first use.
     channels: Vec<Option<(u64, Channel)>>,
-    /// The weights of each node in its exchange.
+    /// Weights of each node in its current exchange.
     weights: Vec<Vector>,
-    /// Whom each node nulls in its exchange.
+    /// Nodes that each node nulls in its current exchange.
     pub(crate) nulled: Vec<Vec<u32>>,
-    /// The power of the error of an estimate, and the stream of each node.
+    /// Power of the error of a channel estimate; `streams` has the random stream of each node's errors.
     error: f64,
     streams: Vec<Stream>,
 }
@@ -50,7 +50,7 @@ impl Arrays {
         let block = self.config.coherence_time.map_or(0, |time| now / time);
         let channel = &mut self.channels[neighbour.channel as usize];
         if channel.as_ref().is_none_or(|(drawn_for, _)| *drawn_for != block) {
-            // A function of pair and time alone.
+            // The stream's name makes the channel a function of pair and coherence interval.
             let mut stream = self.seed.stream(&format!("mac.channel.{first}.{second}.{block}"));
             let antennas = self.config.antennas;
             let gains = (0..antennas * antennas).map(|_| complex_normal(&mut stream)).collect();
@@ -60,7 +60,7 @@ impl Arrays {
         if from == first { channel.seen_by_second(&weights) } else { channel.seen_by_first(&weights) }
     }
 
-    /// Estimate of `seen` by `node`.
+    /// Channel vector `seen` as `node` estimates it, with the configured error.
     pub(crate) fn estimate(&mut self, node: u32, seen: &Vector) -> Vector {
         if self.error == 0.0 {
             return *seen;
@@ -69,22 +69,24 @@ impl Arrays {
         seen.map(|entry| entry + complex_normal(stream) * deviation)
     }
 
-    /// The weights of `node`.
+    /// Antenna weights of `node` in its current exchange.
     pub(crate) fn weights(&self, node: u32) -> &Vector {
         &self.weights[node as usize]
     }
 
-    /// Gives `node` its weights for an exchange.
+    /// Sets the antenna weights of `node` for an exchange.
     pub(crate) fn set_weights(&mut self, node: u32, weights: Vector) {
         self.weights[node as usize] = weights;
     }
 
-    /// Weights of `node` without neighbours to null.
+    /// Weights that `node` would use without neighbours to null: those of its last exchange if sticky, otherwise the
+    /// first antenna alone.
     pub(crate) fn wish(&self, node: u32) -> Vector {
         if self.config.sticky { self.weights[node as usize] } else { Vector::first(self.config.antennas) }
     }
 
-    /// The weights nearest to `wish` under `constraints`; `None` if there are too many and calls are put off.
+    /// Unit-norm weights nearest to `wish` that null all `constraints`. If there are too many: least-squares weights,
+    /// or `None` with [`Overload::Defer`].
     pub(crate) fn nulling(&self, wish: &Vector, constraints: &[Vector]) -> Option<Vector> {
         nulling_weights(wish, constraints).or_else(|| {
             let goes_ahead = self.config.overload == Overload::LeastSquares;

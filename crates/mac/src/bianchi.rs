@@ -1,46 +1,46 @@
 //! Bianchi's saturation throughput (IEEE JSAC 18(3), 2000), also with finite retries.
 //!
-//! n stations within range of each other always have a packet. Each sends in a slot with probability tau and meets
-//! another with probability p = 1 - (1 - tau)^(n-1), whatever its history. With attempts up to M (Wu et al.,
-//! INFOCOM 2002; M infinite is the form of 2000)
+//! n stations within range of each other always have a packet. Each sends in a backoff slot with probability tau, and
+//! its frame collides with probability p = 1 - (1 - tau)^(n-1), independent of earlier attempts. With attempts up to M
+//! (Wu et al., INFOCOM 2002; M infinite is the form of 2000)
 //!
 //! ```text
 //! tau = sum of p^j over the attempts j / sum of p^j (W_j + 1)/2,    W_j = min(2^j (cw_min + 1), cw_max + 1)
 //! ```
 //!
-//! A slot is empty, or holds a success or a collision. A success lasts the exchange and DIFS. A collision lasts its
-//! longest frame and EIFS, since nobody understood it; Bianchi's printed form has DIFS there, as here without
-//! [`DcfConfig::eifs`].
+//! A backoff slot is empty, or holds a success or a collision. A success lasts the exchange and DIFS. A collision lasts
+//! its longest frame and EIFS, since no station decoded it; Bianchi's printed form has DIFS there, as this function has
+//! without [`DcfConfig::eifs`].
 
 use crate::error::{MeshError, out_of_range};
 use crate::timing::DcfConfig;
 
-/// Maximum number of transmissions of a station.
+/// Limit of the transmissions of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retries {
-    /// Without a limit, as in the formula of 2000.
+    /// No limit, as in Bianchi's formula of 2000.
     Unlimited,
-    /// Retransmissions up to the retry limit of the configuration, after which the packet is given up.
+    /// As many transmissions as [`DcfConfig::short_retries`], after which the packet is dropped.
     Finite,
 }
 
-/// Saturated stations in steady state.
+/// Steady state of saturated stations, each of which always has a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Saturation {
-    /// The probability that a station sends in a slot.
+    /// Probability that a station transmits in a backoff slot.
     pub tau: f64,
-    /// The probability that what it sends collides.
+    /// Probability that a transmission collides.
     pub collision_probability: f64,
-    /// Packets delivered a second, of all stations together.
+    /// Packets delivered per second, of all stations together.
     pub packets_per_s: f64,
-    /// Bits of the delivered packets, in bit/s.
+    /// Delivered bits per second of all stations together: packets without MAC headers.
     pub throughput_bps: f64,
 }
 
-/// The saturation throughput of `stations` that send packets of `bytes`.
+/// Saturation throughput of `stations` that send packets of `bytes`, by Bianchi's model.
 ///
 /// # Errors
-/// No stations, packets of no length, or a configuration that cannot be.
+/// If there are no stations or more than 10,000, packets have no bytes, or the configuration is invalid.
 pub fn saturation(
     config: &DcfConfig,
     stations: usize,
@@ -82,7 +82,8 @@ pub fn saturation(
     Ok(Saturation { tau, collision_probability: collides(tau), packets_per_s, throughput_bps })
 }
 
-/// tau, given p, of the first and the largest window.
+/// Probability tau that a station transmits in a backoff slot, given the collision probability `p`, the first and the
+/// largest contention window, and the maximum number of attempts (`None`: no limit).
 pub(crate) fn attempt_probability([first, largest]: [u32; 2], attempts: Option<u32>, p: f64) -> f64 {
     let mut windows = f64::from(first) + 1.0;
     let most = f64::from(largest) + 1.0;
@@ -110,8 +111,8 @@ pub(crate) fn attempt_probability([first, largest]: [u32; 2], attempts: Option<u
 mod tests {
     use super::*;
 
-    /// Bianchi's table II: FHSS, 1 Mbit/s, packets of 8184 bits, W = 32, m = 5; here only tau and p, which do not
-    /// depend on the physical layer.
+    /// Set of Bianchi's table II (FHSS, 1 Mbit/s, packets of 8184 bits, W = 32, m = 5), used only for tau and p, which
+    /// do not depend on the physical layer.
     fn bianchi_2000(n: usize) -> Saturation {
         saturation(&DcfConfig::default(), n, 1023, Retries::Unlimited).unwrap()
     }
@@ -142,7 +143,7 @@ mod tests {
     #[test]
     fn retries_that_end_send_more_often() {
         let tau = |retries| saturation(&DcfConfig::default(), 20, 1000, retries).unwrap().tau;
-        // Who gives up begins again with the least window.
+        // A station that drops its packet starts again with the smallest window, so it transmits more often.
         assert!(tau(Retries::Finite) > tau(Retries::Unlimited));
     }
 

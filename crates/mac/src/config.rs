@@ -8,76 +8,79 @@ use crate::vector::MAX_ANTENNAS;
 use crossfade_channel::{LogNormalShadowing, PathLoss};
 use crossfade_core::{SimTime, to_db};
 
-/// Configuration of a mesh, without its seed.
+/// Configuration of a multihop 802.11 mesh, without its seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshConfig {
     /// Positions of the nodes ([`Topology::positions`](crate::Topology::positions)).
     pub positions: Vec<Position>,
-    /// Rule by which routes are found.
+    /// Method by which routes are found.
     pub routing: Routing,
-    /// Range of reception, in metres.
+    /// Range of reception in metres.
     pub range_m: f64,
-    /// Range of carrier sense and interference, in metres; at least the range of reception.
+    /// Range of carrier sense and interference in metres, at least the range of reception.
     pub interference_m: f64,
-    /// Model of reception.
+    /// Model of reception: fixed ranges, or signal-to-interference-and-noise ratio.
     pub reception: Reception,
-    /// A frame is understood if the worst ratio of its power to that of interference and noise is this, in dB.
+    /// Least ratio in dB of a frame's power to noise and interference, at their worst during the frame, at which it is
+    /// decoded.
     pub sinr_threshold_db: f64,
-    /// The 802.11 of all nodes.
+    /// Parameters of the 802.11 distributed coordination function, common to all nodes.
     pub dcf: DcfConfig,
-    /// Whether nodes null each other.
+    /// Medium access: one antenna, or arrays that null neighbours.
     pub mac: Mac,
-    /// Packets that wait at a node at most, besides the one being sent.
+    /// Maximum number of packets that wait at a node, besides the one being sent.
     pub queue: usize,
 }
 
-/// Model of reception. A receiver locks on the first frame that it could understand; a stronger
-/// one does not take its place.
+/// Model of reception. A receiver locks on the first frame that it could decode; a stronger frame that begins later
+/// does not take its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reception {
-    /// Model of the paper: power 1 up to the interference range, none beyond, no noise.
+    /// Range model of the paper: received power 1 up to the interference range, 0 beyond, no noise.
     Range,
-    /// Power falls with distance and varies with each frame and receiver. The noise is such that a frame without
-    /// interference is just understood at the range, and carrier sense such that it is just sensed at the
-    /// interference range, both without shadowing.
+    /// SINR model: power falls with distance and, with shadowing, varies per frame and receiver. The noise is such
+    /// that, without shadowing and interference, a frame is just decoded at the range; the threshold of carrier sense
+    /// is the mean power at the interference range.
     Sinr {
-        /// Path loss.
+        /// Mean power over distance.
         path_loss: PathLoss,
-        /// Shadowing.
+        /// Log-normal shadowing, drawn for each frame and receiver.
         shadowing: LogNormalShadowing,
     },
 }
 
-/// The medium access.
+/// Medium access of all nodes of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mac {
-    /// 802.11 with one antenna.
+    /// 802.11 with one antenna per node.
     Plain,
     /// 802.11 with antenna arrays that null neighbours in other exchanges.
     Nulling(NullingConfig),
 }
 
-/// Use of antenna arrays.
+/// Use of antenna arrays: number of antennas, and rules of nulling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NullingConfig {
-    /// Antennas of every node; all but one can null.
+    /// Number of antennas of every node, 2 to 8; each node can null one node fewer.
     pub antennas: usize,
-    /// Rule for which neighbours are nulled.
+    /// Rule that selects the neighbours to null.
     pub rule: NullingRule,
-    /// Rule for a node with too many signals to null.
+    /// Behaviour of a node with too many signals to null.
     pub overload: Overload,
-    /// Source of a node's knowledge of exchanges nearby: overheard frames, or all at once.
+    /// Source of a node's knowledge of exchanges nearby: overheard frames, or perfect knowledge.
     pub knowledge: Knowledge,
-    /// Start from the weights of the exchange before instead of the first antenna alone.
+    /// True if a node starts from the weights of its last exchange, false if from its first antenna alone.
     pub sticky: bool,
-    /// The error of each channel estimate, as its power over the mean power of the channel in dB; `None` is exact.
+    /// Power of the error of each channel estimate, relative to the mean power of the channel, in dB; `None` for exact
+    /// estimates.
     pub estimation_error_db: Option<f64>,
-    /// Coherence interval, after which the channel is drawn anew; `None` for the whole run.
+    /// Coherence interval, after which channels are drawn anew; `None` for constant channels.
     pub coherence_time: Option<SimTime>,
 }
 
 impl NullingConfig {
-    /// The paper's arrays: overheard knowledge, every known engaged neighbour nulled, calls put off under overload.
+    /// The paper's arrays: overheard knowledge, all known engaged neighbours nulled, calls deferred under overload,
+    /// exact estimates of constant channels.
     pub fn new(antennas: usize) -> Self {
         Self {
             antennas,
@@ -91,36 +94,35 @@ impl NullingConfig {
     }
 }
 
-/// Selection of the engaged neighbours that a node nulls.
+/// Selection of the neighbours in an exchange that a node nulls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NullingRule {
-    /// All: also the answers of two receivers side by side hit each other.
+    /// All neighbours known to be in an exchange, since the answers of two receivers next to each other also collide.
     Full,
     /// The paper's rule: a sender nulls nodes that have sent a CTS, a receiver nodes that have sent an RTS.
     Paper,
 }
 
-/// Rule for a node that would have to null as many independent signals as it has antennas.
+/// Behaviour of a node that would have to null as many independent signals as it has antennas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overload {
-    /// Waits until one of the exchanges is over; does not answer either.
+    /// Defers its call until one of the exchanges ends, and does not answer calls.
     Defer,
-    /// Transmits with the weights that minimise their power.
+    /// Goes ahead with the weights that minimise the power of these signals.
     LeastSquares,
 }
 
-/// Knowledge of a node about the exchanges nearby.
+/// Source of a node's knowledge about the exchanges nearby.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knowledge {
-    /// Knowledge from each overheard RTS and CTS; while a node sends or receives it learns nothing.
+    /// Overheard RTS and CTS frames; a node that sends or receives a frame overhears none.
     Overheard,
-    /// Immediate knowledge without a frame: of each exchange that a node in the interference range has called, or has
-    /// been called to.
+    /// Perfect knowledge: each RTS, and each CTS that will be sent, is known at once in the interference range.
     Perfect,
 }
 
 impl MeshConfig {
-    /// The share of frames that are understood over `distance_m` metres when nothing interferes, by one antenna.
+    /// Probability that one antenna decodes a frame over `distance_m` metres without interference.
     fn decoding_probability(&self, distance_m: f64) -> f64 {
         match self.reception {
             Reception::Range => f64::from(u8::from(within(distance_m, self.range_m))),
@@ -131,8 +133,8 @@ impl MeshConfig {
         }
     }
 
-    /// The shortest paths that a route discovery would find, which takes every link for usable that passes at least
-    /// `share` of the frames, however far: under shadowing they may have fewer hops than those within the range.
+    /// Shortest paths as a route discovery would find them: over every link, of any length, that passes at least
+    /// `share` of the frames. With shadowing they may have fewer hops than the shortest paths within the range.
     pub fn discovered_routes(&self, share: f64) -> Routes {
         let place = |node: usize| self.positions[node];
         Routes::over(self.positions.len(), |a, b| {
@@ -143,8 +145,8 @@ impl MeshConfig {
     /// Checks all parameters.
     ///
     /// # Errors
-    /// Numbers outside their ranges, an interference range below the range, nulling with one antenna, nodes at one
-    /// place.
+    /// If a number is outside its range, the interference range is below the range, nulling has one antenna or no RTS,
+    /// or two nodes have the same position.
     pub fn check(&self) -> Result<(), MeshError> {
         if !(1..=MAX_NODES).contains(&self.positions.len()) {
             return out_of_range("nodes", self.positions.len(), format!("between 1 and {MAX_NODES}"));

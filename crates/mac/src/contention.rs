@@ -1,28 +1,28 @@
-//! Contention for the medium (IEEE 802.11-1999, 9.2): carrier sense, physical and virtual, and the backoff.
+//! Contention of a station for the medium (IEEE 802.11-1999, 9.2): physical and virtual carrier sense, and backoff.
 //!
-//! Slots of the backoff count while the medium has been idle for DIFS, or for EIFS after what was not understood, and
-//! nobody has reserved it. Who contends in no exchange says so: [`Contention::resume`] is for stations that are idle.
+//! Backoff slots count after the medium has been idle for DIFS, or for EIFS after a frame that was not decoded, and
+//! while no other station has reserved it. Only stations without an exchange may call [`Contention::resume`].
 
 use crate::timing::{Rules, Timing};
 use crossfade_core::{SimTime, Stream};
 use rand::Rng;
 use std::sync::Arc;
 
-/// State of the medium as a station knows it, and its remaining waiting time.
+/// State of the medium as a station knows it, and the station's backoff.
 pub(crate) struct Contention {
     rules: Arc<Rules>,
-    /// Slots still to wait.
+    /// Remaining backoff in slots; `None` without a backoff.
     pub(crate) backoff: Option<u32>,
-    /// Start of the counting of backoff slots, while they are counted.
+    /// Time from which backoff slots count; `None` while they are suspended.
     counting: Option<SimTime>,
     pub(crate) window: u32,
-    /// End of the reservation by others (NAV).
+    /// Network allocation vector (NAV): end of the reservation by other stations.
     nav: SimTime,
-    /// Time before which the station must not call its packet's receiver.
+    /// Time before which the station must not call its packet's receiver, for nulling.
     hold: SimTime,
     medium_busy: bool,
     idle_since: SimTime,
-    /// The last that was on the air was not understood.
+    /// True if the last frame on the air was not decoded, so that EIFS replaces DIFS.
     undecodable: bool,
     stream: Stream,
 }
@@ -43,46 +43,46 @@ impl Contention {
         }
     }
 
-    /// Time at which the backoff is over, while its slots are counted.
+    /// Time at which the backoff ends if the medium stays idle; `None` while it is suspended or without one.
     pub(crate) fn ends(&self) -> Option<SimTime> {
         let slots = u64::from(self.backoff?);
         self.counting.map(|from| from + self.rules.timing.slot * slots)
     }
 
-    /// Whether a frame is on the air or others have reserved the medium.
+    /// True if a frame is on the air or another station has reserved the medium.
     pub(crate) fn is_taken(&self, now: SimTime) -> bool {
         self.medium_busy || self.is_reserved(now)
     }
 
-    /// Whether others have reserved the medium.
+    /// True if another station has reserved the medium beyond `now`.
     pub(crate) fn is_reserved(&self, now: SimTime) -> bool {
         self.nav > now
     }
 
-    /// A new backoff.
+    /// Draws a new backoff, uniform from 0 to the contention window.
     pub(crate) fn draw(&mut self) {
-        // The product's upper half: uniform to 2^-48 whatever the window.
+        // Upper half of the product: uniform to within 2^-48 for every window.
         let draw = u128::from(self.stream.next_u64()) * u128::from(self.window + 1);
         self.backoff = Some((draw >> 64) as u32);
     }
 
-    /// The backoff is over.
+    /// Ends the backoff.
     pub(crate) fn end(&mut self) {
         (self.backoff, self.counting) = (None, None);
     }
 
-    /// An attempt has failed: the window doubles.
+    /// Doubles the contention window after a failed attempt, up to its maximum.
     pub(crate) fn widen(&mut self) {
         self.window = (2 * self.window + 1).min(self.rules.config.cw_max);
     }
 
-    /// Done with the packet, one way or the other.
+    /// Resets the contention window and the hold when a packet is delivered or dropped.
     pub(crate) fn reset(&mut self) {
         self.hold = SimTime::ZERO;
         self.window = self.rules.config.cw_min;
     }
 
-    /// The slots that have passed count; no more do.
+    /// Suspends the backoff at `now`, less the slots that have passed.
     pub(crate) fn freeze(&mut self, now: SimTime) {
         if let (Some(from), Some(slots)) = (self.counting.take(), &mut self.backoff) {
             let passed = now.saturating_sub(from) / self.rules.timing.slot;
@@ -90,7 +90,7 @@ impl Contention {
         }
     }
 
-    /// Slots count again, if nothing stands against it: after DIFS, or EIFS, of idle.
+    /// Resumes the backoff if the medium is idle: slots count after DIFS or EIFS, the NAV and the hold.
     pub(crate) fn resume(&mut self, now: SimTime) {
         if !self.medium_busy && self.backoff.is_some() && self.counting.is_none() {
             let Timing { difs, eifs, .. } = self.rules.timing;
@@ -99,7 +99,7 @@ impl Contention {
         }
     }
 
-    /// The packet's receiver must not be called before then. Whether that is news.
+    /// Forbids to call the packet's receiver before `until`, and suspends the backoff; returns true if `until` is new.
     pub(crate) fn hold(&mut self, now: SimTime, until: SimTime) -> bool {
         self.freeze(now);
         let is_news = until != self.hold;
@@ -107,7 +107,7 @@ impl Contention {
         is_news
     }
 
-    /// Extends the NAV to `until`; returns whether it was shorter before.
+    /// Extends the NAV to `until`; returns true if it was shorter before.
     pub(crate) fn reserve(&mut self, now: SimTime, until: SimTime) -> bool {
         let is_longer = until > self.nav;
         if is_longer {
@@ -117,24 +117,24 @@ impl Contention {
         is_longer
     }
 
-    /// Something is on the air.
+    /// Records that a signal is on the air from `now` on; suspends the backoff.
     pub(crate) fn on_busy(&mut self, now: SimTime) {
         self.freeze(now);
         self.medium_busy = true;
     }
 
-    /// End of the last signal on the air.
+    /// Records that the last signal on the air ended at `now`.
     pub(crate) fn on_idle(&mut self, now: SimTime) {
         self.medium_busy = false;
         self.idle_since = now;
     }
 
-    /// A frame has ended here, understood or not.
+    /// Records whether a frame that ended here was decoded, which decides between DIFS and EIFS.
     pub(crate) fn on_frame_end(&mut self, understood: bool) {
         self.undecodable = !understood;
     }
 
-    /// A frame of the station's own has ended.
+    /// Records that the station's own frame ended at `now`.
     pub(crate) fn on_sent(&mut self, now: SimTime) {
         if !self.medium_busy {
             (self.idle_since, self.undecodable) = (now, false);
@@ -152,7 +152,7 @@ mod tests {
         SimTime::from_micros(micros)
     }
 
-    /// A backoff of so many slots, on a medium that is idle from time 0 on.
+    /// Station with a backoff of `slots`, on a medium that is idle from time 0 on.
     fn with_backoff(slots: u32) -> Contention {
         let config = DcfConfig::default();
         let rules = Rules { config, timing: config.timing().unwrap() };
@@ -163,7 +163,7 @@ mod tests {
         contention
     }
 
-    /// A frame is on the air from one time to another.
+    /// Puts a frame on the air from `from` to `to`, in microseconds, and resumes the backoff after it.
     fn frame(contention: &mut Contention, from: u64, to: u64, understood: bool) {
         contention.on_busy(us(from));
         assert_eq!(contention.ends(), None);
@@ -178,7 +178,7 @@ mod tests {
         // Two slots of 20 us and a half pass after DIFS.
         frame(&mut a, 50 + 50, 1000, true);
         assert_eq!(a.ends(), Some(us(1000 + 50 + 3 * 20)));
-        // Shorter than DIFS: nothing counted.
+        // An idle time shorter than DIFS counts no slot.
         frame(&mut a, 1040, 1100, true);
         assert_eq!(a.ends(), Some(us(1100 + 50 + 3 * 20)));
     }
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(a.ends(), Some(us(200 + 50 + 20)));
     }
 
-    /// 9.2.3.4: a station that has sent itself waits for DIFS, whatever it did not understand before.
+    /// A station waits DIFS after its own frame, even if it could not decode a frame before (9.2.3.4).
     #[test]
     fn after_a_frame_of_ones_own_it_is_difs_again() {
         let mut a = with_backoff(1);
@@ -203,7 +203,7 @@ mod tests {
         a.resume(us(900));
         assert_eq!(a.ends(), Some(us(900 + 50 + 2 * 20)));
 
-        // While others are still on the air, the medium is not idle from the end of your own frame on.
+        // If another frame is still on the air at the end of the station's own, the medium is not idle.
         let mut b = with_backoff(1);
         b.on_busy(us(10));
         b.on_frame_end(false);
@@ -213,8 +213,8 @@ mod tests {
         assert_eq!(b.ends(), Some(us(100 + 364 + 20)));
     }
 
-    /// All slots from 0 to the window are drawn, each as often: of 200,000 draws the mean and the ends of windows are
-    /// within 4.5 standard errors.
+    /// Backoffs are uniform from 0 to the window: in 200,000 draws, the count of each slot is within 4.5 standard
+    /// errors.
     #[test]
     fn backoffs_are_uniform_up_to_the_window() {
         const DRAWS: u32 = 200_000;

@@ -1,40 +1,40 @@
-//! Errors of a mesh.
+//! Errors in the configuration of meshes and Wi-Fi networks.
 
 use thiserror::Error;
 
-/// A mesh that cannot be. The message is one line: what was given, its value, and what is allowed.
+/// Error in a configuration of a mesh or Wi-Fi network. Its text is one line: parameter, given value, allowed values.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum MeshError {
-    /// A number outside its range.
+    /// A parameter is outside its range.
     #[error("{parameter} = {value}: must be {allowed}")]
     OutOfRange {
-        /// The parameter, named as everywhere: `hops`, `antennas`, `interference`, ...
+        /// Name of the parameter as in scenarios: `hops`, `antennas`, `interference`, ...
         parameter: &'static str,
         /// Given value.
         value: String,
-        /// Allowed values, to follow "must be".
+        /// Allowed values, which follow "must be" in the text.
         allowed: String,
     },
-    /// Two nodes at one place.
+    /// Two nodes have the same position.
     #[error(
         "nodes {first} and {second} are both at ({x_m}, {y_m}) m: every node must have a place of its own"
     )]
     SamePlace {
-        /// The one.
+        /// Number of the first node.
         first: usize,
-        /// The second of the nodes.
+        /// Number of the second node.
         second: usize,
-        /// Coordinate of the place that two nodes share, in metres.
+        /// East coordinate of both nodes in metres.
         x_m: f64,
-        /// Coordinate of the place that two nodes share, in metres.
+        /// North coordinate of both nodes in metres.
         y_m: f64,
     },
-    /// No chain of nodes within range joins two nodes.
+    /// No chain of nodes within range connects two nodes.
     #[error("no route from node {from} to node {to}: no chain of nodes within range joins them")]
     NoRoute {
-        /// First node.
+        /// Number of the first node of the missing route.
         from: usize,
-        /// Last node.
+        /// Number of its last node.
         to: usize,
     },
     /// A hop of a static route is longer than the range.
@@ -48,36 +48,36 @@ pub enum MeshError {
         to: usize,
         /// Length of the hop in metres.
         distance_m: f64,
-        /// The longest allowed.
+        /// Range of reception in metres.
         range_m: f64,
     },
-    /// Two static routes disagree.
+    /// Two static routes have different next hops from one node to one destination, or a route visits a node twice.
     #[error(
         "route {route}: from node {from} to node {to} the next node is {next}, but an earlier route says {earlier}"
     )]
     ContradictingRoutes {
-        /// Index of the route, from 0.
+        /// Index of the later route, from 0.
         route: usize,
-        /// First node of the missing route.
+        /// Node from which the next hops differ.
         from: usize,
-        /// to there
+        /// Destination.
         to: usize,
-        /// this route goes over this node,
+        /// Next hop of the later route.
         next: usize,
-        /// and an earlier one over that.
+        /// Next hop of an earlier route; `from` if the route itself returns to this node.
         earlier: usize,
     },
-    /// A positions file that cannot be read.
+    /// A positions file cannot be read.
     #[error("line {line}: {problem}")]
     Positions {
-        /// The line, from 1.
+        /// Line of the file, counted from 1.
         line: usize,
-        /// Problem of the entry.
+        /// What the line should be.
         problem: String,
     },
 }
 
-/// An error of `parameter`.
+/// Error for a `parameter` whose `value` is outside the `allowed` range.
 pub(crate) fn out_of_range<T>(
     parameter: &'static str,
     value: impl std::fmt::Display,

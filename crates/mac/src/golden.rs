@@ -1,9 +1,9 @@
-//! Golden vectors of antenna weights: reads the layout, computes them here, and says how far the two are apart.
+//! Golden vectors of antenna weights: reads them, computes the weights, and compares both.
 //!
-//! The layout is a JSON list. An object holds `N`, the channel `H_AB` row by row, the constraints of the two ends
-//! (`tx_constraints`, `rx_constraints`) and the expected `w_A`, `w_B`, `gain_abs2`, `leak_tx`, `leak_rx`; or `N`,
-//! constraints that cannot all be nulled (`overloaded`) and the expected `least_leak_w`, `leak_sum`. Complex
-//! numbers are `[re, im]`.
+//! The format is a JSON list of objects. An object of an exchange has `N`, the channel `H_AB` row by row, the
+//! constraints of the two ends (`tx_constraints`, `rx_constraints`) and the expected `w_A`, `w_B`, `gain_abs2`,
+//! `leak_tx`, `leak_rx`. An object of an overloaded array has `N`, constraints that cannot all be nulled (`overloaded`)
+//! and the expected `least_leak_w`, `leak_sum`. Complex numbers are `[re, im]`.
 
 use crate::vector::{MAX_ANTENNAS, Vector};
 use crate::weights::{Channel, leakage, least_leak_weights, nulling_weights};
@@ -12,13 +12,13 @@ use num_complex::Complex64;
 use serde::Deserialize;
 use thiserror::Error;
 
-/// Golden weights that cannot be read.
+/// Error in a file of golden weights.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("case {case}: {problem}")]
 pub struct GoldenError {
-    /// Index of the entry, from 0.
+    /// Index of the object in the list, from 0.
     pub case: usize,
-    /// Problem of the entry.
+    /// What is wrong with the object.
     pub problem: String,
 }
 
@@ -51,34 +51,34 @@ enum Entry {
     },
 }
 
-/// One case with what was expected and what came out.
+/// Comparison of one golden case with the weights computed here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
     /// Number of antennas.
     pub antennas: usize,
     /// Number of constraints, of both ends together.
     pub constraints: usize,
-    /// The largest difference of any entry of the weights, of the gain, and of the leakage of an overloaded array.
-    /// The weights of an overloaded array are compared up to a common phase, which nothing determines.
+    /// Largest absolute difference over weights, gain and leakage. The weights of an overloaded array are compared up
+    /// to a common phase, which is arbitrary.
     pub difference: f64,
-    /// The largest |w^T v| over what can be nulled.
+    /// Largest |w^T v| over the constraints v that can be nulled.
     pub leakage: f64,
 }
 
 impl Comparison {
-    /// Tolerance of [`Comparison::difference`] and [`Comparison::leakage`].
+    /// Largest accepted [`Comparison::difference`] and [`Comparison::leakage`].
     pub const TOLERANCE: f64 = 1e-9;
 
-    /// Whether both are within the tolerance.
+    /// True if difference and leakage are within the tolerance.
     pub fn agrees(&self) -> bool {
         self.difference <= Self::TOLERANCE && self.leakage <= Self::TOLERANCE
     }
 }
 
-/// Reads golden weights and computes each case.
+/// Reads golden weights and compares each case with the weights computed here.
 ///
 /// # Errors
-/// Text that is not of this layout, or a case whose sizes do not fit together.
+/// If the text is not in the format of this module, or the sizes in a case do not fit together.
 pub fn compare_weights(text: &str) -> Result<Vec<Comparison>, GoldenError> {
     let entries: Vec<serde_json::Value> =
         serde_json::from_str(text).map_err(|error| GoldenError { case: 0, problem: error.to_string() })?;
@@ -167,7 +167,7 @@ fn vectors(antennas: usize, name: &str, rows: Vec<Pairs>) -> Result<Vec<Vector>,
     rows.into_iter().map(|row| vector(antennas, name, row)).collect()
 }
 
-/// The largest difference of any entry; NaN counts as infinite.
+/// Largest difference of the entries of two vectors; infinite for NaN.
 fn distance(a: &Vector, b: &Vector) -> f64 {
     let differences = a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| modulus(a - b));
     differences.fold(0.0, |most, d| if d.is_nan() { f64::INFINITY } else { most.max(d) })

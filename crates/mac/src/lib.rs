@@ -1,21 +1,20 @@
-//! Multihop 802.11: stations of the distributed coordination function over one shared medium, with one antenna or
-//! with arrays that null the neighbours in other exchanges.
+//! Medium access of 802.11: multihop meshes ([`Mesh`]) of stations of the distributed coordination function, with one
+//! antenna or with arrays that null neighbours in other exchanges, and Wi-Fi 4 to 7 networks ([`wlan`]).
 //!
-//! A [`Mesh`] is a [`Fabric`](crossfade_link::Fabric): packets go in at any node and come out at any other, data and
-//! acknowledgements alike. It is built from a seed and a [`MeshConfig`]: placement of nodes ([`Topology`]), routes
-//! ([`Routing`]), 802.11 ([`DcfConfig`]), reception of frames ([`Reception`]) and antenna arrays ([`NullingConfig`]).
-//! Its results are a [`LinkReport`](crossfade_link::LinkReport) with counts of each node, and
-//! [`LinkEvent`](crossfade_link::LinkEvent)s.
+//! A [`Mesh`] is a [`Fabric`](crossfade_link::Fabric): packets enter at any node and leave at any other. It is built
+//! from a seed and a [`MeshConfig`]: placement of nodes ([`Topology`]), routes ([`Routing`]), 802.11 ([`DcfConfig`]),
+//! reception of frames ([`Reception`]) and antenna arrays ([`NullingConfig`]). Its results are a
+//! [`LinkReport`](crossfade_link::LinkReport) with counts of each node, and [`LinkEvent`](crossfade_link::LinkEvent)s.
 //!
-//! The sources leave some points open, which are decided as follows. There is no propagation delay, since the backoff
-//! slot includes it; stations whose backoff ends in one slot collide. Every RTS or DATA is preceded by a backoff, even
-//! on an idle medium. A station that has sent a CTS waits as long as the DATA may take. A CTS is not sent into a busy
-//! medium or against the NAV. With arrays, an overheard RTS reserves the medium until its CTS is over and no longer, an
-//! overheard CTS not at all; carrier sense ignores neighbours known to be in an exchange, and no node sends them an
-//! RTS; a node that receives a frame or sends overhears nothing.
+//! Points that the standard and the paper leave open: there is no propagation delay, since the backoff slot includes
+//! it; stations whose backoff ends in one slot collide. Every RTS or DATA is preceded by a backoff, even on an idle
+//! medium. A station that has sent a CTS waits until the announced end of the DATA. A CTS is not sent into a busy
+//! medium or against the NAV. With arrays, an overheard RTS reserves the medium only until its CTS has ended, and an
+//! overheard CTS does not reserve it; carrier sense ignores neighbours known to be in an exchange, and no node sends
+//! them an RTS; a node that sends or receives a frame overhears nothing.
 //!
-//! Beside the simulation there are computed results: [`reuse`] (the largest set of exchanges at one time), [`bianchi`]
-//! (the throughput of saturated stations) and the antenna [`weights`] with their [`golden`] vectors.
+//! Analytic results: [`reuse`] (largest set of simultaneous exchanges), [`bianchi`] (throughput of saturated stations),
+//! and antenna [`weights`] with their [`golden`] vectors.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

@@ -1,10 +1,10 @@
-//! Knowledge of a node about the exchanges nearby.
+//! Table of the exchanges nearby that a node knows of, and of their channels.
 
 use crate::config::NullingRule;
 use crate::vector::Vector;
 use crossfade_core::SimTime;
 
-/// End of an exchange.
+/// Role of a node in an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The node has sent an RTS.
@@ -13,15 +13,15 @@ pub(crate) enum Role {
     Receiver,
 }
 
-/// A neighbour in an exchange.
+/// Neighbour that is known to be in an exchange.
 #[derive(Clone, Copy, Debug)]
 struct Engaged {
     node: u32,
     role: Role,
     until: SimTime,
-    /// Latest start of its DATA; after it, the exchange has failed.
+    /// Latest start of its DATA; without DATA by then, the exchange has failed. The maximum if DATA is not awaited.
     data_by: SimTime,
-    /// Channel vector of its training field.
+    /// Estimated channel vector of its training field, which is nulled.
     seen: Vector,
 }
 
@@ -31,23 +31,23 @@ impl Engaged {
     }
 }
 
-/// The neighbours that are in exchanges, as far as the node knows.
+/// Neighbours that a node knows to be in exchanges.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NullTable(Vec<Engaged>);
 
 impl NullTable {
-    /// Forgets the exchanges that are over at `now`.
+    /// Removes the exchanges that have ended by `now`.
     pub(crate) fn forget(&mut self, now: SimTime) {
         self.0.retain(|engaged| engaged.ends() > now);
     }
 
-    /// `node` is in an exchange until `until`, unless no DATA comes by `data_by`.
+    /// Records that `node` is in an exchange until `until`, or until `data_by` if no DATA begins before.
     pub(crate) fn learn(&mut self, node: u32, role: Role, until: SimTime, data_by: SimTime, seen: Vector) {
         self.0.retain(|engaged| engaged.node != node);
         self.0.push(Engaged { node, role, until, data_by, seen });
     }
 
-    /// DATA of `node` has begun. Whether that was news.
+    /// Records that DATA of `node` has begun; returns true if its exchange was awaiting DATA.
     pub(crate) fn confirm(&mut self, node: u32) -> bool {
         let engaged =
             self.0.iter_mut().find(|engaged| engaged.node == node && engaged.data_by < SimTime::MAX);
@@ -59,7 +59,7 @@ impl NullTable {
         self.0.iter().find(|engaged| engaged.node == node).map(Engaged::ends)
     }
 
-    /// Time at which the first of the exchanges ends.
+    /// Earliest end of a known exchange.
     pub(crate) fn first_end(&self) -> Option<SimTime> {
         self.0.iter().map(Engaged::ends).min()
     }
@@ -73,13 +73,13 @@ impl NullTable {
         self.0.iter().filter(move |engaged| rule == NullingRule::Full || engaged.role == paper)
     }
 
-    /// Signals that a node must null when it begins an exchange as sender or as receiver.
+    /// Stores in `into` the channel vectors that a node must null when it begins an exchange as sender or receiver.
     pub(crate) fn constraints(&self, rule: NullingRule, as_sender: bool, into: &mut Vec<Vector>) {
         into.clear();
         into.extend(self.nulled(rule, as_sender).map(|engaged| engaged.seen));
     }
 
-    /// The nodes that these are.
+    /// Stores in `into` the nodes that a node must null when it begins an exchange as sender or receiver.
     pub(crate) fn nulled_nodes(&self, rule: NullingRule, as_sender: bool, into: &mut Vec<u32>) {
         into.clear();
         into.extend(self.nulled(rule, as_sender).map(|engaged| engaged.node));

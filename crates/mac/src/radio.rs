@@ -1,47 +1,47 @@
-//! State of one radio: the frames on the air at its place, and the frame that it is locked on.
+//! State of one radio: frames on the air at its position, and the frame that it is locked on.
 
 use crate::vector::Vector;
 use crossfade_core::SimTime;
 use crossfade_link::NodeStatistics;
 
-/// Activity of a node, as its radio sees it: at any time exactly one of these.
+/// Activity of a radio, for the time counters of its node: at any time exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum Activity {
-    /// Idle: no signal that it would not ignore is on the air.
+    /// No sensed signal on the air.
     #[default]
     Idle,
-    /// Something is on the air, but it has not locked on it.
+    /// A sensed signal is on the air, but the radio has not locked on it.
     Busy,
-    /// The radio has locked on a frame, for itself or others.
+    /// The radio is locked on a frame, addressed to its node or not.
     Receive,
-    /// The radio sends.
+    /// The radio transmits.
     Transmit,
 }
 
-/// A frame on the air, as it arrives at one node.
+/// Frame on the air, as it arrives at one node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arriving {
     pub(crate) from: u32,
-    /// The power of each antenna's signal in the mean.
+    /// Mean received power per antenna.
     pub(crate) power: f64,
-    /// Whether carrier sense counts it.
+    /// True if carrier sense counts the frame.
     pub(crate) sensed: bool,
-    /// Channel vector of the frame, for arrays.
+    /// Channel vector of the frame at the node's antennas, for arrays.
     pub(crate) seen: Vector,
 }
 
-/// The frame that a radio is locked on.
+/// Frame that a radio is locked on, with its signal and interference power.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lock {
     pub(crate) from: u32,
-    /// Through these weights, for arrays.
+    /// Antenna weights of the reception; `None` with one antenna.
     pub(crate) weights: Option<Vector>,
     signal: f64,
-    /// The most interference there was.
+    /// Highest interference power so far.
     interference: f64,
 }
 
-/// A radio.
+/// Radio of one node.
 #[derive(Debug, Default)]
 pub(crate) struct Radio {
     arriving: Vec<Arriving>,
@@ -49,21 +49,21 @@ pub(crate) struct Radio {
     lock: Option<Lock>,
     transmitting: bool,
     activity: Activity,
-    /// Since when.
+    /// Start of the current activity.
     since: SimTime,
 }
 
-/// Outcome of a frame at a radio.
+/// Outcome of a frame at a radio when it ends.
 pub(crate) struct Ended {
     pub(crate) frame: Arriving,
-    /// The lock on it, if there was one and the frame was understood.
+    /// The lock on the frame if it was decoded; otherwise `None`.
     pub(crate) understood: Option<Lock>,
-    /// Whether carrier sense had counted it.
+    /// True if carrier sense counted the frame.
     pub(crate) sensed: bool,
 }
 
 impl Arriving {
-    /// Its power through `weights`; through one antenna without.
+    /// Received power after antenna `weights`; without weights, the power of one antenna.
     fn through(&self, weights: Option<&Vector>) -> f64 {
         weights.map_or(self.power, |weights| self.power * weights.transpose_dot(&self.seen).norm_sqr())
     }
@@ -82,12 +82,12 @@ impl Radio {
         self.lock.is_some()
     }
 
-    /// The power of everything on the air here but `from`, through `weights`.
+    /// Power after antenna `weights` of all frames on the air except that of `from`.
     fn interference(&self, from: u32, weights: Option<&Vector>) -> f64 {
         self.arriving.iter().filter(|frame| frame.from != from).map(|frame| frame.through(weights)).sum()
     }
 
-    /// A frame begins.
+    /// Records the beginning of a frame, which may interfere with the one that the radio is locked on.
     pub(crate) fn on_begin(&mut self, frame: Arriving) {
         self.sensed += u32::from(frame.sensed);
         self.arriving.push(frame);
@@ -97,7 +97,7 @@ impl Radio {
         }
     }
 
-    /// Locks on `frame` through `weights`, if it has at least the power `least` there.
+    /// Locks on `frame` with antenna `weights` if its power after them is at least `least`.
     pub(crate) fn lock_on(&mut self, frame: &Arriving, weights: Option<Vector>, least: f64) {
         let signal = frame.through(weights.as_ref());
         if signal >= least {
@@ -106,8 +106,8 @@ impl Radio {
         }
     }
 
-    /// The frame of `from` ends. It is understood if its power was `threshold` times that of noise and interference
-    /// at the worst.
+    /// Records the end of the frame of `from`, and the outcome. It is decoded if its power was at least `threshold`
+    /// times the sum of noise and interference at their worst.
     pub(crate) fn on_end(&mut self, from: u32, threshold: f64, noise: f64) -> Option<Ended> {
         let at = self.arriving.iter().position(|frame| frame.from == from)?;
         let frame = self.arriving.swap_remove(at);
@@ -117,13 +117,13 @@ impl Radio {
         Some(Ended { frame, understood, sensed: frame.sensed })
     }
 
-    /// The node begins or ends to send; what it was locked on is gone.
+    /// Begins or ends a transmission of the node's own; a reception is aborted.
     pub(crate) fn transmit(&mut self, transmitting: bool) {
         self.transmitting = transmitting;
         self.lock = None;
     }
 
-    /// Enters the time since the last change.
+    /// Updates the current activity, and adds the time of the last one to the counters if it changed.
     pub(crate) fn account(&mut self, now: SimTime, statistics: &mut NodeStatistics) {
         let activity = match self {
             Self { transmitting: true, .. } => Activity::Transmit,
@@ -137,7 +137,7 @@ impl Radio {
         }
     }
 
-    /// Enters the time up to now, without a change.
+    /// Adds the time of the current activity up to `now` to the counters.
     pub(crate) fn settle(&mut self, now: SimTime, statistics: &mut NodeStatistics) {
         *match self.activity {
             Activity::Idle => &mut statistics.idle,
@@ -157,14 +157,14 @@ mod tests {
         Arriving { from, power, sensed: true, seen: Vector::zeros(1) }
     }
 
-    /// Outcome of a frame of power 20 on noise 1 that another of this power overlaps.
+    /// True if a frame of power 20 is decoded over noise 1 when a frame of power `power` overlaps it.
     fn overlapped(power: f64) -> bool {
         let mut radio = Radio::default();
         let first = arriving(1, 20.0);
         radio.on_begin(first);
         radio.lock_on(&first, None, 10.0);
         radio.on_begin(arriving(2, power));
-        // That it ends first does not help.
+        // The interferer ends first, which does not matter.
         assert!(radio.on_end(2, 10.0, 1.0).unwrap().understood.is_none());
         radio.on_end(1, 10.0, 1.0).unwrap().understood.is_some()
     }
@@ -176,14 +176,14 @@ mod tests {
         assert!(!overlapped(1000.0));
     }
 
-    /// The worst of all that overlapped decides, whatever came after it.
+    /// The highest interference during a frame decides, not the last one.
     #[test]
     fn a_frame_is_judged_by_its_worst_interference() {
         let mut radio = Radio::default();
         let first = arriving(1, 20.0);
         radio.on_begin(first);
         radio.lock_on(&first, None, 10.0);
-        // 20 is not 10 times 1 + 5; the whisper of 0.1 that follows would leave 20 > 11.
+        // 20 < 10 * (1 + 5); the weak frame of 0.1 that follows alone would leave 20 > 11.
         for (other, power) in [(2, 5.0), (3, 0.1)] {
             radio.on_begin(arriving(other, power));
             radio.on_end(other, 10.0, 1.0);

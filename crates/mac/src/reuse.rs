@@ -1,47 +1,47 @@
-//! Spatial reuse: the largest set of exchanges that can be under way at one time.
+//! Spatial reuse: the largest set of exchanges that can take place simultaneously.
 //!
-//! A whole exchange is counted: both ends send and receive. Two exchanges are apart if no node of the one is within
-//! the interference range of a node of the other. With N antennas each node can null N - 1 nodes of other exchanges,
-//! and one null of either node makes a pair of nodes harmless to each other; but only a node within the range can be
-//! overheard, so a pair between range and interference range cannot be nulled unless knowledge is perfect.
+//! In an exchange both ends send and receive. Two exchanges are independent if no node of one is within the
+//! interference range of a node of the other. With N antennas each node can null N - 1 nodes of other exchanges, and
+//! one null by either node removes the interference between two nodes. Only nodes within the range of reception can be
+//! overheard, so two nodes between range and interference range cannot be nulled unless knowledge is perfect.
 //!
-//! This is a bound: nulls are given to nodes as if all exchanges agreed on them.
+//! The result is an upper bound: nulls are assigned as if all exchanges were coordinated.
 
 use crate::config::Knowledge;
 use crate::error::{MeshError, out_of_range, positive};
 use crate::topology::{Position, apart, within};
 
-/// Steps after which the search gives up.
+/// Number of search steps after which the search stops with the best set so far.
 const MOST_STEPS: u64 = 20_000_000;
 
-/// Rules of reuse: ranges of reception and interference, and the use of antennas.
+/// Parameters of spatial reuse: ranges, antennas and knowledge.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReuseRules {
-    /// Range of reception, in metres.
+    /// Range of reception in metres.
     pub range_m: f64,
-    /// Range of interference, in metres.
+    /// Range of interference in metres, at least the range of reception.
     pub interference_m: f64,
-    /// Antennas of a node; one antenna nulls nothing.
+    /// Number of antennas of each node; with one, no node is nulled.
     pub antennas: usize,
-    /// Knowledge of a node about the exchanges nearby.
+    /// Source of a node's knowledge about exchanges nearby, which decides which nodes it can null.
     pub knowledge: Knowledge,
 }
 
-/// A largest set of simultaneous exchanges.
+/// Largest set of simultaneous exchanges that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reuse {
-    /// The exchanges, each as the nodes at its ends.
+    /// Exchanges, each with the numbers of its two nodes.
     pub exchanges: Vec<(usize, usize)>,
-    /// Whether no larger set exists; else the search has ended early, and this is the largest that it had found.
+    /// True if no larger set exists; false if the search stopped at its limit of steps.
     pub is_exact: bool,
 }
 
-/// The largest set of exchanges over `links` that can be under way at one time. A link both ways, or named twice, is
-/// one.
+/// Largest set of exchanges over `links` that can take place simultaneously. A link that is listed twice, or in both
+/// directions, counts once.
 ///
 /// # Errors
-/// Links of nodes that do not exist or of a node with itself, links beyond the range, nodes at one place, no antenna,
-/// ranges that are not positive or an interference range below the range.
+/// If a link has a node that does not exist, joins a node with itself or is longer than the range; if two nodes have
+/// the same position; if there is no antenna, a range is not positive, or the interference range is below the range.
 pub fn largest(
     positions: &[Position],
     links: &[(usize, usize)],
@@ -76,7 +76,7 @@ pub fn largest(
             });
         }
     }
-    // Neighbouring links next to each other: what is left to choose from then lies on one side.
+    // Sorted by position, so that the candidates left in the search lie on one side.
     let middle =
         |&(a, b): &(usize, usize)| (positions[a].x_m + positions[b].x_m, positions[a].y_m + positions[b].y_m);
     distinct.sort_by(|a, b| {
@@ -87,7 +87,8 @@ pub fn largest(
     Ok(Search::new(positions, &distinct, rules).run())
 }
 
-/// Pairs of nodes of two exchanges that must be nulled; `None` if the two cannot go together.
+/// Pairs of nodes of two exchanges of which one must null the other; `None` if the exchanges cannot take place
+/// simultaneously.
 fn nulls_between(
     first: (usize, usize),
     second: (usize, usize),
@@ -113,30 +114,30 @@ fn nulls_between(
     Some(pairs)
 }
 
-/// Russian doll search (Verfaillie, Lemaitre and Schiex 1996), as in Ostergard's for cliques: what the last links
-/// allow among themselves bounds what they can add.
+/// Russian doll search (Verfaillie, Lemaitre and Schiex 1996), as Ostergard uses it for cliques: the largest set among
+/// the last links bounds what they can add to a set.
 struct Search<'a> {
     links: &'a [(usize, usize)],
-    /// Necessary nulls for each pair of links.
+    /// Necessary nulls for each pair of links; `None` if the two exclude each other.
     between: Vec<Option<Vec<(usize, usize)>>>,
     nulls: usize,
     nodes: usize,
-    /// The largest set among the links from each on.
+    /// Size of the largest set among the links from each index on.
     bound: Vec<usize>,
     best: Vec<usize>,
     steps: u64,
 }
 
-/// Nulls between the nodes of the chosen links.
+/// Nulls between the nodes of the chosen links, and the number that each node uses.
 #[derive(Clone)]
 struct Nulls {
-    /// The node that nulls, and the one nulled.
+    /// Nulls made, each as the nulling node and the nulled one.
     made: Vec<(usize, usize)>,
     spent: Vec<usize>,
 }
 
 impl Nulls {
-    /// Frees a null of `node`, if need be by having others null instead.
+    /// Makes a null of `node` available, if need be by letting other nodes null instead; false if that is impossible.
     fn make_room(&mut self, node: usize, limit: usize, asked: &mut Vec<usize>) -> bool {
         if self.spent[node] < limit {
             return true;
@@ -154,7 +155,7 @@ impl Nulls {
         false
     }
 
-    /// One of the two nulls the other.
+    /// Lets one of two nodes null the other; false if neither has a null available.
     fn add(&mut self, (a, b): (usize, usize), limit: usize) -> bool {
         for (by, of) in [(a, b), (b, a)] {
             if self.make_room(by, limit, &mut Vec::new()) {
@@ -202,7 +203,8 @@ impl<'a> Search<'a> {
         self.between[first * self.links.len() + second].is_some()
     }
 
-    /// Adds links to those chosen; true once the set has grown, for one link more at the front can add only one.
+    /// Adds candidate links to those chosen; returns true as soon as the largest set has grown, since one more link at
+    /// the front can add only one.
     fn extend(&mut self, chosen: &mut Vec<usize>, candidates: &[usize], nulls: &Nulls) -> bool {
         self.steps += 1;
         if chosen.len() > self.best.len() {
@@ -227,7 +229,7 @@ impl<'a> Search<'a> {
         false
     }
 
-    /// The nulls with `link` besides those chosen, if they suffice.
+    /// Nulls after `link` is added to those chosen; `None` if the nodes have too few nulls.
     fn add(&self, chosen: &[usize], link: usize, nulls: &Nulls) -> Option<Nulls> {
         let mut nulls = nulls.clone();
         for &other in chosen {
@@ -263,7 +265,7 @@ mod tests {
         reuse.exchanges.len()
     }
 
-    /// The links between all nodes within `range_m` of each other.
+    /// Links between all nodes within `range_m` of each other.
     fn links_within(positions: &[Position], range_m: f64) -> Vec<(usize, usize)> {
         let linked = |&(a, b): &(usize, usize)| within(positions[a].distance_m(positions[b]), range_m);
         (0..positions.len())
@@ -295,10 +297,10 @@ mod tests {
         }
     }
 
-    /// Whether exchanges can be under way at one time, without a line of the search: no node in two of them;
-    /// of two nodes of different ones within interference one nulls the other, which needs a second antenna
-    /// and, without perfect knowledge, the range. Who nulls whom can be settled with so many nulls a node if
-    /// among no nodes there are more such pairs than nulls (Hakimi 1965, on orientations of graphs).
+    /// Brute-force check that exchanges can take place simultaneously: no node in two of them, and of two interfering
+    /// nodes of different exchanges one nulls the other, which needs two antennas and, without perfect knowledge, a
+    /// distance within the range. The nulls suffice if no set of nodes has more such pairs than nulls (Hakimi 1965, on
+    /// orientations of graphs).
     fn possible(exchanges: &[(usize, usize)], positions: &[Position], rules: &ReuseRules) -> bool {
         let square = |a: usize, b: usize| {
             let (dx, dy) = (positions[a].x_m - positions[b].x_m, positions[a].y_m - positions[b].y_m);

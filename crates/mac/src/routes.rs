@@ -1,20 +1,20 @@
-//! Routes: the next node towards each destination.
+//! Routes of a mesh: next hop from each node to each destination.
 
 use crate::error::{MeshError, out_of_range};
 use crate::topology::{Position, within};
 use std::collections::VecDeque;
 
-/// Method to find routes.
+/// Method by which routes are found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Routing {
-    /// The fewest hops over links no longer than the range, known to all nodes from the start; among equals the
-    /// nodes of the lowest numbers.
+    /// Shortest paths by number of hops over links within the range, known to all nodes from the start; of equal paths,
+    /// that with the lowest node numbers.
     ShortestPath,
-    /// Along these chains of nodes, both ways.
+    /// Static routes: each is a chain of node numbers, used in both directions.
     Static(Vec<Vec<usize>>),
 }
 
-/// The next node from everywhere to everywhere.
+/// Routing table: next hop from each node to each destination.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Routes {
     nodes: usize,
@@ -28,7 +28,8 @@ impl Routes {
     /// Finds the routes between nodes at `positions` that decode each other within `range_m`.
     ///
     /// # Errors
-    /// Static routes with nodes that do not exist, hops beyond the range, or that contradict each other.
+    /// If a static route has a node that does not exist or a hop beyond the range, or if static routes contradict each
+    /// other.
     pub fn new(routing: &Routing, positions: &[Position], range_m: f64) -> Result<Self, MeshError> {
         let nodes = positions.len();
         match routing {
@@ -45,14 +46,14 @@ impl Routes {
         }
     }
 
-    /// The shortest paths over the links that `linked` says there are.
+    /// Shortest paths between `nodes` nodes over the links for which `linked` returns true.
     pub fn over(nodes: usize, linked: impl Fn(usize, usize) -> bool) -> Self {
         let mut routes = Self { nodes, next: vec![NONE; nodes * nodes] };
         (0..nodes).for_each(|to| routes.search(to, &linked));
         routes
     }
 
-    /// Breadth first from the destination.
+    /// Breadth-first search from the destination `to`, which sets the next hops to it.
     fn search(&mut self, to: usize, linked: impl Fn(usize, usize) -> bool) {
         let next = &mut self.next[to * self.nodes..][..self.nodes];
         next[to] = to as u32;
@@ -104,16 +105,16 @@ impl Routes {
         Ok(())
     }
 
-    /// The node after `from` on the way to `to`; `None` without a way, or at its end.
+    /// Next hop from `from` to `to`; `None` without a route, or if both are the same node.
     pub fn next(&self, from: usize, to: usize) -> Option<usize> {
         let next = *self.next.get(to * self.nodes + from)?;
         (next != NONE).then_some(next as usize)
     }
 
-    /// Number of hops that lie between two nodes.
+    /// Number of hops from `from` to `to`.
     ///
     /// # Errors
-    /// There is no route, or no such node.
+    /// If there is no route, or a node does not exist.
     pub fn hops(&self, from: usize, to: usize) -> Result<usize, MeshError> {
         for node in [from, to] {
             if node >= self.nodes {
@@ -129,10 +130,10 @@ impl Routes {
         Ok(hops)
     }
 
-    /// The hops of the route, each as the nodes at its ends.
+    /// Hops of the route from `from` to `to`, each with its two nodes.
     ///
     /// # Errors
-    /// There is no route, or no such node.
+    /// If there is no route, or a node does not exist.
     pub fn links(&self, from: usize, to: usize) -> Result<Vec<(usize, usize)>, MeshError> {
         self.hops(from, to)?;
         let mut node = from;

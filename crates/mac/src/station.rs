@@ -1,6 +1,7 @@
-//! One station of the distributed coordination function (IEEE 802.11-1999, 9.2), without IO.
+//! Station of the distributed coordination function (IEEE 802.11-1999, 9.2), without IO.
 //!
-//! It is told what the medium does and what it hears, and says when it wants to be woken and what to send:
+//! The caller reports the state of the medium and decoded frames; the station returns the frames to send and the time
+//! of its next event:
 //!
 //! ```text
 //!             backoff over              SIFS              SIFS             SIFS
@@ -8,29 +9,29 @@
 //!   called    Idle --> (RTS heard) --> send CTS --> wait DATA --> send ACK --> Idle
 //! ```
 //!
-//! Without RTS the exchange begins with DATA. A wait that ends in vain doubles the window and begins again; after
-//! too many the packet is given up. A station always draws a backoff before it calls, also on an idle medium.
+//! Without RTS the exchange begins with DATA. If an answer is missing, the window doubles and the station tries again;
+//! at the retry limit it drops the packet. A station always draws a backoff before it calls, even on an idle medium.
 
 use crate::contention::Contention;
 use crate::timing::{Rules, Timing};
 use crossfade_core::{SimTime, Stream};
 use std::sync::Arc;
 
-/// The four frames of an exchange.
+/// Kind of frame in an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FrameKind {
     /// Request to send.
     Rts,
     /// Clear to send.
     Cts,
-    /// The packet.
+    /// Data frame with the packet.
     Data,
     /// Acknowledgement.
     Ack,
 }
 
 impl FrameKind {
-    /// The name in link events.
+    /// Name of the frame in link events.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Rts => "rts",
@@ -41,74 +42,74 @@ impl FrameKind {
     }
 }
 
-/// A frame.
+/// Frame of a mesh station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) kind: FrameKind,
     pub(crate) from: u32,
     pub(crate) to: u32,
-    /// The end of the exchange, as the duration field announces it.
+    /// End of the exchange, as the duration field announces it.
     pub(crate) until: SimTime,
-    /// The sender's number of the packet, by which a repeated DATA frame is known.
+    /// Sequence number of the packet in a DATA frame, by which duplicates are detected; 0 in other frames.
     pub(crate) sequence: u64,
 }
 
-/// The packet that a station has to send.
+/// Packet that a station has to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Job {
     pub(crate) to: u32,
-    /// Duration of its DATA frame.
+    /// Duration of the DATA frame.
     pub(crate) data: SimTime,
     pub(crate) sequence: u64,
 }
 
-/// Action of a station at its due time.
+/// Action of a station at the time of its event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Nothing,
-    /// Sends a frame that lasts so long.
+    /// Send this frame, with this duration on the air.
     Send(Frame, SimTime),
-    /// The answer to an RTS or to DATA did not come; it will try again.
+    /// No answer to this RTS or DATA frame came; the station will try again.
     Failed(FrameKind),
-    /// The answer did not come once too often: the packet is given up.
+    /// No answer to this RTS or DATA frame came, and the retry limit is reached: the packet is dropped.
     GaveUp(FrameKind),
 }
 
-/// Meaning of a frame for its receiver.
+/// Meaning of a decoded frame for the station to which it is addressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     Nothing,
-    /// An RTS that will be answered.
+    /// An RTS that the station will answer with a CTS.
     Called,
-    /// The packet is here; it will be acknowledged.
+    /// A DATA frame, which the station will acknowledge.
     Packet,
-    /// The packet has arrived over there.
+    /// The ACK of the station's own packet.
     Acknowledged,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// No exchange: the station counts slots, or has nothing to do.
+    /// No exchange: the station counts backoff slots, or has no packet.
     Idle,
-    /// SIFS before this frame.
+    /// SIFS before it sends this frame.
     Gap(FrameKind),
     Sending(FrameKind),
-    /// Waiting for this frame.
+    /// Timeout for the arrival of this frame.
     Wait(FrameKind),
 }
 
-/// One station.
+/// Station of a mesh node.
 pub(crate) struct Station {
     node: u32,
     rules: Arc<Rules>,
     phase: Phase,
-    /// Time at which the phase ends, unless it is idle.
+    /// Time at which the phase ends; without meaning while idle.
     phase_ends: SimTime,
     job: Option<Job>,
     contention: Contention,
     short_failures: u32,
     long_failures: u32,
-    /// The other end of the exchange, and when it ends.
+    /// Other end of the exchange; `exchange_ends` is its announced end.
     peer: u32,
     exchange_ends: SimTime,
 }
@@ -133,22 +134,22 @@ impl Station {
         self.phase
     }
 
-    /// The other end of the exchange that it is in.
+    /// Other end of the current exchange; `None` without one.
     pub(crate) fn peer(&self) -> Option<u32> {
         (self.phase != Phase::Idle).then_some(self.peer)
     }
 
-    /// The packet that it has to send.
+    /// Packet that the station has to send; `None` without one.
     pub(crate) fn job(&self) -> Option<Job> {
         self.job
     }
 
-    /// Whether its next step is to call: the backoff of a packet is what it waits for.
+    /// True if the next event is a call: the station counts the backoff of a packet.
     pub(crate) fn calls_next(&self) -> bool {
         self.phase == Phase::Idle && self.job.is_some()
     }
 
-    /// Time at which [`Self::on_time`] is to be called.
+    /// Time at which [`Self::on_time`] must be called; `None` if the station waits for the medium or has no backoff.
     pub(crate) fn next_event(&self) -> Option<SimTime> {
         match self.phase {
             Phase::Idle => self.contention.ends(),
@@ -156,7 +157,7 @@ impl Station {
         }
     }
 
-    /// Begins to send a packet; only while there is no other.
+    /// Hands over a packet to send; the station must have none.
     pub(crate) fn begin(&mut self, now: SimTime, job: Job) {
         self.job = Some(job);
         if self.contention.backoff.is_none() {
@@ -165,8 +166,8 @@ impl Station {
         self.resume(now);
     }
 
-    /// The called station is engaged until then, or there are too many nulls to make. Whether that is news. Only with
-    /// a packet to send.
+    /// Forbids to call the packet's receiver before `until`; returns true if `until` is new. The station must have a
+    /// packet.
     pub(crate) fn hold(&mut self, now: SimTime, until: SimTime) -> bool {
         let is_news = self.contention.hold(now, until);
         self.resume(now);
@@ -180,23 +181,23 @@ impl Station {
         }
     }
 
-    /// Notes that the medium has become busy.
+    /// Records that the medium has become busy.
     pub(crate) fn on_busy(&mut self, now: SimTime) {
         self.contention.on_busy(now);
     }
 
-    /// End of the last signal on the air.
+    /// Records the end of the last signal on the air; the backoff resumes.
     pub(crate) fn on_idle(&mut self, now: SimTime) {
         self.contention.on_idle(now);
         self.resume(now);
     }
 
-    /// A frame has ended here, understood or not. Before [`Self::on_idle`].
+    /// Records that a frame ended here, decoded or not; must be called before [`Self::on_idle`].
     pub(crate) fn on_frame_end(&mut self, understood: bool) {
         self.contention.on_frame_end(understood);
     }
 
-    /// Contends for the medium, unless it is in an exchange.
+    /// Resumes the backoff, unless the station is in an exchange.
     fn resume(&mut self, now: SimTime) {
         if self.phase == Phase::Idle {
             self.contention.resume(now);
@@ -207,7 +208,7 @@ impl Station {
         (self.phase, self.phase_ends) = (phase, ends);
     }
 
-    /// Leaves the exchange.
+    /// Ends the exchange.
     fn leave(&mut self, now: SimTime) {
         self.phase = Phase::Idle;
         self.resume(now);
@@ -220,7 +221,7 @@ impl Station {
         Action::Send(frame, airtime)
     }
 
-    /// [`Self::next_event`] is now.
+    /// Performs the event that is due at `now` ([`Self::next_event`]).
     pub(crate) fn on_time(&mut self, now: SimTime) -> Action {
         let Timing { slot, sifs, rts, cts, ack, .. } = self.rules.timing;
         match self.phase {
@@ -254,7 +255,7 @@ impl Station {
                 self.contention.on_sent(now);
                 match kind {
                     FrameKind::Rts => self.enter(Phase::Wait(FrameKind::Cts), now + sifs + cts + slot),
-                    // As long as DATA may take: it has promised to be there.
+                    // As long as the announced DATA may take, plus a slot.
                     FrameKind::Cts => {
                         self.enter(Phase::Wait(FrameKind::Data), self.exchange_ends - ack - sifs + slot);
                     }
@@ -272,7 +273,7 @@ impl Station {
         }
     }
 
-    /// The answer to a frame of `kind` did not come (9.2.5.3).
+    /// Counts a missing answer to a frame of `kind` (9.2.5.3); at the retry limit the packet is dropped.
     fn fail(&mut self, now: SimTime, kind: FrameKind) -> Action {
         let is_long = self.rules.config.rts && kind == FrameKind::Data;
         let (failures, limit) = if is_long {
@@ -293,14 +294,14 @@ impl Station {
         action
     }
 
-    /// Done with the packet, one way or the other.
+    /// Removes the packet, delivered or dropped, and resets the retry counters and the window.
     fn finish(&mut self) {
         self.job = None;
         (self.short_failures, self.long_failures) = (0, 0);
         self.contention.reset();
     }
 
-    /// Takes in a frame for this station that was decoded.
+    /// Handles a decoded frame that is addressed to this station.
     pub(crate) fn on_frame(&mut self, now: SimTime, frame: &Frame) -> Heard {
         let Timing { sifs, .. } = self.rules.timing;
         match (frame.kind, self.phase) {
@@ -370,7 +371,7 @@ mod tests {
         (frame.kind, frame.until.as_nanos() / 1000)
     }
 
-    /// Wakes the station at its time, in microseconds.
+    /// Runs the station's event, which must be due at `at` microseconds.
     fn wake(station: &mut Station, at: u64) -> Action {
         assert_eq!(station.next_event(), Some(us(at)));
         station.on_time(us(at))
@@ -387,7 +388,7 @@ mod tests {
         assert_eq!(sent(wake(&mut a, 786)), (FrameKind::Data, 2100));
         assert_eq!(wake(&mut a, 1786), Action::Nothing);
         assert_eq!(a.on_frame(us(2100), &frame(FrameKind::Ack, 1, 2100)), Heard::Acknowledged);
-        // A backoff follows also without a packet.
+        // A backoff follows an exchange even if no packet waits.
         assert!(a.contention.backoff.is_some() && a.job().is_none());
     }
 
@@ -446,11 +447,11 @@ mod tests {
         }
     }
 
-    /// 9.2.5.3: the short count goes back to zero when CTS comes in answer to RTS; the window stays as wide as it is.
+    /// A CTS resets the short retry count of the RTS frames before it, but not the window (9.2.5.3).
     #[test]
     fn a_cts_forgives_the_calls_before_it() {
         let mut a = with_backoff(true, 0);
-        // The caller's next three steps: it calls, it has called, it waits in vain.
+        // Runs the call and the end of its RTS.
         let call = |a: &mut Station| {
             let steps: [SimTime; 2] = std::array::from_fn(|_| {
                 let at = a.next_event().unwrap();
@@ -467,13 +468,13 @@ mod tests {
             call(&mut a);
             assert_eq!(miss(&mut a), Action::Failed(FrameKind::Rts));
         }
-        // The seventh is answered, and its DATA is not.
+        // The seventh RTS is answered by a CTS, but its DATA by no ACK.
         let called = call(&mut a);
         a.on_frame(called + us(314), &frame(FrameKind::Cts, 1, 0));
         call(&mut a);
         assert_eq!(miss(&mut a), Action::Failed(FrameKind::Data));
         assert_eq!(a.contention.window, 1023);
-        // Seven more calls may go unanswered.
+        // After the CTS, seven more RTS may go unanswered.
         for _ in 0..6 {
             call(&mut a);
             assert_eq!(miss(&mut a), Action::Failed(FrameKind::Rts));

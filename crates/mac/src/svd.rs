@@ -1,19 +1,19 @@
-//! The right singular vectors of a few rows: which weights null them, and which null them best.
+//! Singular value decomposition of a few constraint rows: weights that null them, or that leak least.
 
 use crate::vector::{MAX_ANTENNAS, Vector};
 use crossfade_channel::modulus;
 use num_complex::Complex64;
 
-/// Singular values below this share of the largest are zero.
+/// Singular values below this share of the largest count as zero.
 const RANK_TOLERANCE: f64 = 1e-9;
 
-/// A column with this share of the power of all is what rounding has left.
+/// Share of the total power below which a column is a rounding error.
 const NOTHING: f64 = 1e-29;
 
-/// Singular values and right singular vectors of the matrix whose rows are given, by one-sided Jacobi rotations
-/// (Hestenes 1958): small matrices only, and exact to rounding there.
+/// Singular values and right singular vectors of a matrix, by one-sided Jacobi rotations (Hestenes 1958); exact to
+/// rounding for small matrices.
 ///
-/// With C the matrix and V the vectors, |C v| is the singular value that belongs to v.
+/// For the matrix C and a right singular vector v, |C v| is the singular value.
 #[derive(Clone, Debug)]
 pub struct Svd {
     values: [f64; MAX_ANTENNAS],
@@ -22,10 +22,10 @@ pub struct Svd {
 }
 
 impl Svd {
-    /// Decomposes the matrix with these rows; each has `antennas` entries.
+    /// Decomposes the matrix with these rows, each of `antennas` entries.
     pub fn new(antennas: usize, rows: &[Vector]) -> Self {
-        // The columns of C, rotated until they are orthogonal, and V, rotated along with them. More rows than
-        // columns are first made as few: R of C = Q R has the same right singular vectors.
+        // Columns of C, rotated until they are orthogonal, and V, rotated along. If C has more rows than columns, R of
+        // C = Q R replaces it, which has the same right singular vectors.
         let mut square = [Vector::zeros(antennas); MAX_ANTENNAS];
         let rows = if rows.len() > antennas {
             triangular(antennas, rows, &mut square);
@@ -56,7 +56,7 @@ impl Svd {
         Self { values, vectors, antennas }
     }
 
-    /// Number of singular values above 1e-9 of the largest.
+    /// Rank: number of singular values above 1e-9 of the largest.
     pub fn rank(&self) -> usize {
         (0..self.antennas).filter(|&j| !self.is_null(j)).count()
     }
@@ -66,7 +66,7 @@ impl Svd {
         self.values[j] <= RANK_TOLERANCE * largest
     }
 
-    /// `vector` projected on the null space: what is left of it without what any row sees. Zero at full rank.
+    /// Projection of `vector` on the null space of the matrix; zero at full rank.
     pub fn project(&self, vector: &Vector) -> Vector {
         let zero = Vector::zeros(self.antennas);
         (0..self.antennas)
@@ -75,7 +75,7 @@ impl Svd {
             .fold(zero, |sum, basis| sum.add_scaled(basis.dot(vector), basis))
     }
 
-    /// The right singular vector of the smallest singular value.
+    /// Right singular vector of the smallest singular value.
     pub fn least(&self) -> Vector {
         let mut least = 0;
         for j in 1..self.antennas {
@@ -87,7 +87,8 @@ impl Svd {
     }
 }
 
-/// Makes columns `p` and `q` orthogonal; false if they were, or if one is nothing: at most of power `nothing`.
+/// Rotates columns `p` and `q` so that they are orthogonal; false if they were, or if one has at most the power
+/// `nothing`.
 fn orthogonalise(
     columns: &mut [Vector; MAX_ANTENNAS],
     vectors: &mut [Vector; MAX_ANTENNAS],
@@ -115,7 +116,7 @@ fn orthogonalise(
     true
 }
 
-/// R of the QR decomposition of `rows`, by modified Gram and Schmidt on the columns.
+/// Stores in `square` the factor R of the QR decomposition of `rows`, by modified Gram-Schmidt.
 fn triangular(antennas: usize, rows: &[Vector], square: &mut [Vector; MAX_ANTENNAS]) {
     let mut columns: Vec<Vec<Complex64>> =
         (0..antennas).map(|j| rows.iter().map(|row| row[j]).collect()).collect();
@@ -175,7 +176,7 @@ mod tests {
             for row in &rows {
                 prop_assert!(row.transpose_dot(&projected).norm() < 1e-12);
             }
-            // conj(v) is what nothing may be left of.
+            // The projection must be orthogonal to conj(v).
             if !rows.is_empty() {
                 prop_assert!(svd.project(&vector).norm_sqr() < 1e-20);
             }

@@ -1,11 +1,11 @@
-//! One deadline a node, and the earliest of them.
+//! One deadline per node, and the earliest of all.
 
 use crossfade_core::SimTime;
 
-/// A tournament over the deadlines of all nodes: to set one costs log2 of their number, to ask for the first
-/// nothing. Unlike a queue of events it holds no stale ones.
+/// Tournament tree of the deadlines of all nodes: setting one takes log2 of their number, reading the earliest constant
+/// time. Unlike a queue of events it holds no outdated ones.
 pub(crate) struct Timers {
-    /// The winner of each match; the leaves are the nodes.
+    /// Earlier deadline of each pair; the leaves are the nodes.
     tree: Vec<Deadline>,
     leaves: usize,
 }
@@ -13,7 +13,7 @@ pub(crate) struct Timers {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Deadline {
     at: SimTime,
-    /// Whether something begins; at equal times ends come first.
+    /// True if a transmission begins; at equal times, ends come first.
     begins: bool,
     node: u32,
 }
@@ -28,7 +28,7 @@ impl Timers {
         timers
     }
 
-    /// The deadline of `node`; [`SimTime::MAX`] for none.
+    /// Sets the deadline of `node`; [`SimTime::MAX`] for none.
     #[inline]
     pub(crate) fn set(&mut self, node: u32, at: SimTime, begins: bool) {
         let mut i = self.leaves + node as usize;
@@ -47,7 +47,7 @@ impl Timers {
         }
     }
 
-    /// The earliest deadline and whose it is.
+    /// Earliest deadline and its node; `None` if no node has one.
     #[inline]
     pub(crate) fn first(&self) -> Option<(SimTime, u32)> {
         let Deadline { at, node, .. } = self.tree[1];

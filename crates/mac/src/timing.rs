@@ -1,37 +1,38 @@
-//! Durations in 802.11, to the nanosecond.
+//! Parameters of the 802.11 distributed coordination function, and the durations that follow, to the nanosecond.
 
 use crate::error::{MeshError, out_of_range, positive};
 use crossfade_core::SimTime;
 
-/// The distributed coordination function of IEEE 802.11 (clause 9.2 of the 1999 edition) and its physical layer.
+/// Parameters of the 802.11 distributed coordination function (clause 9.2 of the 1999 edition) and its physical layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DcfConfig {
-    /// The unit of the backoff.
+    /// Duration of a backoff slot.
     pub slot: SimTime,
-    /// Time between the frames of one exchange.
+    /// SIFS: time between the frames of one exchange.
     pub sifs: SimTime,
-    /// Preamble and PLCP header before every frame.
+    /// Duration of the preamble and PLCP header before every frame.
     pub preamble: SimTime,
-    /// Bit rate of DATA in bit/s.
+    /// Bit rate of DATA frames in bit/s.
     pub data_rate_bps: f64,
-    /// Bit rate of RTS, CTS and ACK in bit/s.
+    /// Bit rate of RTS, CTS and ACK frames in bit/s.
     pub basic_rate_bps: f64,
-    /// Whether RTS and CTS go before DATA.
+    /// True if an RTS/CTS exchange precedes DATA.
     pub rts: bool,
-    /// The first backoff is drawn from 0 to `cw_min` slots; each failure doubles the window (2 cw + 1).
+    /// Smallest contention window: the first backoff is drawn from 0 to `cw_min` slots; each failure doubles the window
+    /// (2 cw + 1).
     pub cw_min: u32,
-    /// The largest window.
+    /// Largest contention window in slots.
     pub cw_max: u32,
-    /// Attempts at an RTS, or at DATA sent without one, before the packet is dropped.
+    /// Maximum number of transmissions of an RTS, or of DATA without RTS, before the packet is dropped.
     pub short_retries: u32,
-    /// Attempts at DATA after an RTS.
+    /// Maximum number of transmissions of DATA after an RTS before the packet is dropped.
     pub long_retries: u32,
-    /// Whether stations wait for EIFS instead of DIFS after a frame that they did not understand.
+    /// True if stations wait EIFS instead of DIFS after a frame that they could not decode.
     pub eifs: bool,
 }
 
 impl Default for DcfConfig {
-    /// 802.11b with the long preamble at 11 Mbit/s and a basic rate of 1 Mbit/s.
+    /// 802.11b with long preamble, DATA at 11 Mbit/s and control frames at 1 Mbit/s.
     fn default() -> Self {
         Self {
             slot: SimTime::from_micros(20),
@@ -52,29 +53,29 @@ impl Default for DcfConfig {
 const RTS_BYTES: u32 = 20;
 const CTS_BYTES: u32 = 14;
 const ACK_BYTES: u32 = 14;
-/// Header of DATA: a MAC header with four addresses, and the FCS.
+/// Bytes of the header of DATA: a MAC header with four addresses, and the FCS.
 const DATA_HEADER_BYTES: u32 = 34;
 
-/// The largest packet that fits into a DATA frame, in bytes (IEEE 802.11-1999, 7.1.2).
+/// Largest packet in a DATA frame, in bytes (IEEE 802.11-1999, 7.1.2).
 pub const MAX_MSDU_BYTES: u32 = 2312;
 
-/// The spans that a station needs all the time.
+/// Durations of frames and interframe spaces of a [`DcfConfig`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timing {
-    /// The unit of the backoff.
+    /// Duration of a backoff slot.
     pub slot: SimTime,
-    /// Time between the frames of one exchange.
+    /// SIFS: time between the frames of one exchange.
     pub sifs: SimTime,
-    /// Idle time of the medium before slots count (DIFS): SIFS and two slots.
+    /// DIFS: time for which the medium must be idle before backoff slots count, SIFS and two slots.
     pub difs: SimTime,
-    /// Idle time after a frame that could not be decoded: SIFS, an ACK at 1 Mbit/s, DIFS (9.2.3.4). DIFS if switched
-    /// off.
+    /// EIFS, the idle time after a frame that could not be decoded: SIFS, an ACK at 1 Mbit/s and DIFS (9.2.3.4). Equal
+    /// to DIFS if [`DcfConfig::eifs`] is false.
     pub eifs: SimTime,
-    /// An RTS on the air.
+    /// Duration of an RTS frame.
     pub rts: SimTime,
-    /// A CTS on the air.
+    /// Duration of a CTS frame.
     pub cts: SimTime,
-    /// An ACK on the air.
+    /// Duration of an ACK frame.
     pub ack: SimTime,
     preamble: SimTime,
     data_rate_bps: f64,
@@ -82,11 +83,11 @@ pub struct Timing {
 }
 
 impl DcfConfig {
-    /// The spans that follow.
+    /// Durations that follow from these parameters.
     ///
     /// # Errors
-    /// Rates that are not positive, windows or retries of zero, a window above 65535 or below the least, a slot of
-    /// no length or beyond a second.
+    /// If a parameter is outside its range: rates 1 kbit/s to 1000 Gbit/s, windows 1 to 65535 with `cw_max` at least
+    /// `cw_min`, retries 1 to 255, slot, SIFS and preamble above 0 and at most 1 s.
     pub fn timing(&self) -> Result<Timing, MeshError> {
         positive("data_rate", self.data_rate_bps)?;
         positive("basic_rate", self.basic_rate_bps)?;
@@ -135,19 +136,20 @@ impl DcfConfig {
 }
 
 impl Timing {
-    /// A DATA frame with a packet of `bytes` on the air.
+    /// Duration of a DATA frame with a packet of `bytes`.
     pub fn data(&self, bytes: u32) -> SimTime {
         self.preamble + SimTime::to_transmit(bytes.saturating_add(DATA_HEADER_BYTES), self.data_rate_bps)
     }
 
-    /// A whole exchange for a packet of `bytes`, from its first frame to the end of the ACK.
+    /// Duration of an exchange for a packet of `bytes`, from the start of its first frame to the end of the ACK.
     pub fn exchange(&self, bytes: u32) -> SimTime {
         let call = if self.uses_rts { self.rts + self.cts + self.sifs * 2 } else { SimTime::ZERO };
         call + self.data(bytes) + self.sifs + self.ack
     }
 
-    /// The mean round trip of a lone packet of `bytes` over `hops` hops whose answer of `answer_bytes` comes back:
-    /// what a window of one packet can reach at most. Every exchange waits for DIFS and half of the least window.
+    /// Mean round trip in seconds of a lone packet of `bytes` over `hops` hops and of its answer of `answer_bytes`,
+    /// which bounds the throughput of a window of one packet. Each exchange follows DIFS and half of the smallest
+    /// window.
     pub fn lone_round_trip_s(&self, config: &DcfConfig, hops: usize, bytes: u32, answer_bytes: u32) -> f64 {
         let wait = self.difs.as_secs_f64() + f64::from(config.cw_min) / 2.0 * self.slot.as_secs_f64();
         let exchanges = (self.exchange(bytes) + self.exchange(answer_bytes)).as_secs_f64();
@@ -155,7 +157,7 @@ impl Timing {
     }
 }
 
-/// Parameters common to all stations of a mesh.
+/// Parameters and durations common to all stations of a mesh.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     pub(crate) config: DcfConfig,

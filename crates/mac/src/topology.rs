@@ -1,4 +1,4 @@
-//! Positions of nodes.
+//! Positions of the nodes of a mesh.
 
 use crate::error::{MeshError, out_of_range, positive};
 use crossfade_core::Stream;
@@ -6,73 +6,73 @@ use rand::RngExt;
 use std::collections::HashMap;
 use std::f64::consts::TAU;
 
-/// More nodes than this are refused: routes need memory for each pair.
+/// Maximum number of nodes: routing tables need memory for each pair.
 pub const MAX_NODES: usize = 1024;
 
-/// A place in the plane, in metres.
+/// Position of a node in the plane, in metres.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Position {
-    /// Distance to the east, in metres.
+    /// East coordinate in metres.
     pub x_m: f64,
-    /// Distance to the north, in metres.
+    /// North coordinate in metres.
     pub y_m: f64,
 }
 
 impl Position {
-    /// The distance in metres.
+    /// Distance to another position in metres.
     pub fn distance_m(self, other: Self) -> f64 {
         libm::hypot(self.x_m - other.x_m, self.y_m - other.y_m)
     }
 }
 
-/// Whether a distance is within a range, up to rounding: 3 x 0.1 m is within 0.3 m.
+/// True if a distance is within a range, with a margin for rounding: 3 x 0.1 m is within 0.3 m.
 pub(crate) fn within(distance_m: f64, range_m: f64) -> bool {
     distance_m <= range_m * (1.0 + 1e-12)
 }
 
-/// An arrangement of nodes. Node 0 is the first of a chain, a corner of a grid, the centre of a star.
+/// Arrangement of nodes. Node 0 is the first of a chain, a corner of a grid, the centre of a star.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Topology {
-    /// Nodes 0 to `hops` on a line, `spacing_m` apart.
+    /// Chain: nodes 0 to `hops` on a line.
     Chain {
-        /// Number of hops, one less than nodes.
+        /// Number of hops, one less than the number of nodes.
         hops: usize,
-        /// Distance between neighbours, in metres.
+        /// Distance between neighbours in metres.
         spacing_m: f64,
     },
-    /// `rows` lines of `columns` nodes, numbered along the lines.
+    /// Rectangular grid, numbered row by row.
     Grid {
-        /// Number of lines.
+        /// Number of rows.
         rows: usize,
-        /// Number of nodes in each line.
+        /// Number of nodes in each row.
         columns: usize,
-        /// Distance between neighbours, in metres.
+        /// Distance between neighbours in metres.
         spacing_m: f64,
     },
-    /// Nodes 1 to `stations` evenly on a circle around node 0.
+    /// Star: nodes 1 to `stations` at equal angles on a circle around node 0.
     Star {
         /// Number of nodes on the circle.
         stations: usize,
         /// Radius of the circle in metres.
         spacing_m: f64,
     },
-    /// Nodes anywhere, uniformly, in a square with `spacing_m` squared of room for each.
+    /// Random: nodes uniformly in a square whose area is `spacing_m` squared times their number.
     Random {
         /// Number of nodes.
         nodes: usize,
-        /// The side of the square over the square root of their number.
+        /// Side of the square divided by the square root of the number of nodes, in metres.
         spacing_m: f64,
     },
-    /// Positions as listed.
+    /// Given positions, in order of node numbers.
     Listed(Vec<Position>),
 }
 
 impl Topology {
-    /// The place of every node. `stream` places those of a random topology; no other draws from it.
+    /// Positions of all nodes. Only a random topology draws from `stream`.
     ///
     /// # Errors
-    /// A size of zero or more than [`MAX_NODES`] nodes; a spacing that is not positive; places that are not finite, or
-    /// two nodes at one.
+    /// If a size is 0 or exceeds [`MAX_NODES`] nodes, the spacing is not positive, a coordinate is not finite, or two
+    /// nodes have the same position.
     pub fn positions(&self, stream: &mut Stream) -> Result<Vec<Position>, MeshError> {
         let place = |x_m: f64, y_m: f64| Position { x_m, y_m };
         let positions: Vec<Position> = match *self {
@@ -122,7 +122,7 @@ fn size(parameter: &'static str, value: usize, most: usize) -> Result<(), MeshEr
     out_of_range(parameter, value, format!("between 1 and {most}"))
 }
 
-/// Refuses two nodes at one place.
+/// Checks that coordinates are finite and no two nodes have the same position.
 pub(crate) fn apart(positions: &[Position]) -> Result<(), MeshError> {
     let mut taken = HashMap::new();
     for (second, place) in positions.iter().enumerate() {
@@ -131,7 +131,7 @@ pub(crate) fn apart(positions: &[Position]) -> Result<(), MeshError> {
                 return out_of_range(parameter, value, "finite");
             }
         }
-        // Adding zero makes one zero of the two.
+        // Adding zero turns -0 into 0.
         let key = ((place.x_m + 0.0).to_bits(), (place.y_m + 0.0).to_bits());
         if let Some(first) = taken.insert(key, second) {
             return Err(MeshError::SamePlace { first, second, x_m: place.x_m, y_m: place.y_m });
@@ -140,10 +140,12 @@ pub(crate) fn apart(positions: &[Position]) -> Result<(), MeshError> {
     Ok(())
 }
 
-/// Reads a file of positions: comma-separated, the first line `node,x_m,y_m`, nodes numbered from 0 in order, metres.
+/// Reads a comma-separated file of positions: first line `node,x_m,y_m`, then one line per node in order from 0, in
+/// metres.
 ///
 /// # Errors
-/// Another first line, a line that is not of this form, nodes out of order, or none.
+/// If the first line differs, a line does not have this form, nodes are out of order or more than [`MAX_NODES`], or
+/// there are none.
 pub fn parse_positions(text: &str) -> Result<Vec<Position>, MeshError> {
     let refuse = |line: usize, problem: String| MeshError::Positions { line, problem };
     let mut lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty());

@@ -1,12 +1,12 @@
-//! Complex vectors with one entry an antenna.
+//! Complex vectors with one entry per antenna.
 
 use num_complex::Complex64;
 use std::ops::{Index, IndexMut};
 
-/// The largest array.
+/// Largest number of antennas of an array.
 pub const MAX_ANTENNAS: usize = 8;
 
-/// One complex number for each antenna of an array; kept in place, without allocation.
+/// Complex vector with one entry per antenna, stored in place without allocation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Vector {
     entries: [Complex64; MAX_ANTENNAS],
@@ -14,20 +14,23 @@ pub struct Vector {
 }
 
 impl Vector {
-    /// Zeros for `antennas` antennas, at most [`MAX_ANTENNAS`].
+    /// Vector of zeros for `antennas` antennas, at most [`MAX_ANTENNAS`].
+    ///
+    /// # Panics
+    /// If there are more antennas.
     pub fn zeros(antennas: usize) -> Self {
         assert!(antennas <= MAX_ANTENNAS, "checked where the array is made");
         Self { entries: [Complex64::ZERO; MAX_ANTENNAS], antennas }
     }
 
-    /// e1: everything through the first antenna.
+    /// Unit vector of the first antenna, which alone is used.
     pub fn first(antennas: usize) -> Self {
         let mut vector = Self::zeros(antennas);
         vector[0] = Complex64::ONE;
         vector
     }
 
-    /// The entries; `None` if there are more than [`MAX_ANTENNAS`].
+    /// Vector of these entries; `None` if there are more than [`MAX_ANTENNAS`].
     pub fn from_slice(entries: &[Complex64]) -> Option<Self> {
         if entries.len() > MAX_ANTENNAS {
             return None;
@@ -37,7 +40,7 @@ impl Vector {
         Some(vector)
     }
 
-    /// The entries.
+    /// Entries of the vector, one per antenna.
     pub fn as_slice(&self) -> &[Complex64] {
         &self.entries[..self.antennas]
     }
@@ -46,22 +49,22 @@ impl Vector {
         &mut self.entries[..self.antennas]
     }
 
-    /// Number of antennas.
+    /// Number of entries.
     pub fn antennas(&self) -> usize {
         self.antennas
     }
 
-    /// The sum of a b, without conjugation: what antennas weighted by `self` make of the signal `other`.
+    /// Sum of a b, without conjugation: output of antennas weighted by `self` for the received signal `other`.
     pub fn transpose_dot(&self, other: &Self) -> Complex64 {
         self.as_slice().iter().zip(other.as_slice()).map(|(a, b)| a * b).sum()
     }
 
-    /// The sum of conj(a) b.
+    /// Inner product: sum of conj(a) b.
     pub fn dot(&self, other: &Self) -> Complex64 {
         self.as_slice().iter().zip(other.as_slice()).map(|(a, b)| a.conj() * b).sum()
     }
 
-    /// The sum of |a|^2.
+    /// Squared norm: sum of |a|^2.
     pub fn norm_sqr(&self) -> f64 {
         self.as_slice().iter().map(Complex64::norm_sqr).sum()
     }
@@ -74,26 +77,26 @@ impl Vector {
         self
     }
 
-    /// The complex conjugate.
+    /// Complex conjugate of each entry.
     #[must_use]
     pub fn conj(self) -> Self {
         self.map(|x| x.conj())
     }
 
-    /// The vector times `factor`.
+    /// Product of the vector and `factor`.
     #[must_use]
     pub fn scale(self, factor: Complex64) -> Self {
         self.map(|x| x * factor)
     }
 
-    /// The vector plus `factor` times `other`.
+    /// Sum of the vector and `factor` times `other`.
     #[must_use]
     pub fn add_scaled(mut self, factor: Complex64, other: &Self) -> Self {
         self.as_mut_slice().iter_mut().zip(other.as_slice()).for_each(|(a, b)| *a += factor * b);
         self
     }
 
-    /// The vector at length 1; `None` if it has none to speak of.
+    /// Vector scaled to norm 1; `None` if its norm is at most 1e-12.
     pub fn normalised(self) -> Option<Self> {
         let norm = self.norm_sqr().sqrt();
         (norm > 1e-12).then(|| self.scale(Complex64::from(1.0 / norm)))

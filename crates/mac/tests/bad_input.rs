@@ -1,4 +1,4 @@
-//! Configurations that a mesh refuses, each with one line.
+//! Invalid mesh configurations are refused with one line of text each.
 
 use crate::common::{chain, nulling, star};
 use crossfade_core::{RunSeed, SimTime};

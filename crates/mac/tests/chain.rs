@@ -1,8 +1,8 @@
-//! TCP over chains against ns-2, and what nulling gains.
+//! TCP goodput over chains agrees with ns-2, and nulling gains as measured independently.
 //!
 //! `tests/data/golden/ns2-chain` was made by ns-2.35, unpatched: nodes 200 m apart, static routes, reception 250 m,
-//! carrier sense 250 m (`equal`) or 450 m (`wider`), 11 and 1 Mbit/s, RTS/CTS always, TCP `NewReno`. Here a few cells;
-//! all of them are in the example `ns2_chain`.
+//! carrier sense 250 m (`equal`) or 450 m (`wider`), 11 and 1 Mbit/s, RTS/CTS always, TCP `NewReno`. These tests check
+//! a few cells; the example `ns2_chain` has all of them.
 
 use crate::common::{cells, chain, mean_mbps, nulling, runs_mbps, sinr};
 use crossfade_mac::{Knowledge, Mac, MeshConfig, NullingConfig};
@@ -12,7 +12,8 @@ fn check(text: &str, interference_m: f64, tolerance: f64, wanted: &[(usize, u32)
     for &(hops, window) in wanted {
         let &(.., expected, error) = golden.iter().find(|cell| (cell.0, cell.1) == (hops, window)).unwrap();
         let runs = runs_mbps(&chain(hops, interference_m, Mac::Plain), window, 8, 8);
-        // Backoff slots and rounding (`window` 1), and what the models differ in; besides ns-2's own standard error.
+        // Tolerance for differences of the models (backoff slots and rounding with `window` 1), besides ns-2's own
+        // standard error.
         let tolerance = if window == 1 { 0.005 } else { tolerance };
         runs.assert_mean_near(
             expected,
@@ -34,7 +35,7 @@ fn wider_interference_is_that_of_ns2() {
     check(include_str!("../../../tests/data/golden/ns2-chain/wider.csv"), 450.0, 0.05, &wanted);
 }
 
-/// Mbit/s over 8 hops.
+/// Mean TCP goodput over 8 hops, in Mbit/s.
 fn over_8_hops(interference_m: f64, mac: Mac, window: u32) -> f64 {
     mean_mbps(&chain(8, interference_m, mac), window, 3, 12).0
 }

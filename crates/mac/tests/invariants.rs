@@ -1,4 +1,5 @@
-//! Invariants of every mesh.
+//! Invariants of meshes over random topologies, media access and traffic: each packet leaves once, time adds up,
+//! statistics match the trace, and runs are reproducible.
 
 use crate::common::sinr;
 use crossfade_core::{RunSeed, SimTime};
@@ -84,7 +85,7 @@ proptest! {
         let mut under_way: HashMap<u32, Port> = HashMap::new();
         let (mut departures, mut last_now, mut refused, mut unroutable) = (Vec::new(), SimTime::ZERO, 0, 0);
         let mut pushes = (1..).zip(pushes.into_iter()).peekable();
-        // Until nothing is to happen any more: a deadlock would leave packets behind.
+        // Until no event is pending: a deadlock would leave packets behind.
         loop {
             let push_at = pushes.peek().map(|(_, (at, ..))| SimTime::from_micros(*at));
             let Some(now) = [mesh.next_event(), push_at].into_iter().flatten().min() else { break };
@@ -128,7 +129,7 @@ proptest! {
         prop_assert!(all.transmissions >= arrived + lost);
         prop_assert!(unroutable + refused + departures.len() as u64 <= 120);
 
-        // The trace is what the statistics count.
+        // Statistics match the trace.
         let frames = frames(&mut mesh);
         prop_assert!(frames.is_sorted_by_key(|frame| frame.start));
         for (node, statistics) in report.nodes.iter().enumerate() {
@@ -137,7 +138,7 @@ proptest! {
             prop_assert_eq!(airtime, statistics.transmit);
             prop_assert!(own.windows(2).all(|pair| pair[0].end <= pair[1].start), "two frames at once");
         }
-        // What a node answers it has heard: it sent nothing itself meanwhile.
+        // A node answers only a frame during which it did not transmit.
         let sifs = DcfConfig::default().sifs;
         for answer in &frames {
             let asked = match answer.kind {
@@ -174,7 +175,7 @@ proptest! {
         };
         let first = trace(run);
         prop_assert_eq!(&first, &trace(run));
-        // A lone sender of two packets draws two backoffs: one seed in 1024 draws the same.
+        // A single sender of two packets draws two backoffs, which are equal for one seed in 1024.
         let differs = (1..8).any(|other| first != trace(run.wrapping_add(other)));
         let sends = first.iter().any(|event| matches!(event, LinkEvent::Air { .. }));
         prop_assert!(!sends || differs);

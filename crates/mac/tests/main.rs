@@ -1,4 +1,4 @@
-//! The tests of crossfade-mac, a module each: one program, linked once.
+//! Tests of crossfade-mac: one program with a module per subject, so that it is linked once.
 
 mod bad_input;
 mod chain;

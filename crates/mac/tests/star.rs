@@ -1,4 +1,5 @@
-//! Saturated stations against Bianchi's model with finite retries, and the ladder of a collision.
+//! Throughput of saturated stations agrees with Bianchi's model with finite retries, and two stations collide exactly
+//! if their backoffs end in one slot.
 
 use crate::common::{saturate, star};
 use crossfade_core::{RunSeed, SimTime};
@@ -22,7 +23,7 @@ fn a_star_has_the_throughput_of_bianchis_model() {
     }
 }
 
-/// The frames of two stations that both got a packet at time zero.
+/// Frames on the air and RTS losses of two stations that both have a packet at time zero.
 fn two_calls(run: u64) -> (Vec<(u16, &'static str, SimTime)>, [u64; 2]) {
     let mut mesh = Mesh::new(star(2, true), RunSeed { seed: 1, run }).unwrap();
     mesh.trace(true);
@@ -53,7 +54,7 @@ fn two_counters_that_end_in_the_same_slot_collide() {
             assert_eq!((first.1, second.1), ("rts", "rts"));
             assert_eq!(losses, [1, 1], "run {run}: nobody is answered");
         } else {
-            // One slot apart is enough: the other hears the call and waits.
+            // One slot apart suffices: the other station senses the RTS and defers.
             assert!(second.2 == first.2 + SimTime::from_micros(352 + 10) && second.1 == "cts");
             assert_eq!(losses, [0, 0], "run {run}");
         }

@@ -1,6 +1,6 @@
-//! Antenna weights against golden vectors.
+//! Antenna weights agree with golden vectors.
 //!
-//! `tests/data/golden/weights` was computed with the SVD of numpy; see `crossfade_mac::golden` for the layout.
+//! `tests/data/golden/weights` was computed with the SVD of numpy; `crossfade_mac::golden` documents the format.
 
 use crossfade_mac::golden::{Comparison, compare_weights};
 

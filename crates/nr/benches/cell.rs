@@ -1,9 +1,9 @@
-//! Speed of a cell both ways: `cargo bench -p crossfade-nr --bench cell`, of one of four cases by its number: `-- 3`, with
-//! the number of simulated seconds: `-- 3 400`.
+//! Speed of the simulation of a cell with downlink and uplink: `cargo bench -p crossfade-nr --bench cell`. Arguments
+//! select one of four cases by number and the simulated seconds: `-- 3`, `-- 3 400`.
 //!
-//! Prints simulated seconds for each second of CPU time: 40 MHz, `DDDSU`, a constant channel of 18 dB and TDL-C at 3
-//! km/h, RLC AM, requests each 20 ms, without a transport; each user has 1.2 times what it gets, and a packet up for
-//! every two down.
+//! Prints simulated seconds per second of CPU time for 40 MHz, `DDDSU`, RLC AM and scheduling requests each 20 ms, over
+//! a constant channel of 18 dB and over TDL-C at 3 km/h, without a transport protocol; each user is offered 1.2 times
+//! its capacity, and one uplink packet for every two downlink packets.
 
 use crossfade_cell::OuterLoopConfig;
 use crossfade_channel::{DelayProfile, NamedProfile};
@@ -107,7 +107,7 @@ fn config(users: usize, is_fading: bool) -> NrConfig {
     }
 }
 
-/// CPU time of this thread, in seconds.
+/// CPU time of this thread in seconds.
 fn cpu_s() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
     text.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).expect("nanoseconds") / 1e9

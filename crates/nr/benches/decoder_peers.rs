@@ -1,11 +1,11 @@
-//! The LDPC decoder alone, with what another decoder needs for the same blocks: `cargo bench -p crossfade-nr --bench
-//! decoder_peers -- FOLDER [SECONDS]`, which `bench/nr_decoder_peers.py` runs.
+//! Speed of the LDPC decoder, and files with which other decoders can decode the same blocks: `cargo bench -p
+//! crossfade-nr --bench decoder_peers -- FOLDER [SECONDS]`, which `bench/nr_decoder_peers.py` runs.
 //!
-//! Writes to FOLDER, for each code, what the receiver knows: `NAME.checks` (pairs of row and column, u32),
-//! `NAME.ratios` (a block after the other, ln(P(0) / P(1)) of each column, f32) and `NAME.blocks` (its information
-//! bits, u8), all little-endian. Checks whose own parity bits were not sent are left out with these bits, for all
-//! decoders. Prints for each code and schedule the information bits a second of CPU time in Mbit/s, the share of blocks
-//! that are not decoded in 20 iterations, and the mean number of iterations.
+//! Writes to FOLDER, for each code: `NAME.checks` (pairs of row and column, u32), `NAME.ratios` (block by block,
+//! ln(P(0) / P(1)) of each column, f32) and `NAME.blocks` (information bits, u8), all little-endian. Checks whose own
+//! parity bits were not sent are left out together with these bits, for all decoders. Prints for each code and schedule
+//! the information bits per second of CPU time in Mbit/s, the share of blocks not decoded in 20 iterations, and the
+//! mean number of iterations.
 
 use crossfade_channel::{complex_normal, simd::Simd};
 use crossfade_core::from_db;
@@ -17,10 +17,10 @@ use std::{fs, io};
 
 const BLOCKS: usize = 60;
 const ITERATIONS: u32 = 20;
-/// What is added to where a tenth of the blocks fails with layered decoding, in dB.
+/// Margin in dB above the expected Es/N0 at which a tenth of the blocks fails with layered decoding.
 const MARGIN_DB: f64 = 0.4;
 
-/// Base graph, bits without fillers, and code rate.
+/// Base graph, information bits and code rate of each code.
 const CODES: [(BaseGraph, u32, f64); 4] = [
     (BaseGraph::Two, 720, 0.3),
     (BaseGraph::One, 2112, 0.5),
@@ -60,14 +60,14 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// CPU time of this thread.
+/// CPU time of this thread in seconds.
 fn cpu_s() -> io::Result<f64> {
     let text = fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanos = text.split(' ').next().and_then(|word| word.parse::<f64>().ok());
     nanos.map(|nanos| nanos / 1e9).ok_or_else(|| io::Error::other("schedstat"))
 }
 
-/// Blocks, and the ratios of their words: QPSK over white Gaussian noise.
+/// Random blocks, and LLRs of their code words after QPSK over white Gaussian noise.
 fn received(code: &Code, rate: f64) -> (Vec<Vec<u8>>, Vec<Vec<f32>>) {
     let mut stream = stream(1, "decoder");
     let bits = code.bits() as f64;
@@ -81,7 +81,7 @@ fn received(code: &Code, rate: f64) -> (Vec<Vec<u8>>, Vec<Vec<f32>>) {
             let word = code.encode(&block);
             let mut ratios = vec![0.0; code.word()];
             for place in matching.places(0) {
-                // Half of the energy and of the noise in each dimension: variance 1 / ratio around 1 or -1.
+                // Half of the energy and of the noise lies in each dimension: variance 1 / SNR around 1 or -1.
                 let noise = complex_normal(&mut stream).re * 2.0_f64.sqrt() / ratio.sqrt();
                 let signal = if word[place] == 0 { 1.0 } else { -1.0 };
                 ratios[place] += (2.0 * (signal + noise) * ratio) as f32;

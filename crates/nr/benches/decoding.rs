@@ -1,7 +1,7 @@
 //! Error rates and speed of the LDPC decoders: `cargo bench -p crossfade-nr -- [SNR_DB ...]`.
 //!
-//! Prints, for one scheme of each constellation, the share of blocks that fail and information bits a second of one
-//! core: encoding, noise, demapping and decoding together.
+//! Prints, for one scheme per constellation, the share of blocks that fail and the information bits per second of one
+//! core, with encoding, noise, demapping and decoding included.
 
 use crossfade_nr::ldpc::Schedule;
 use crossfade_nr::{Awgn, CodedModulation, Combining, stream};

@@ -1,11 +1,11 @@
 //! Simulates the table of error rates: `cargo run -p crossfade-nr --example error-table -- [BLOCKS] [SIZE,...]
-//! [TRANSMISSIONS,...]
-//! [BITS_PER_SYMBOL,...]`.
+//! [TRANSMISSIONS,...] [BITS_PER_SYMBOL,...]`.
 //!
-//! Writes the table to standard output, a line a curve: every scheme of the MCS and CQI tables 1 to 4, sizes in bits of
-//! a code block, numbers of transmissions with incremental redundancy, and the most likely normal law over dB behind
-//! BLOCKS blocks at each of five ratios, fewer of more than 320 bits. A pilot of a few blocks places the ratios.
-//! Standard error has every ratio with its counts. The table does not depend on the number of threads.
+//! Writes the table to standard output, one line per curve: every scheme of the MCS and CQI tables 1 to 4, sizes of
+//! code blocks in bits, and numbers of transmissions with incremental redundancy. A curve is the most likely normal
+//! distribution over dB, given the failures among BLOCKS blocks at each of five SNR values (fewer blocks above 320
+//! bits), which a pilot of a few blocks places. Standard error lists every SNR with its counts. The table does not
+//! depend on the number of threads.
 
 use crossfade_nr::ldpc::{BaseGraph, Schedule};
 use crossfade_nr::{
@@ -17,12 +17,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 const ITERATIONS: u32 = 20;
-/// Sampling points of a curve, in its widths above the middle: error rates of 0.9, 0.66, 0.34, 0.12 and 0.04.
+/// SNR values at which a curve is sampled, in curve widths from its middle: error rates of 0.9, 0.66, 0.34, 0.12 and
+/// 0.04.
 const PLACES: [f64; 5] = [-1.28, -0.42, 0.42, 1.15, 1.75];
-/// Copies at lower rates repeat most bits of the mother code: their curves lie as far from the approximation as that of
-/// the first.
+/// Lowest code rate of curves of several transmissions: copies at lower rates repeat most bits of the mother code, so
+/// their curves are as far from the approximation as that of the first transmission.
 const LEAST_RATE: f64 = 0.13;
-/// Blocks of a pilot's ratio.
+/// Number of blocks at each SNR of the pilot.
 const PILOT: u32 = 24;
 
 fn main() {
@@ -54,7 +55,7 @@ fn main() {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(&(scheme, bits, transmissions)) = curves.get(number) else { return };
-            // Curves of long blocks are steep: fewer of these say as much.
+            // Curves of long blocks are steep: fewer blocks determine them as well.
             let blocks = (blocks * 320 / bits.max(320)).max(40);
             let line = line(scheme, bits, transmissions, blocks);
             found.lock().unwrap_or_else(PoisonError::into_inner)[number] = line;
@@ -73,7 +74,7 @@ fn main() {
     println!("{}", found.into_inner().unwrap_or_else(PoisonError::into_inner).join("\n"));
 }
 
-/// The line of a curve.
+/// Line of the table for one curve.
 fn line(scheme: CodedModulation, bits: u32, transmissions: u32, blocks: u32) -> String {
     let (curve, points) = curve(scheme, bits, transmissions, blocks);
     let sum = |of: fn(&(f64, u32, u32)) -> u32| points.iter().map(|point| u64::from(of(point))).sum();
@@ -83,7 +84,7 @@ fn line(scheme: CodedModulation, bits: u32, transmissions: u32, blocks: u32) -> 
     entry.to_string()
 }
 
-/// The curve of a block, and at which ratios how many were simulated and failed.
+/// Simulated curve of a block, with SNR, number of blocks and number of failures of each point.
 fn curve(
     scheme: CodedModulation,
     bits: u32,
@@ -97,11 +98,12 @@ fn curve(
     let mut awgn = Awgn::new(scheme, bits, Combining::IncrementalRedundancy, decoder);
     let mut sample =
         |snr_db, blocks| (snr_db, blocks, awgn.errors(snr_db, transmissions, blocks, &mut stream));
-    // From where most blocks fail up in steps of the width until hardly one does.
+    // Upwards in steps of the width, from where most blocks fail until hardly one does.
     let best = approximation(scheme, bits, transmissions);
     let mut pilot = Vec::new();
     let mut snr_db = best.middle_db + 0.2;
-    // Copies beyond the mother code, of many bits a symbol, may do better than the approximation: then down first.
+    // Copies beyond the mother code may do better than the approximation with many bits per symbol: first search
+    // downwards.
     loop {
         let found = sample(snr_db, PILOT);
         pilot.insert(0, found);

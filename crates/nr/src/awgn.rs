@@ -1,4 +1,4 @@
-//! Simulation of coded blocks over white Gaussian noise: what error curves are measured with.
+//! Simulation of code blocks over white Gaussian noise, by which error curves are measured.
 
 use crate::ldpc::{BaseGraph, Schedule};
 use crate::mcs::CodedModulation;
@@ -6,17 +6,17 @@ use crate::simulated_block::{BlockFading, SimulatedBlock, SimulatedBlockConfig};
 use crate::transport_block::CodeBlocks;
 use crossfade_core::{RunSeed, Stream};
 
-/// Content of the copies of a block.
+/// Combining of the copies of a block in hybrid ARQ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Combining {
-    /// Chase combining: the ratios of the same bits add up.
+    /// Chase combining: every copy has the same bits, whose energies add up.
     Chase,
-    /// Other bits of the word: redundancy versions 0, 2, 3, 1 (incremental redundancy).
+    /// Incremental redundancy: copies have other bits of the code word, redundancy versions 0, 2, 3, 1 in turn.
     IncrementalRedundancy,
 }
 
 impl Combining {
-    /// The redundancy version of copy number `copy`, counted from 0.
+    /// Redundancy version of copy number `copy`, counted from 0.
     pub fn version(self, copy: u32) -> u32 {
         match self {
             Self::Chase => 0,
@@ -25,15 +25,15 @@ impl Combining {
     }
 }
 
-/// A code block over white Gaussian noise.
+/// Simulator of a code block over white Gaussian noise.
 pub struct Awgn {
     block: SimulatedBlock,
     combining: Combining,
 }
 
 impl Awgn {
-    /// A block of `bits`, checksums included, at a code rate or just below, coded as a transport block of as many bits
-    /// would be.
+    /// Block of `bits`, checksums included, on the fewest symbols at which the code rate is not above that of the
+    /// scheme. The base graph is that of a transport block of this size.
     pub fn new(scheme: CodedModulation, bits: u32, combining: Combining, decoder: (Schedule, u32)) -> Self {
         let symbols = (f64::from(bits) / scheme.efficiency()).ceil() as u32;
         Self::on_symbols(symbols, scheme, bits, combining, decoder)
@@ -53,8 +53,8 @@ impl Awgn {
         Self { block: SimulatedBlock::new(&config), combining }
     }
 
-    /// Number of failures among `blocks`, each sent `copies` times at Es/N0 = `snr_db`. Bits and noise are those of the
-    /// stream.
+    /// Number of failures among `blocks` random blocks, each sent `copies` times at Es/N0 = `snr_db`; bits and noise
+    /// are drawn from `stream`.
     pub fn errors(&mut self, snr_db: f64, copies: u32, blocks: u32, stream: &mut Stream) -> u32 {
         let mut fails = || {
             self.block.renew(stream);
@@ -67,7 +67,7 @@ impl Awgn {
     }
 }
 
-/// The stream of a simulation.
+/// Random stream with this seed and name, of run 0.
 pub fn stream(seed: u64, name: &str) -> Stream {
     RunSeed { seed, run: 0 }.stream(name)
 }
@@ -83,8 +83,8 @@ mod tests {
         CodedModulation { bits_per_symbol, rate_times_2048: (2.0 * rate_times_1024) as u32 }
     }
 
-    /// Points that Sionna 1.2 stores (`phy/nr` tables, flooding with 20 iterations, perfect channel knowledge): bits a
-    /// symbol, 1024 R, block, Es/N0 in dB, and the block error rate.
+    /// Block error rates that Sionna 1.2 stores (`phy/nr` tables, flooding with 20 iterations, perfect channel
+    /// knowledge): bits per symbol, 1024 R, block bits, Es/N0 in dB, and error rate.
     const STORED: [(u32, f64, u32, f64, f64); 9] = [
         (2, 308.0, 500, -1.842, 0.399),
         (2, 308.0, 1000, -1.842, 0.357),
@@ -104,15 +104,16 @@ mod tests {
         for (bits, rate, block, snr_db, stored) in STORED {
             let mut awgn = Awgn::new(scheme(bits, rate), block, Combining::Chase, FLOODING);
             let found = f64::from(awgn.errors(snr_db, 1, BLOCKS, &mut stream)) / f64::from(BLOCKS);
-            // Theirs is of some hundred to a thousand blocks as well: the 95 % interval of the difference.
+            // The reference has some hundred to a thousand blocks as well: 95 % interval of the difference.
             let error = (stored * (1.0 - stored) / f64::from(BLOCKS) * 2.0).sqrt();
             println!("{bits} {rate} {block} {snr_db}: {found:.3} {stored} {:+.1}", (found - stored) / error);
             assert!((found - stored).abs() < 1.96 * error, "{bits} {rate} {block}: {found} for {stored}");
         }
     }
 
-    /// Bits a symbol, 1024 R, and Es/N0 in dB at an error rate of 0.1, layered with 20 iterations, by an implementation
-    /// of its own: 320 and 2000 bits, on the nearest number of symbols (one more is 0.36 dB less in the last row).
+    /// Bits per symbol, 1024 R, and Es/N0 in dB at an error rate of 0.1 for 320 and for 2000 bits, by an independent
+    /// implementation with layered decoding of 20 iterations, on the nearest number of symbols (one more symbol is 0.36
+    /// dB less in the last row).
     const LAYERED_AT_A_TENTH: [(u32, f64, f64, f64); 6] = [
         (2, 120.0, -6.19, -6.45),
         (2, 449.0, 0.57, 0.09),
@@ -155,8 +156,8 @@ mod tests {
             f64::from(awgn.errors(snr_db, copies, BLOCKS, &mut stream)) / f64::from(BLOCKS)
         };
         // A tenth fails at 5.85 dB. Two copies gain 3.0 dB by chase combining and 4.4 dB by incremental redundancy
-        // (simulated apart, 2000 bits): 3.9 dB below, a single copy never gets through, two of chase hardly and two of
-        // incremental redundancy do.
+        // (simulated independently, 2000 bits). At 3.9 dB below, a single copy is never decoded, two copies with chase
+        // combining hardly ever, two with incremental redundancy usually.
         let at = 5.85 - 3.9;
         let [chase, redundancy] =
             [Combining::Chase, Combining::IncrementalRedundancy].map(|combining| share(combining, at, 2));

@@ -1,5 +1,5 @@
-//! The data radio bearers of a user, and how they share its blocks: logical channel prioritisation (3GPP TS 38.321
-//! section 5.4.3.1).
+//! Data radio bearers of a user, and the division of transport blocks among them: logical channel prioritisation (3GPP
+//! TS 38.321 section 5.4.3.1).
 
 use crate::levels::{GROUPS, Levels};
 use crate::stack::{Bearer, Payload, Stack};
@@ -7,8 +7,7 @@ use crate::stack_config::{FurtherBearer, LogicalChannel};
 use crossfade_core::SimTime;
 use crossfade_link::{Departure, OutsideClass, Parcel, UserStatistics};
 
-/// Bucket Bj of a logical channel, one way, in 1e-9 bytes; negative if its last SDU
-/// took more.
+/// Bucket Bj of a logical channel in one direction, in 1e-9 bytes; negative if its last SDU took more than it held.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     credit: i128,
@@ -16,7 +15,7 @@ struct Bucket {
 }
 
 impl Bucket {
-    /// Fills up to `now`.
+    /// Fills the bucket at the prioritised rate up to `now`.
     fn fill(&mut self, now: SimTime, channel: &LogicalChannel) {
         let Some(rate) = channel.prioritised_rate.map(i128::from) else {
             self.credit = i128::MAX;
@@ -27,12 +26,12 @@ impl Bucket {
         self.filled = now;
     }
 
-    /// Whether it has anything.
+    /// True if the bucket holds any bytes.
     fn is_open(self) -> bool {
         self.credit > 0
     }
 
-    /// Takes bytes out of the bucket; an infinite one stays infinite.
+    /// Takes bytes out of the bucket; an infinite bucket stays infinite.
     fn take(&mut self, bytes: u64) {
         if self.credit != i128::MAX {
             self.credit -= i128::from(bytes) * 1_000_000_000;
@@ -40,26 +39,26 @@ impl Bucket {
     }
 }
 
-/// Several data radio bearers of a user, of which the first carries all flows that no other does.
+/// Data radio bearers of a user; the first carries all flows that no other bearer does.
 pub(crate) struct Bearers {
     stacks: Vec<Stack>,
     channels: Vec<LogicalChannel>,
-    /// Priorities of the bearers in the scheduler of the cell, and those of their logical channel groups.
+    /// Scheduler priorities of the bearers; `groups` has the priorities of their logical channel groups.
     levels: Vec<u32>,
     groups: Vec<u32>,
-    /// The flows of bearers behind the first, and the classes of packets of real programs.
+    /// Flows of the further bearers, each with the bearer's index; `outside` has classes of packets of real programs.
     flows: Vec<(u32, usize)>,
     outside: Vec<(OutsideClass, usize)>,
-    /// Places of the bearers, in order of their priorities.
+    /// Indices of the bearers in order of their priorities.
     order: Vec<usize>,
     /// Buckets by direction and bearer.
     buckets: [Vec<Bucket>; 2],
-    /// Blocks so far: among equals another one begins each time.
+    /// Number of blocks so far, by which bearers of equal priority take turns in beginning.
     turn: usize,
 }
 
 impl Bearers {
-    /// A user with one bearer.
+    /// Bearers of a user with only one.
     pub(crate) fn new(stack: Stack, channel: LogicalChannel, level: u32) -> Self {
         Self {
             stacks: vec![stack],
@@ -91,7 +90,7 @@ impl Bearers {
         self.buckets.iter_mut().for_each(|buckets| buckets.push(Bucket::default()));
     }
 
-    /// Assigns bearers to groups, one for each priority; the last group has all that is less urgent too.
+    /// Assigns bearers to logical channel groups, one per priority; the last group also has all less urgent bearers.
     fn group(&mut self) {
         let mut all = self.levels.clone();
         all.sort_unstable();
@@ -100,23 +99,24 @@ impl Bearers {
         self.groups = self.levels.iter().map(|level| *level.min(&last)).collect();
     }
 
-    /// The bearer of a packet one way.
+    /// Bearer of a packet in direction `way`.
     pub(crate) fn of(&mut self, parcel: &Parcel, way: usize) -> &mut Bearer {
         let place = self.place(parcel.flow());
         &mut self.stacks[place].bearers[way]
     }
 
-    /// Priority of the group of a packet.
+    /// Priority of the logical channel group of a packet.
     pub(crate) fn group_of(&self, parcel: &Parcel) -> u32 {
         self.groups[self.place(parcel.flow())]
     }
 
-    /// Priority of the most urgent group.
+    /// Priority of the most urgent logical channel group.
     pub(crate) fn most_urgent(&self) -> u32 {
         self.groups.iter().copied().min().unwrap_or_default()
     }
 
-    /// Bytes that wait at an end by group, as [`wanted`](Self::wanted) counts them.
+    /// Stores in `levels` the bytes that wait in direction `way` by logical channel group, counted as in
+    /// [`wanted`](Self::wanted).
     pub(crate) fn levels(&self, now: SimTime, way: usize, levels: &mut Levels) {
         levels.clear();
         for (stack, group) in self.stacks.iter().zip(&self.groups) {
@@ -124,7 +124,7 @@ impl Bearers {
         }
     }
 
-    /// Place of the bearer of a flow.
+    /// Index of the bearer of a flow.
     fn place(&self, flow: u32) -> usize {
         if self.stacks.len() == 1 {
             return 0;
@@ -136,13 +136,13 @@ impl Bearers {
         found.unwrap_or(0)
     }
 
-    /// Segments that a block carries, as first byte and byte behind the last of a PDCP PDU, bearer by bearer.
+    /// Segments that a block carries, by bearer: first byte and one past the last byte within a PDCP PDU.
     #[cfg(test)]
     pub(crate) fn segments(&self, way: usize, number: u64) -> Vec<Vec<(u32, u32)>> {
         self.stacks.iter().map(|stack| stack.segments(way, number)).collect()
     }
 
-    /// All of them, both ways.
+    /// All bearers, each in both directions.
     pub(crate) fn each(&mut self) -> impl Iterator<Item = &mut [Bearer; 2]> {
         self.stacks.iter_mut().map(|stack| &mut stack.bearers)
     }
@@ -151,12 +151,12 @@ impl Bearers {
         self.stacks.iter().any(Stack::is_busy)
     }
 
-    /// Bytes that wait at an end, reports of the other direction among them.
+    /// Bytes that wait in direction `way`, including STATUS PDUs for the other direction.
     pub(crate) fn wanted(&self, now: SimTime, way: usize) -> u64 {
         self.stacks.iter().map(|stack| stack.wanted(now, way)).sum()
     }
 
-    /// Whether a block of so many bytes has something to carry, which is kept under its number.
+    /// Fills a block of `bytes` with PDUs, which are kept under its number; returns false if nothing waits.
     pub(crate) fn fill(&mut self, now: SimTime, way: usize, number: u64, bytes: u32) -> bool {
         if let [only] = &mut self.stacks[..] {
             return only.fill(now, way, number, bytes);
@@ -168,7 +168,7 @@ impl Bearers {
         let mut payloads: Vec<Payload> =
             self.stacks.iter_mut().map(|stack| stack.begin_block(now, way)).collect();
         let mut room = bytes;
-        // What each is assured of, and then all that it has.
+        // First up to the prioritised rates, then all that waits.
         for is_assured in [true, false] {
             let mut from = 0;
             while from < self.order.len() {
@@ -186,8 +186,7 @@ impl Bearers {
         is_used
     }
 
-    /// Serves bearers of the same priority equally, SDU by SDU; where that is assured, as long as their buckets are
-    /// open.
+    /// Serves bearers of equal priority equally, SDU by SDU; with `is_assured`, only while their buckets are open.
     fn share(
         &mut self,
         now: SimTime,
@@ -217,7 +216,7 @@ impl Bearers {
         }
     }
 
-    /// A block has arrived.
+    /// Receives the PDUs of a block that has arrived; packets that leave are handed to `leave` with their direction.
     pub(crate) fn receive(
         &mut self,
         now: SimTime,
@@ -228,32 +227,32 @@ impl Bearers {
         self.stacks.iter_mut().for_each(|stack| stack.receive(now, way, number, &mut leave));
     }
 
-    /// A block was given up.
+    /// Discards the PDUs of a block that HARQ gave up.
     pub(crate) fn give_up(&mut self, way: usize, number: u64) {
         self.stacks.iter_mut().for_each(|stack| stack.give_up(way, number));
     }
 
-    /// Timers act that have expired by `now`.
+    /// Applies the timers that have expired by `now`; packets that leave are handed to `leave` with their direction.
     pub(crate) fn expire(&mut self, now: SimTime, mut leave: impl FnMut(usize, Departure)) {
         self.stacks.iter_mut().for_each(|stack| stack.expire(now, &mut leave));
     }
 
-    /// Whether a transmitter has retransmitted as often as it may.
+    /// True if any transmitter has reached its limit of retransmissions, so that the radio link has failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.stacks.iter().any(Stack::has_failed)
     }
 
-    /// All begin anew in another cell, or after a failure.
+    /// Re-establishes all bearers after a handover or a radio link failure.
     pub(crate) fn begin_anew(&mut self, is_lossless: bool) {
         self.stacks.iter_mut().for_each(|stack| stack.begin_anew(is_lossless));
     }
 
-    /// The packets of a direction of which nothing was sent, and the others that have not come out, bearer by bearer.
+    /// Packets of a direction by bearer: those of which no byte was sent, and the others that have not been delivered.
     pub(crate) fn parcels(&self, way: usize) -> impl Iterator<Item = [Vec<Parcel>; 2]> + '_ {
         self.stacks.iter().map(move |stack| stack.parcels(way))
     }
 
-    /// Counts of a direction by `now`, bearer by bearer.
+    /// Statistics of a direction at `now`, by bearer.
     pub(crate) fn reports(&self, now: SimTime, way: usize) -> impl Iterator<Item = UserStatistics> + '_ {
         self.stacks.iter().map(move |stack| stack.report(now, way))
     }

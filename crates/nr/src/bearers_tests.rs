@@ -1,4 +1,5 @@
-//! Several bearers of one user: shares of its blocks by TS 38.321 section 5.4.3.1, and one bearer as before.
+//! Tests of several bearers of one user: shares of its blocks by TS 38.321 section 5.4.3.1, and equality with one
+//! bearer.
 
 use crate::bearers::Bearers;
 use crate::cell_tests::{SEED, config, fading, run};
@@ -18,7 +19,7 @@ fn channel(priority: u32, prioritised_rate: Option<u64>) -> LogicalChannel {
     LogicalChannel { priority, prioritised_rate, bucket: ms(100) }
 }
 
-/// A cell whose user has a bearer for each channel: flow n is on the nth.
+/// Cell whose user has a bearer for each channel; flow n is on the nth.
 fn with_bearers(mut config: NrConfig, mode: RlcMode, channels: &[LogicalChannel]) -> NrConfig {
     let mut stack = stack(mode);
     stack.rlc.sn_bits = if mode == RlcMode::Acknowledged { 18 } else { 12 };
@@ -38,7 +39,7 @@ fn with_bearers(mut config: NrConfig, mode: RlcMode, channels: &[LogicalChannel]
     config
 }
 
-/// Bytes of each flow that arrive within a second, if of each so many packets of 1500 bytes come each millisecond.
+/// Bytes of each flow that arrive within a second if `packets` packets of 1500 bytes of each arrive per millisecond.
 fn arrived(config: NrConfig, packets: &[u64], is_up: bool) -> Vec<u64> {
     let mut cell = NrCell::new(config, SEED).unwrap();
     let mut bytes = vec![0; packets.len()];
@@ -64,20 +65,20 @@ fn share(bytes: &[u64], flow: usize) -> f64 {
     bytes[flow] as f64 / bytes.iter().sum::<u64>() as f64
 }
 
-/// The rule with numbers: each channel has its prioritised rate in order of priority, and the first has all that is
-/// left.
+/// Each channel has its prioritised rate in order of priority, and the channel of highest priority has the rest.
 #[test]
 fn prioritised_rates_come_first_and_priorities_share_the_rest() {
     for mode in [RlcMode::Unacknowledged, RlcMode::Acknowledged] {
         for is_up in [false, true] {
-            // Much more than the cell carries of each: up to 45 and 303 Mbit/s.
+            // Load of each flow far above the cell's capacity, which is up to 45 Mbit/s in the uplink and 303 Mbit/s in
+            // the downlink.
             let load = if is_up { [6, 6, 6] } else { [30, 30, 30] };
-            // 1 and 0.5 MB/s of the lower ones.
+            // 1 and 0.5 MB/s for the channels of lower priority.
             let channels =
                 [channel(30, Some(500_000)), channel(10, Some(8_000)), channel(20, Some(1_000_000))];
             let bytes = arrived(with_bearers(config(45.0), mode, &channels), &load, is_up);
             let total: u64 = bytes.iter().sum();
-            // Of a channel's bytes 1500 of about 1506 are packets; 100 ms of rate are saved before the first block.
+            // Of about 1506 bytes of a channel 1500 are packets; 100 ms of its rate are saved before the first block.
             for (flow, rate) in [(0, 500_000.0), (2, 1_000_000.0)] {
                 let ratio = bytes[flow] as f64 / rate;
                 assert!((0.93..1.07).contains(&ratio), "{mode:?} {is_up} {flow}: {bytes:?}");
@@ -97,7 +98,7 @@ fn an_endless_prioritised_rate_starves_lower_priorities_and_a_finite_one_does_no
     assert!(share(&endless, 0) < 1e-3, "{endless:?}");
     let finite = of(channel(90, Some(1_000_000)), channel(20, Some(10_000_000)));
     assert!(finite[0] > 930_000, "{finite:?}");
-    // What is left beside another one belongs to the one of higher priority.
+    // The rest belongs to the channel of higher priority.
     assert!(share(&finite, 1) > 0.9, "{finite:?}");
 }
 
@@ -138,7 +139,7 @@ fn equal_priorities_have_equal_shares() {
     }
 }
 
-/// In each block, not in turns of blocks alone.
+/// Bearers of equal priority share each single block equally, not only alternate blocks.
 #[test]
 fn a_block_is_shared_equally() {
     let config = with_bearers(config(45.0), RlcMode::Unacknowledged, &[channel(50, None); 2]);
@@ -154,8 +155,8 @@ fn a_block_is_shared_equally() {
     assert!(packets[0] > 5 && packets[0].abs_diff(packets[1]) <= 1, "{packets:?}");
 }
 
-/// A call of 60 bytes each 20 ms beside a download that fills the queue: on the bearer of the download it waits behind
-/// that, on its own for a slot with data at most.
+/// A call of 60 bytes each 20 ms beside a download that fills the queue waits behind it on the same bearer, but on a
+/// bearer of its own at most for one slot with data.
 #[test]
 fn a_call_on_its_own_bearer_does_not_wait_behind_a_download() {
     let longest = |call: u32| {
@@ -186,17 +187,18 @@ fn a_call_on_its_own_bearer_does_not_wait_behind_a_download() {
     };
     let ((own, calls), (shared, _)) = (longest(1), longest(0));
     assert_eq!(calls, 24);
-    // DDDSU: it waits for the U slot and its own at most.
+    // With DDDSU it waits at most for the U slot and its own slot.
     assert!(own <= SimTime::from_micros(1500), "{own}");
     assert!(shared > ms(50), "{shared}");
 }
 
-/// Bytes of every grant by hand, from TS 38.321 section 5.4.3.1: Bj starts at 0, grows by PBR * T up to PBR * BSD, loses
-/// what it was served while above 0, in order of priority, and what is left of the grant follows the priorities alone,
-/// without any bucket.
+/// The bytes of every grant go to bearers as computed by hand from TS 38.321 section 5.4.3.1: Bj starts at 0, grows by
+/// PBR * T up to PBR * BSD, loses what it was served while above 0, in order of priority; the rest of the grant follows
+/// the priorities alone, without buckets.
 ///
-/// Packets of 297 bytes are SDUs of 300 behind PDCP. Unacknowledged mode with 12 bits heads a whole SDU with 1 byte, the
-/// first segment with 2 and a later one with 4; MAC adds 2 bytes below 256 and 3 from there on. A whole SDU takes 304.
+/// Packets of 297 bytes are SDUs of 300 behind PDCP. Unacknowledged mode with 12-bit numbers adds a header of 1 byte to
+/// a whole SDU, 2 to the first segment and 4 to a later one; MAC adds 2 bytes below 256 bytes, otherwise 3. A whole SDU
+/// takes 304 bytes.
 #[test]
 fn grants_are_shared_to_the_byte() {
     let a = LogicalChannel { priority: 1, prioritised_rate: Some(8_000), bucket: ms(50) };
@@ -214,7 +216,7 @@ fn grants_are_shared_to_the_byte() {
     }
     let whole = |count| vec![(0, 300); count];
     let grants = [
-        // Nothing is assured yet. A: 3 * 304 = 912; 88 are left: 2 of MAC, 2 of RLC, 84 bytes.
+        // No bucket holds bytes yet. A: 3 * 304 = 912; of the remaining 88 bytes MAC takes 2, RLC 2, data 84.
         (0, 1000, [[whole(3), vec![(0, 84)]].concat(), vec![], vec![]]),
         // Ba 160, Bb 320. A: 216 + 4 + 2 = 222, Ba -60. B: 304, Bb 19, and 304, Bb -282. The 170 that are left are A's:
         // 166 bytes.
@@ -228,7 +230,7 @@ fn grants_are_shared_to_the_byte() {
         // Ba -202 + 240 = 38, Bb -157 + 480 = 323. A: 294 + 4 + 3 = 301, Ba -260. B: 304, Bb 22; the next SDU, of which
         // the 95 that are left hold 91 bytes.
         (2100, 700, [vec![(6, 300)], vec![(0, 300), (0, 91)], vec![]]),
-        // All that is left, by priority: A has had 11 SDUs of 20, B 9 and a part of one.
+        // All that waits, by priority: A has had 11 SDUs of 20, B 9 and a part of one.
         (2100, 100_000, [whole(9), [vec![(91, 300)], whole(10)].concat(), whole(3)]),
     ];
     for (number, (at, bytes, expected)) in (0..).zip(grants) {
@@ -238,8 +240,8 @@ fn grants_are_shared_to_the_byte() {
     assert!(!bearers.fill(ms(3000), UP, 9, 100), "nothing is left");
 }
 
-/// A near user has data without end, a far one a download and a call: a scheduler that prefers high ratios serves the
-/// far one only what is more urgent, and only if it follows bearers.
+/// With a near user with endless data and a far one with a download and a call, a scheduler that prefers high SNR
+/// serves only the call of the far user, and this only if it follows the priorities of bearers.
 #[test]
 fn a_scheduler_of_bearers_serves_urgent_data_of_a_far_user() {
     for is_up in [false, true] {
@@ -247,7 +249,7 @@ fn a_scheduler_of_bearers_serves_urgent_data_of_a_far_user() {
             let channels = [channel(90, None), channel(20, None)];
             let mut config = with_bearers(config(45.0), RlcMode::Unacknowledged, &channels);
             config.scheduler = Scheduler::MaxSinr;
-            // Both have the best scheme and no errors, but the ratios are known as they are.
+            // Both users have the best scheme and no errors, but the scheduler knows their different SNR values.
             config.feedback.is_indicator = false;
             config.users.push(NrUser { mean_snr_db: 50.0, ..config.users[0].clone() });
             config.stack.as_mut().unwrap().schedules_bearers = schedules_bearers;
@@ -280,17 +282,19 @@ fn a_scheduler_of_bearers_serves_urgent_data_of_a_far_user() {
         };
         let ([downloaded, called], longest) = calls(true);
         assert_eq!(called, 20, "{is_up}");
-        // Down, it waits for the U slot at most; up, 20 ms for a request, and 8 slots and a uplink slot for its grant.
+        // Downlink: at most the wait for the U slot. Uplink: 20 ms for a request, and 8 slots and an uplink slot for
+        // its grant.
         let most = if is_up { SimTime::from_micros(27_500) } else { SimTime::from_micros(1500) };
         assert!(longest <= most, "{is_up}: {longest}");
-        // A block with the call has room for some more.
+        // A block with packets of the call has room for some bytes of the download.
         assert!(downloaded < 1500, "{is_up}: {downloaded}");
         let ([downloaded, called], _) = calls(false);
         assert!(called <= 2 && downloaded < 200, "{is_up}: {called} {downloaded}");
     }
 }
 
-/// Packets of real programs have the bearer of their class, and without one the first, whatever their number.
+/// Packets of real programs are carried by the bearer of their class, or by the first bearer if there is none, whatever
+/// their flow number.
 #[test]
 fn packets_of_programs_go_by_their_class() {
     let mut config = with_bearers(config(45.0), RlcMode::Unacknowledged, &[channel(50, None); 3]);
@@ -306,7 +310,7 @@ fn packets_of_programs_go_by_their_class() {
     assert_eq!(bytes, [300, 400, 300]);
 }
 
-/// What leaves, and what is reported at the end.
+/// All departures, and the final report.
 fn all(config: NrConfig) -> (Vec<(SimTime, u32, Departure)>, LinkReport) {
     let mut cell = NrCell::new(config, SEED).unwrap();
     let mut left = Vec::new();
@@ -317,13 +321,13 @@ fn all(config: NrConfig) -> (Vec<(SimTime, u32, Departure)>, LinkReport) {
         run(&mut cell, ms(milli + 1), |now, port, departure| left.push((now, port, departure)));
     }
     let mut report = cell.report(ms(2000));
-    // Told apart where there are several.
+    // The report lists bearers only where a user has several.
     report.bearers.clear();
     report.back.iter_mut().for_each(|back| back.bearers.clear());
     (left, report)
 }
 
-/// Over a fading channel with misread acknowledgements.
+/// A further bearer without packets changes nothing, over a fading channel with misread acknowledgements.
 #[test]
 fn a_further_bearer_without_packets_changes_nothing() {
     for mode in [RlcMode::Unacknowledged, RlcMode::Acknowledged] {

@@ -1,4 +1,4 @@
-//! Blocks of a cell, coded, sent and decoded bit by bit: error rates after each copy, without a protocol.
+//! Bit-level simulation of transport blocks of a cell: error rates after each copy, without a protocol.
 
 use crate::config::{NrConfig, out_of_range};
 use crate::error_rates::ErrorRates;
@@ -13,58 +13,57 @@ use crossfade_core::RunSeed;
 use std::ops::{AddAssign, Range};
 use std::sync::Arc;
 
-/// The largest transport block of 273 resource blocks, four layers and 256-QAM.
+/// Largest transport block in bits: 273 resource blocks, four layers, 256-QAM.
 const MOST_BITS: u32 = 1_277_992;
 
-/// Transport block of a cell to simulate.
+/// Transport block of a cell to simulate bit by bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockConfig {
     /// Modulation and code rate.
     pub scheme: CodedModulation,
     /// Size of the transport block.
     pub size: BlockSize,
-    /// The channel of its copies.
+    /// Channel of the copies of the block.
     pub channel: BlockChannel,
-    /// Schedule of the decoder, and the iterations after which it gives up.
+    /// Schedule of the LDPC decoder, and its maximum number of iterations.
     pub decoder: (Schedule, u32),
 }
 
-/// The size of a transport block.
+/// Size of a simulated transport block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockSize {
-    /// Bits without checksum, on as many symbols as the code rate takes.
+    /// Number of bits without checksum, on as many symbols as the code rate needs.
     Bits(u32),
     /// Size by a number of resource blocks of a slot (38.214 section 5.1.3.2).
     ResourceBlocks(u32),
 }
 
-/// Channel of the copies of a block.
+/// Channel of the copies of a simulated block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockChannel {
-    /// The power delay profile of the cell, each copy in its slot of hybrid ARQ; noise alone in a cell without a
-    /// profile.
+    /// Power delay profile of the cell, each copy in its slot of hybrid ARQ; only noise in a cell without a profile.
     Cell,
-    /// A Rayleigh gain of each copy.
+    /// One Rayleigh gain per copy.
     Flat,
-    /// A Rayleigh gain of each symbol.
+    /// One Rayleigh gain per symbol.
     Interleaved,
 }
 
-/// A transport block on its symbols.
+/// Layout of a transport block: bits, code blocks, symbols and resource blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockLayout {
-    /// Bits without checksum.
+    /// Bits of the transport block without checksum.
     pub bits: u32,
     /// Code blocks of the transport block.
     pub code: CodeBlocks,
-    /// Symbols of a copy, on all layers.
+    /// Number of symbols of a copy, over all layers.
     pub symbols: u32,
-    /// Resource blocks that a copy takes.
+    /// Number of resource blocks of a copy.
     pub prbs: u32,
 }
 
 impl BlockConfig {
-    /// Placement of the block in a slot of `cell` with the most symbols for data.
+    /// Layout of the block in a slot of `cell` with the most data symbols.
     pub fn layout(&self, cell: &NrConfig) -> BlockLayout {
         let NrConfig { dmrs_re, overhead_re, layers, .. } = *cell;
         let on = |prbs| Allocation { symbols: widest_slot(cell).1, dmrs_re, overhead_re, prbs, layers };
@@ -90,7 +89,7 @@ impl BlockConfig {
     /// Checks all parameters.
     ///
     /// # Errors
-    /// A size outside its range.
+    /// If the size or the number of iterations is outside its range.
     pub fn check(&self, cell: &NrConfig) -> Result<(), CellError> {
         match self.size {
             BlockSize::Bits(bits) if !(24..=MOST_BITS).contains(&bits) || !bits.is_multiple_of(8) => {
@@ -107,8 +106,8 @@ impl BlockConfig {
         }
     }
 
-    /// The error rate after 1, 2, ... copies that the model of the cell gives the block, over a channel that does not
-    /// fade.
+    /// Error rates after 1, 2, ... copies by the error model of the cell, over a constant channel with the first user's
+    /// SNR.
     pub fn expected(&self, cell: &NrConfig) -> Vec<f64> {
         let layout = self.layout(cell);
         let mut rates = ErrorRates::of_config(cell);
@@ -123,25 +122,25 @@ impl BlockConfig {
     }
 }
 
-/// The first slot with the most symbols for data, and how many these are.
+/// First slot with the most data symbols, and their number.
 fn widest_slot(cell: &NrConfig) -> (u64, u32) {
     let slots = (0..cell.duplex.period()).map(|slot| (slot, cell.data_symbols(slot)));
     slots.reduce(|most, other| if other.1 > most.1 { other } else { most }).unwrap_or((0, 0))
 }
 
-/// Counts of blocks.
+/// Numbers of simulated and of failed blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockCounts {
-    /// Blocks that were sent.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Numbers of blocks that were not decoded after 1, 2, ... copies.
+    /// Number of blocks that were not decoded after 1, 2, ... copies.
     pub failed: Vec<u64>,
 }
 
 impl BlockCounts {
-    /// Copies of all blocks, each sent until it was decoded.
+    /// Number of copies of all blocks, each sent until it was decoded or the limit was reached.
     pub fn copies(&self) -> u64 {
-        // Behind the last copy there is no other, whether it was decoded or not.
+        // After its last copy a block is not sent any more, decoded or not.
         self.blocks + self.failed.iter().rev().skip(1).sum::<u64>()
     }
 }
@@ -156,7 +155,7 @@ impl AddAssign<&Self> for BlockCounts {
     }
 }
 
-/// The frequency-selective channel of a block's copies.
+/// Frequency-selective channel of the copies of a block.
 struct Selective {
     profile: DelayProfile,
     response: Arc<FrequencyResponse>,
@@ -165,8 +164,8 @@ struct Selective {
     simd: Simd,
 }
 
-/// Blocks, one after the other. Each is a function of the seed and its number: bits and noise of the stream `phy.nr.N`,
-/// the channel of `channel.nr.block.N`, whatever the ratio of signal to noise.
+/// Simulator of transport blocks of a cell. Each block is a function of the seed and its number: bits and noise come
+/// from the stream `phy.nr.N`, the channel from `channel.nr.block.N`, independent of the SNR.
 pub struct BlockTrials {
     block: SimulatedBlock,
     snr_db: f64,
@@ -178,10 +177,10 @@ pub struct BlockTrials {
 }
 
 impl BlockTrials {
-    /// Blocks of a cell whose first user has the ratio and the speed.
+    /// Simulator with the SNR and the speed of the first user of `cell`.
     ///
     /// # Errors
-    /// A block that cannot be.
+    /// If the size or the decoder of the block is invalid.
     pub fn new(cell: &NrConfig, block: &BlockConfig, seed: RunSeed) -> Result<Self, CellError> {
         block.check(cell)?;
         let BlockLayout { code, symbols, prbs, .. } = block.layout(cell);
@@ -220,10 +219,10 @@ impl BlockTrials {
         })
     }
 
-    /// Outcome of the blocks with these numbers.
+    /// Simulates the blocks with these numbers.
     ///
     /// # Errors
-    /// A Doppler shift that no channel can be made for.
+    /// If no fading channel can be made for the Doppler shift.
     pub fn count(&mut self, numbers: Range<u64>) -> Result<BlockCounts, CellError> {
         let mut failed = vec![0; self.copies.len()];
         let blocks = numbers.end.saturating_sub(numbers.start);
@@ -234,7 +233,7 @@ impl BlockTrials {
         Ok(BlockCounts { blocks, failed })
     }
 
-    /// Number of copies after which a block was not decoded.
+    /// Number of copies after which the block was not yet decoded.
     fn one(&mut self, number: u64) -> Result<usize, CellError> {
         let Self { block, snr_db, copies, prbs, selective, seed } = self;
         let mut stream = seed.stream(&format!("phy.nr.{number}"));
@@ -257,7 +256,7 @@ impl BlockTrials {
 }
 
 impl Selective {
-    /// The channel of a block.
+    /// Fading channel of a block.
     fn channel(&self, number: u64, seed: RunSeed) -> Result<PredictedFading, CellError> {
         let streams = [
             seed.stream(&format!("channel.nr.block.{number}")),
@@ -267,7 +266,7 @@ impl Selective {
         Ok(PredictedFading::new(&self.profile, response, self.fd_t, 0.0, streams, self.simd)?)
     }
 
-    /// Power gains of all resource blocks in a slot.
+    /// Power gains of the block's resource blocks in a slot.
     fn gains(&self, fading: &mut PredictedFading, slot: u64, prbs: u32) -> Vec<f64> {
         fading.go(slot);
         let mut powers = vec![0.0; self.response.padded()];
@@ -295,7 +294,7 @@ mod tests {
         }
     }
 
-    /// A cell of one layer.
+    /// Cell with one layer.
     fn cell(snr_db: f64, transmissions: u32) -> NrConfig {
         let usual = config(snr_db);
         NrConfig { layers: 1, harq: HarqConfig { transmissions, ..usual.harq }, ..usual }
@@ -318,8 +317,8 @@ mod tests {
         assert_eq!((given.symbols, given.prbs), (1046, 4));
     }
 
-    /// MCS of table 2, 2000 bits with checksum: Es/N0 in dB at an error rate of 0.1 by an implementation of its own,
-    /// layered decoding with 20 iterations (standard error 0.04 dB).
+    /// Error rates equal those of an independent implementation: MCS of table 2, 2000 bits with checksum, Es/N0 in dB
+    /// at an error rate of 0.1, layered decoding with 20 iterations (standard error 0.04 dB).
     #[test]
     fn error_rates_are_those_of_another_implementation() {
         for (index, tenth_db) in [(3, 0.09), (7, 5.74), (13, 11.37)] {
@@ -332,8 +331,8 @@ mod tests {
         }
     }
 
-    /// Gains of copies at an error rate of 0.1, 2000 bits, by an implementation of its own: 4.4, 6.4 and 8.0 dB with
-    /// incremental redundancy at 4 x 490/1024, and 3.01 dB for two copies of the same symbols.
+    /// Copies gain as in an independent implementation, at an error rate of 0.1 with 2000 bits: 4.4, 6.4 and 8.0 dB by
+    /// incremental redundancy at 4 x 490/1024, and 3.01 dB by two copies of the same symbols.
     #[test]
     fn copies_gain_what_another_implementation_found() {
         let (block, tenth_db) = (block(7, BlockSize::Bits(1984)), 5.74);
@@ -353,7 +352,7 @@ mod tests {
 
     #[test]
     fn the_model_expects_what_is_simulated() {
-        // 0.15 dB is what most schemes are known to; curves fall by 3.2 decades a dB.
+        // Most schemes are known to 0.15 dB; curves fall by 3.2 decades per dB.
         let block = block(7, BlockSize::Bits(1984));
         let [low, high] = [5.74 - 0.15, 5.74 + 0.15].map(|snr_db| block.expected(&cell(snr_db, 4))[0]);
         assert!(high < 0.1 && low > 0.1, "{low} {high}");
@@ -364,8 +363,8 @@ mod tests {
         );
     }
 
-    /// A flat channel without Doppler fails where its one gain is too small: with the ratio 10 dB above what a tenth
-    /// needs, of 1 - exp(-1/10) of the blocks about; copies of the same gain add their energy: 1 - exp(-1/20).
+    /// A flat channel without Doppler fails if its single gain is too small: 10 dB above the SNR at which a tenth fails
+    /// over noise, about 1 - exp(-1/10) of the blocks; two copies of equal gain add their energy: 1 - exp(-1/20).
     #[test]
     fn fading_is_as_wide_and_as_fast_as_the_profile_says() {
         let flat = DelayProfile::new(&[0.0], &[0.0]).unwrap();
@@ -378,8 +377,8 @@ mod tests {
         // Three standard errors of a tenth of a thousand are 0.028.
         assert!((of_still[0] - outage(0.1)).abs() < 0.03, "{of_still:?}");
         assert!((of_still[1] - outage(0.05)).abs() < 0.025, "{of_still:?}");
-        // Half a turn of the phase between copies makes their gains independent of one another nearly: the sum of two
-        // exponential gains is below x with probability 1 - (1 + x) exp(-x).
+        // Half a turn of the phase between copies makes their gains nearly independent: the sum of two exponential
+        // gains is below x with probability 1 - (1 + x) exp(-x).
         still.users[0].fd_t = 0.38;
         let of_fast = share(&still, &block, blocks);
         let both = 1.0 - 1.1 * (-0.1_f64).exp();

@@ -1,17 +1,17 @@
-//! Blockage between a user and the base station.
+//! Blockage of the path between a user and the base station.
 
 use crossfade_cell::CellError;
 use crossfade_core::{OutOfRange, SimTime};
 
-/// Blockage of the line of sight: a two-state Markov model, such as MacCartney, Rappaport and Rangan fit to pedestrians
-/// at 73.5 GHz (GLOBECOM 2017): both times are exponential.
+/// Blockage of the line of sight as a two-state Markov model, which MacCartney, Rappaport and Rangan fit to pedestrians
+/// at 73.5 GHz (GLOBECOM 2017): times with and without a blocker are exponential.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blockage {
     /// Mean time without a blocker.
     pub clear: SimTime,
-    /// Mean time of a blockage.
+    /// Mean duration of a blockage.
     pub blocked: SimTime,
-    /// Attenuation by a blocker, in dB.
+    /// Attenuation by a blocker in dB.
     pub depth_db: f64,
 }
 
@@ -19,7 +19,7 @@ impl Blockage {
     /// Checks all parameters.
     ///
     /// # Errors
-    /// No time, or a depth outside 0 to 60 dB.
+    /// If a time is outside 1 ms to 1 h, or the attenuation outside 0 to 60 dB.
     pub(crate) fn check(&self) -> Result<(), CellError> {
         for (key, time) in [("blockage.clear", self.clear), ("blockage.blocked", self.blocked)] {
             if !(SimTime::from_millis(1)..=SimTime::from_millis(3_600_000)).contains(&time) {

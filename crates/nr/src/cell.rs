@@ -1,4 +1,4 @@
-//! The fabric: a base station and its users, slot by slot.
+//! NR cell as a fabric: a base station and its users, slot by slot.
 
 use crate::config::NrConfig;
 use crate::direction::Direction;
@@ -14,32 +14,32 @@ use crossfade_link::{
 };
 use std::collections::VecDeque;
 
-/// The port of the base station.
+/// Port of the base station.
 const BASE: Port = 0;
 
-/// An NR cell as a fabric. Packets go in at port 0, the base station, and come out at a user's, 1 and up; with a
-/// [stack](NrConfig::stack) also in at a user's and out at the base station's. From user to user, and up without a stack, it carries
-/// nothing. It reports the downlink, with the uplink as [`LinkReport::back`].
+/// NR cell as a fabric: port 0 is the base station, ports from 1 on are the users. Without a [stack](NrConfig::stack)
+/// it carries packets from the base station to users, with one also from users to the base station; never from user to
+/// user. The report is that of the downlink, with the uplink in [`LinkReport::back`].
 ///
-/// At the beginning of a slot the blocks of the slot before have arrived; timers and acknowledgements act; then users
-/// get groups of resource blocks and their blocks begin, at most one for each user, direction and slot. Equal
-/// configuration, seed and pushes give equal departures, bit for bit.
+/// At the beginning of a slot, first the blocks of the last slot arrive, then timers and acknowledgements are applied,
+/// then users get groups of resource blocks and send new blocks, at most one per user, direction and slot. Departures
+/// are a function of configuration, seed and pushes, bit for bit.
 pub struct NrCell {
     slot: SimTime,
     downlink: Direction,
     upper: Option<Upper>,
     is_busy: bool,
-    /// The next slot that begins.
+    /// Number of the next slot.
     next_slot: u64,
     departures: VecDeque<(Port, Departure)>,
     now: SimTime,
 }
 
 impl NrCell {
-    /// A cell before its first packet.
+    /// Builds the cell at time zero.
     ///
     /// # Errors
-    /// The configuration is invalid ([`NrConfig::check`]).
+    /// If the configuration is invalid ([`NrConfig::check`]).
     pub fn new(config: NrConfig, seed: RunSeed) -> Result<Self, CellError> {
         config.check()?;
         let downlink = Direction::new(config, None, seed)?;
@@ -55,7 +55,7 @@ impl NrCell {
         })
     }
 
-    /// The signal-to-noise ratio in dB from which each scheme of the MCS table is used.
+    /// SNR in dB from which each scheme of the MCS table is used, by MCS index.
     pub fn thresholds_db(config: &NrConfig) -> Vec<f64> {
         let mut rates = ErrorRates::of_config(config);
         let adaptation = Adaptation::new(config, &mut rates);
@@ -91,7 +91,7 @@ impl NrCell {
             self.downlink.users.iter().any(User::is_busy) || self.upper.as_ref().is_some_and(Upper::is_busy);
     }
 
-    /// The report of a direction, of what its users and bearers counted and of its packets.
+    /// Report of a direction from the statistics of its users and bearers, and its packets.
     fn report_of(
         now: SimTime,
         direction: &Direction,

@@ -1,4 +1,4 @@
-//! Whole cells against closed forms.
+//! Tests of whole cells against closed forms.
 
 use crate::awgn::Combining;
 use crate::config::{Fidelity, HarqConfig, NrConfig, NrUser, QualityReports, Scheduler};
@@ -11,7 +11,7 @@ use crossfade_link::{Departure, Fabric, Hop, HopConfig, Link, LinkReport, Parcel
 
 pub(crate) const SEED: RunSeed = RunSeed { seed: 1, run: 0 };
 
-/// One user of 40 MHz over a channel that does not fade, whose ratio is known.
+/// Cell with one user at 40 MHz over a constant channel, whose SNR is reported exactly.
 pub(crate) fn config(snr_db: f64) -> NrConfig {
     NrConfig {
         numerology: Numerology::new(1).unwrap(),
@@ -62,7 +62,7 @@ pub(crate) fn config(snr_db: f64) -> NrConfig {
     }
 }
 
-/// All that leaves until `end`.
+/// Runs the cell until `end`; all departures are handed to `leave`.
 pub(crate) fn run(cell: &mut NrCell, end: SimTime, mut leave: impl FnMut(SimTime, u32, Departure)) {
     while let Some(now) = cell.next_event().filter(|now| *now < end) {
         while let Some((port, departure)) = cell.advance(now) {
@@ -71,7 +71,7 @@ pub(crate) fn run(cell: &mut NrCell, end: SimTime, mut leave: impl FnMut(SimTime
     }
 }
 
-/// Each user has more than it gets within `seconds`.
+/// Report of a cell in which each user always has data, after `seconds`.
 pub(crate) fn saturated(config: NrConfig, seconds: u64) -> LinkReport {
     let users = config.users.len() as u32;
     let mut cell = NrCell::new(config, SEED).unwrap();
@@ -89,7 +89,7 @@ pub(crate) fn goodput_bps(report: &LinkReport) -> f64 {
     report.statistics.arrived_bytes as f64 * 8.0 / report.at.as_secs_f64()
 }
 
-/// Bits of the block of scheme 27 in slots of 12 and of 8 symbols.
+/// Bits of the transport block of MCS 27 in slots of 12 and of 8 data symbols.
 fn largest_blocks() -> [f64; 2] {
     [12, 8].map(|symbols| {
         let allocation = Allocation { symbols, dmrs_re: 12, overhead_re: 0, prbs: 106, layers: 2 };
@@ -108,8 +108,8 @@ fn a_perfect_channel_carries_the_largest_blocks() {
     assert_eq!(report.frames.unwrap().retransmissions, 0);
 }
 
-/// With data in every slot, no errors and acknowledgements of their own, a cell is a hop with the rate of its blocks:
-/// each packet is there at the end of the slot in which the hop would have sent its last bit.
+/// With data in every slot, no errors and exclusive acknowledgement slots, a cell is a hop with the rate of its blocks:
+/// each packet arrives at the end of the slot in which the hop would send its last bit.
 #[test]
 fn a_cell_of_downlink_slots_is_a_hop_to_the_slot() {
     let mut all_down = config(45.0);
@@ -149,7 +149,7 @@ fn a_cell_of_downlink_slots_is_a_hop_to_the_slot() {
     follow(&mut hop, &mut cell, SimTime::from_millis(600_000));
     assert_eq!(of_cell.len(), id as usize);
     assert_eq!(of_cell.len(), of_hop.len());
-    // A hop rounds the time of each packet to the nanosecond, which adds up behind others: to 2 us at most.
+    // A hop rounds the time of each packet to a nanosecond, which adds up over a backlog to 2 us at most.
     let (most, mut near) = (SimTime::from_micros(2), 0);
     for ((packet, found), (same, at)) in of_cell.iter().zip(&of_hop) {
         assert_eq!(packet, same);
@@ -157,13 +157,13 @@ fn a_cell_of_downlink_slots_is_a_hop_to_the_slot() {
         near += u32::from(slots[0] != slots[1]);
         assert!(slots.contains(found), "{packet:?}: {found} for {at}");
     }
-    // Where that decides about the slot either will do: 4 of 500 us.
+    // Where this decides the slot, either slot is accepted: 4 of 500 us.
     assert!(f64::from(near) < 0.012 * f64::from(id), "{near} of {id}");
 }
 
 #[test]
 fn too_few_processes_carry_exactly_their_share() {
-    // Frequency division at 15 kHz: a round trip of 8 slots.
+    // FDD at 15 kHz has a round trip of 8 slots.
     let mut half = config(45.0);
     half.numerology = Numerology::new(0).unwrap();
     half.duplex = Duplex::frequency();
@@ -173,7 +173,7 @@ fn too_few_processes_carry_exactly_their_share() {
     };
     let [four, eight, sixteen] = [4, 8, 16].map(&mut with);
     assert!((four / eight - 0.5).abs() < 2e-3 && eight == sixteen, "{four} {eight} {sixteen}");
-    // DDDSU: 10 keep it full, 8 have some 80 %.
+    // DDDSU: 10 processes fill all slots, 8 about 80 % of them.
     let mut time = config(45.0);
     let mut with = |processes| {
         time.harq.processes = processes;
@@ -185,7 +185,7 @@ fn too_few_processes_carry_exactly_their_share() {
     assert_eq!(time.round_trips().1, 10);
 }
 
-/// The middle of the curve of some scheme: a half fails at first.
+/// Cell at the SNR at which half of the first transmissions of some scheme fail.
 pub(crate) fn half_failing() -> NrConfig {
     let mut config = config(10.0);
     config.target_error_rate = 0.5;
@@ -200,7 +200,7 @@ fn delays_of_an_idle_cell_are_whole_round_trips() {
     let slot = SimTime::from_micros(500);
     let (mut attempts, mut packets) = ([0_u32; 5], 0_u32);
     for id in 0..4000_u32 {
-        // Somewhere in a slot that carries data, long after the one before.
+        // Packets at varying times within a slot with data, long after the last one.
         let first = u64::from(id) * 200 + u64::from(id % 5);
         let at = slot * first - SimTime::from_micros(u64::from(id % 400));
         if id == 0 || config.data_symbols(first) != 12 {
@@ -221,7 +221,7 @@ fn delays_of_an_idle_cell_are_whole_round_trips() {
             attempts[attempt] += 1;
         });
     }
-    // A half fails at first; in a channel that does not change the second copy suffices.
+    // Half fails at first; over a constant channel the second copy suffices.
     let first = f64::from(attempts[0]) / f64::from(packets);
     assert!((first - 0.5).abs() < 4.0 * (0.25 / f64::from(packets)).sqrt(), "{attempts:?}");
     assert!(attempts[2] + attempts[3] == 0 && attempts[0] + attempts[1] == packets, "{attempts:?}");
@@ -233,7 +233,7 @@ fn acknowledgements_that_are_misread_lose_blocks_or_send_them_in_vain() {
     config.harq.nack_to_ack = 0.1;
     let report = saturated(config.clone(), 8);
     let frames = report.frames.unwrap();
-    // Of the half that fails at first a tenth is lost.
+    // Of the half that fails at first a tenth is lost by misread acknowledgements.
     let share = frames.frames_lost as f64 / frames.frames as f64;
     assert!((share - 0.05).abs() < 4.0 * (0.05 / frames.frames as f64).sqrt(), "{share}");
     assert!(report.statistics.losses > 0);
@@ -241,18 +241,18 @@ fn acknowledgements_that_are_misread_lose_blocks_or_send_them_in_vain() {
     config.harq.ack_to_nack = 0.2;
     let frames = saturated(config, 8).frames.unwrap();
     assert_eq!(frames.frames_lost, 0);
-    // A half at first, all in the second: 1.5 copies; each that gets through is sent once more with 0.2, at most to
-    // four.
+    // Half in the first copy, all in the second: 1.5 copies; each received block is retransmitted with probability
+    // 0.2, up to four copies.
     let expected = 1.5 + 0.2 + 0.2 * 0.2 + 0.5 * 0.2_f64.powi(3);
     let found = frames.frame_transmissions_per_frame();
     assert!((found / expected - 1.0).abs() < 0.02, "{found} {expected}");
 }
 
-/// A fading channel, of which indicators tell late.
+/// Cell with a fading channel and delayed channel quality indicators.
 pub(crate) fn fading(users: usize) -> NrConfig {
     let mut config = config(15.0);
     config.profile = Some(DelayProfile::named(NamedProfile::TdlC(300e-9)).unwrap());
-    // 30 km/h at 3.5 GHz.
+    // 30 km/h with a carrier of 3.5 GHz.
     config.users = vec![
         NrUser {
             mean_snr_db: 15.0,
@@ -276,7 +276,7 @@ fn the_outer_loop_meets_its_target() {
         let report = saturated(config, 20);
         let frames = report.frames.as_ref().unwrap().frames as f64;
         let found = report.users[0].first_errors as f64 / frames;
-        // The loop steers the count itself: it may be off by the range of the offset over the steps.
+        // The outer loop steers the count itself, which deviates by at most the range of the offset over its steps.
         assert!((found / target - 1.0).abs() < 0.05, "{found} for {target} of {frames}");
     }
 }

@@ -1,4 +1,4 @@
-//! The channel of a user: constant, fading, or recorded.
+//! Channel of a user: constant, fading or recorded.
 
 use crate::blockage::Blockage;
 use crate::config::{NrConfig, NrUser};
@@ -9,19 +9,19 @@ use crossfade_core::{RunSeed, SimTime, Stream, from_db};
 use rand::RngExt;
 use std::sync::Arc;
 
-/// Blockage of one user from slot to slot. Each time with and without a blocker is a draw.
+/// Blockage of one user from slot to slot; each time with and without a blocker is drawn.
 #[derive(Clone)]
 struct Blocker {
     config: Blockage,
     slot_time: SimTime,
     stream: Stream,
     is_blocked: bool,
-    /// The first slot in which this changes.
+    /// First slot in which the blockage begins or ends.
     until: u64,
 }
 
 impl Blocker {
-    /// A blocker that starts with a line of sight.
+    /// Blockage that starts with a line of sight.
     fn new(config: Blockage, slot_time: SimTime, stream: Stream) -> Self {
         let mut blocker = Self { config, slot_time, stream, is_blocked: false, until: 0 };
         blocker.until = blocker.lasts(config.clear);
@@ -35,7 +35,7 @@ impl Blocker {
         (time_s / self.slot_time.as_secs_f64()).ceil().max(1.0) as u64
     }
 
-    /// Factor on the ratio in `slot`. Slots must not decrease from call to call.
+    /// Linear factor on the SNR in `slot`. Slots must not decrease from call to call.
     fn gain(&mut self, slot: u64) -> f64 {
         while slot >= self.until {
             self.is_blocked = !self.is_blocked;
@@ -46,15 +46,15 @@ impl Blocker {
     }
 }
 
-/// A user's channel: the signal-to-noise ratio of each group of resource blocks in a slot.
+/// Channel of a user: SNR of each group of resource blocks in a slot.
 #[derive(Clone)]
 pub(crate) struct Channel {
     kind: Kind,
     blocker: Option<Blocker>,
-    /// The mean ratio, no decibels.
+    /// Mean SNR, linear.
     mean: f64,
     slot: Option<u64>,
-    /// Signal-to-noise ratios, no decibels: one for all groups, or one for each.
+    /// SNR of the current slot, linear: one value for all groups, or one per group.
     ratios: Vec<f64>,
     powers: Vec<f32>,
 }
@@ -76,9 +76,9 @@ enum Kind {
 }
 
 impl Channel {
-    /// The channel of user `number`. Its random streams are called `channel.nr.N`, `shadowing.nr.N` and
-    /// `blockage.nr.N`. With time division both directions have one channel; with frequency division the uplink has its
-    /// own, `channel.nr.up.N`, behind equal shadows and blockers.
+    /// Channel of user `number`. Its random streams are named `channel.nr.N`, `shadowing.nr.N` and `blockage.nr.N`.
+    /// With TDD both directions have one channel; with FDD the uplink has its own fading, `channel.nr.up.N`, with equal
+    /// shadowing and blockage.
     pub(crate) fn new(
         number: usize,
         config: &NrConfig,
@@ -121,13 +121,13 @@ impl Channel {
         })
     }
 
-    /// A clone of this channel for the other direction of time division, with another mean ratio. Neither has had a slot.
+    /// Copy of this channel for the other direction of TDD, with another mean SNR, before the first slot of both.
     pub(crate) fn of_other_way(&self, mean_snr_db: f64) -> Self {
         let mean = from_db(mean_snr_db);
         Self { mean, ratios: vec![mean], ..self.clone() }
     }
 
-    /// Signal-to-noise ratios in `slot`, no decibels: one for all groups, or one for each.
+    /// SNR in `slot`, linear: one value for all groups, or one per group.
     pub(crate) fn at(&mut self, slot: u64) -> &[f64] {
         if self.slot == Some(slot) {
             return &self.ratios;

@@ -1,13 +1,13 @@
-//! Hybrid ARQ in closed form: error rates after each copy, mean transmissions, what is lost, goodput and delays.
+//! Closed forms of hybrid ARQ: error rates after each copy, mean transmissions, losses, goodput and delays.
 //!
-//! Over a channel that does not change the error rate after each copy is known, and so is the slot of each copy of a
-//! block that waits for no other. With `e_l` the error rate after l copies (one random number decides the fate of a
-//! block, so `e_l / e_(l-1)` fail that failed before), no misread acknowledgement and at most L copies
+//! Over a constant channel the error rate after each copy is known, and the slot of each copy of a block that waits for
+//! no other. Let `e_l` be the error rate after l copies (one random number decides the fate of a block, so a share `e_l
+//! / e_(l-1)` of the blocks that failed before fails again). With at most L copies and no misread acknowledgements:
 //!
-//! - `E[T] = 1 + e_1 + ... + e_(L-1)` copies are sent of a block, and `e_L` are lost;
-//! - a full cell whose slots with data are alike carries `(1 - e_L) / E[T]` blocks a slot;
-//! - a block of an idle cell arrives at the end of the slot of its copy l with probability `e_(l-1) - e_l`; behind a
-//!   lost one its packet then waits for t-Reordering, which begins as it arrives.
+//! - `E[T] = 1 + e_1 + ... + e_(L-1)` copies are sent per block, and a share `e_L` of blocks is lost;
+//! - a saturated cell whose data slots are equal carries `(1 - e_L) / E[T]` blocks per data slot;
+//! - a block in an idle cell arrives at the end of the slot of its copy l with probability `e_(l-1) - e_l`; after a
+//!   lost block its packet then waits for t-Reordering, which starts at its arrival.
 
 use crate::config::NrConfig;
 use crate::effective_sinr::Reported;
@@ -17,67 +17,67 @@ use crate::link_adaptation::Adaptation;
 use crate::transport_block::{Allocation, CodeBlocks};
 use crossfade_core::{SimTime, from_db, greatest_common_divisor};
 
-/// Less than this does not happen.
+/// Probability below which an event counts as impossible.
 const NEVER: f64 = 1e-12;
 
-/// An assumption of the closed forms that a cell does not meet: its key, without that of the cell, and what they
-/// assume.
+/// Assumption of the closed forms that a cell does not meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmet {
-    /// Key of the configuration.
+    /// Configuration key that violates the assumption, without the cell's own key.
     pub key: &'static str,
-    /// Assumptions of the closed forms.
+    /// What the closed forms assume instead, for an error message.
     pub assumed: &'static str,
 }
 
-/// Fate of a block first sent in some slot whose copies wait for no other block.
+/// Fate of a block first sent in a given slot whose copies wait for no other block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockFate {
     /// Bits of the block.
     pub bits: u32,
-    /// The error rate after 1, 2, ... copies.
+    /// Error rate after 1, 2, ... copies.
     pub error_rates: Vec<f64>,
-    /// The probability that copy 1, 2, ... is the first with which it is received.
+    /// Probability that copy 1, 2, ... is the first with which the block is received.
     pub received: Vec<f64>,
-    /// Slots from the beginning of the first copy to the arrival of each.
+    /// Slots from the beginning of the first copy to the arrival of copy 1, 2, ...
     pub arrives_after: Vec<u64>,
     /// Mean number of copies.
     pub transmissions: f64,
-    /// The probability that it is given up, or taken for received, without being received.
+    /// Probability that the block is given up, or counts as received by a misread acknowledgement, without being
+    /// received.
     pub lost: f64,
 }
 
-/// A cell with one user that always has more to send.
+/// Closed forms of a cell with one user that always has data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Saturated {
-    /// The error rate of first copies.
+    /// Error rate of first copies.
     pub initial_error_rate: f64,
-    /// Mean number of copies of a block.
+    /// Mean number of copies per block.
     pub transmissions: f64,
-    /// The share of blocks that are lost.
+    /// Share of blocks that are lost.
     pub lost: f64,
-    /// Bits of whole packets that arrive each second.
+    /// Goodput in bit/s: bits of whole packets that arrive.
     pub goodput_bps: f64,
-    /// Bits each second, headers included, that a source must offer at least so that there always is something to send.
+    /// Offered load in bit/s, headers included, from which the cell always has data.
     pub filled_from_bps: f64,
 }
 
-/// A cell whose user sends packets so far apart that each finds it idle.
+/// Closed forms of a cell whose user sends packets so far apart that each finds it idle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Idle {
-    /// The error rate of first copies.
+    /// Error rate of first copies.
     pub initial_error_rate: f64,
-    /// Mean number of copies of a block.
+    /// Mean number of copies per block.
     pub transmissions: f64,
-    /// The share of packets that are lost, each with its block.
+    /// Share of packets that are lost with their block.
     pub lost: f64,
-    /// Mean delay of those that arrive, in seconds.
+    /// Mean delay of packets that arrive, in seconds.
     pub delay_mean_s: f64,
-    /// Standard deviation of the delay in seconds.
+    /// Standard deviation of the delay of packets that arrive, in seconds.
     pub delay_deviation_s: f64,
 }
 
-/// The closed forms of a downlink.
+/// Closed forms of the downlink of a cell.
 pub struct ClosedForms {
     config: NrConfig,
     adaptation: Adaptation,
@@ -88,8 +88,8 @@ impl ClosedForms {
     /// Closed forms of `config`.
     ///
     /// # Errors
-    /// The first assumption that it does not meet: one user, a constant channel, no outer loop, nothing that
-    /// interrupts.
+    /// The first assumption that `config` does not meet: one user, a constant channel, no outer loop, no handover, no
+    /// DRX.
     pub fn new(config: &NrConfig) -> Result<Self, Unmet> {
         let unmet = |key, assumed| Err(Unmet { key, assumed });
         if config.users.len() != 1 {
@@ -118,13 +118,13 @@ impl ClosedForms {
         Ok(Self { adaptation: Adaptation::new(config, &mut rates), rates, config: config.clone() })
     }
 
-    /// The longest that a block may be retransmitted, from slot to slot.
+    /// Longest time over which a block may be retransmitted.
     fn persists(&self) -> SimTime {
         let longest = self.config.round_trips().0.into_iter().max().unwrap_or(0);
         self.config.numerology.slot() * (longest * u64::from(self.config.harq.transmissions - 1))
     }
 
-    /// Fate of a block of the whole carrier that is first sent in `slot`.
+    /// Fate of a block on the whole carrier that is first sent in `slot`.
     pub fn block(&mut self, slot: u64) -> BlockFate {
         let Self { config, adaptation, rates } = self;
         let snr_db = config.users[0].mean_snr_db;
@@ -158,11 +158,11 @@ impl ClosedForms {
         BlockFate { bits, error_rates, received, arrives_after, transmissions, lost }
     }
 
-    /// A full cell with packets of `packet_bytes`.
+    /// Closed forms of a saturated cell with packets of `packet_bytes`.
     ///
     /// # Errors
-    /// Slots with data that are not alike, so that it matters which of them carry new blocks; RLC, which sends again
-    /// itself; packets given up while hybrid ARQ still sends them.
+    /// The assumption that the cell does not meet: equal data slots (otherwise it matters which carry new blocks), no
+    /// RLC with its own retransmissions, no packet given up while hybrid ARQ still sends it.
     pub fn saturated(&mut self, packet_bytes: u32) -> Result<Saturated, Unmet> {
         let unmet = |key, assumed| Err(Unmet { key, assumed });
         if self.config.stack.is_some() {
@@ -199,10 +199,12 @@ impl ClosedForms {
         })
     }
 
-    /// Packets of `packet_bytes` that arrive at these times, `gap` apart at least.
+    /// Closed forms of an idle cell with packets of `packet_bytes` that arrive at the times `arrivals`, at least `gap`
+    /// apart.
     ///
     /// # Errors
-    /// Packets that do not fit into a block, or that may meet retransmissions of the one before.
+    /// The assumption that the cell does not meet: packets that fit into a block, and never meet retransmissions of
+    /// their predecessor.
     pub fn idle(
         &mut self,
         packet_bytes: u32,
@@ -215,7 +217,7 @@ impl ClosedForms {
         let fates: Vec<Option<BlockFate>> =
             (0..period).map(|slot| (self.config.data_symbols(slot) > 0).then(|| self.block(slot))).collect();
         let all = || fates.iter().flatten();
-        // PDCP 3 bytes, RLC and MAC at most 4 and 3; without them what the configuration says.
+        // Headers: PDCP 3 bytes, RLC at most 4, MAC at most 3; without a stack as configured.
         let headers = if self.config.stack.is_some() { 10 } else { self.config.header_bytes };
         if all().any(|fate| fate.bits / 8 < packet_bytes + headers) {
             return unmet("radio.mean_snr_db", "in an idle cell that a packet fits into a block");
@@ -233,13 +235,13 @@ impl ClosedForms {
                 stack.reordering
             }
         };
-        // A loss is noticed by the packet behind it, which then waits as long as packets wait for lost ones.
+        // The packet behind a lost one detects the loss, and waits for t-Reordering.
         let behind_a_loss = match reordering {
             _ if !is_lost => SimTime::ZERO,
             Some(reordering) => slot * reordering.as_nanos().div_ceil(slot.as_nanos()),
             None => return unmet("reordering", "that packets do not wait for lost ones for ever"),
         };
-        // Until the last copy that may be sent has been acknowledged, and one period for the wait before the first.
+        // Until the last possible copy is acknowledged, plus one period for the wait before the first.
         let done = all().map(|fate| self.last_slot(fate)).max().unwrap_or(0) + period;
         if gap < slot * done + behind_a_loss {
             return unmet(
@@ -280,10 +282,10 @@ impl ClosedForms {
         })
     }
 
-    /// Slots from the first copy of a block until its process is free, whatever becomes of it.
+    /// Slots from the first copy of a block until its process is certainly free.
     fn last_slot(&self, fate: &BlockFate) -> u64 {
         let harq = &self.config.harq;
-        // A block may be sent in vain to the end.
+        // A received block may be retransmitted up to the limit if its acknowledgements are misread.
         let may_repeat = |p: f64| p > NEVER || harq.has_feedback && harq.ack_to_nack > 0.0;
         let copies = 1 + fate.error_rates.iter().take_while(|p| may_repeat(**p)).count();
         let last = fate.arrives_after[copies.min(fate.arrives_after.len()) - 1];
@@ -291,8 +293,8 @@ impl ClosedForms {
     }
 }
 
-/// Mean copies of a block, the share that is lost, and with which copy a block is received: of the error rates after 1,
-/// 2, ... copies and the probabilities that negative and positive acknowledgements are misread.
+/// Mean number of copies of a block, share of lost blocks, and probability of reception by copy 1, 2, ..., given the
+/// error rates after 1, 2, ... copies and the probabilities that negative and positive acknowledgements are misread.
 fn fate(error_rates: &[f64], [nack_to_ack, ack_to_nack]: [f64; 2]) -> (f64, f64, Vec<f64>) {
     let (mut open, mut in_vain, mut before) = (1.0, 0.0, 1.0);
     let (mut transmissions, mut lost) = (0.0, 0.0);
@@ -310,8 +312,8 @@ fn fate(error_rates: &[f64], [nack_to_ack, ack_to_nack]: [f64; 2]) -> (f64, f64,
     (transmissions, lost, received)
 }
 
-/// The share of packets of `packet` bytes of which every block arrives, in blocks of `block` bytes that arrive with
-/// probability `arrives`: the mean over all places at which a packet can begin in a block.
+/// Share of packets of `packet` bytes of which every block arrives, if blocks of `block` bytes arrive with probability
+/// `arrives`: the mean over all offsets at which a packet can begin in a block.
 fn whole_packets(packet: u64, block: u64, arrives: f64) -> f64 {
     let step = greatest_common_divisor(packet, block);
     let places = block / step;
@@ -333,7 +335,7 @@ mod tests {
         let (transmissions, lost, received) = fate(&[0.1, 0.01, 0.002, 0.001], [0.0, 0.0]);
         assert_eq!((transmissions, lost), closed_form(&[0.1, 0.01, 0.002, 0.001]));
         assert!((received[1] - 0.09).abs() < 1e-12 && (received[3] - 0.001).abs() < 1e-12);
-        // As in the test of misread acknowledgements: a half at first, all in the second copy.
+        // As in the test of misread acknowledgements: half fails in the first copy, none in the second.
         let (transmissions, lost, _) = fate(&[0.5, 0.0, 0.0, 0.0], [0.0, 0.2]);
         assert!((transmissions - (1.5 + 0.2 + 0.2 * 0.2 + 0.5 * 0.008)).abs() < 1e-12 && lost == 0.0);
         let (_, lost, _) = fate(&[0.5, 0.0, 0.0, 0.0], [0.1, 0.0]);
@@ -342,14 +344,14 @@ mod tests {
 
     #[test]
     fn packets_of_several_blocks_by_hand() {
-        // Blocks of 4, packets of 6: two blocks from place 0, and from place 2.
+        // Blocks of 4 bytes, packets of 6: two blocks from offset 0, and from offset 2.
         assert!((whole_packets(6, 4, 0.9) - 0.81).abs() < 1e-12);
-        // Packets of 3: one block from places 0 and 1, two from 2 and 3.
+        // Packets of 3 bytes: one block from offsets 0 and 1, two from 2 and 3.
         assert!((whole_packets(3, 4, 0.9) - 0.855).abs() < 1e-12);
     }
 
-    /// A full cell in which a half fails at first, acknowledgements are misread and a second copy helps as little as it
-    /// can.
+    /// A saturated cell has the goodput of the closed form, with half of the first copies failing, misread
+    /// acknowledgements, and the least helpful second copy.
     #[test]
     fn a_full_cell_has_the_goodput_of_the_closed_form() {
         for (combining, transmissions, processes) in [
@@ -382,7 +384,8 @@ mod tests {
         }
     }
 
-    /// Delays of an idle cell: the mean over packets that meet every slot of the pattern, within four standard errors.
+    /// An idle cell has the delays of the closed form: the mean over packets in every slot of the pattern, within four
+    /// standard errors.
     #[test]
     fn an_idle_cell_has_the_delays_of_the_closed_form() {
         for mode in [None, Some(RlcMode::Unacknowledged), Some(RlcMode::Acknowledged)] {

@@ -13,21 +13,21 @@ use crossfade_core::{OutOfRange, SimTime};
 use crossfade_link::{QueueConfig, QueueLimit};
 use std::sync::Arc;
 
-/// Largest number of users of a cell.
+/// Maximum number of users of a cell.
 pub const MOST_USERS: usize = 1000;
-/// Largest number of resource blocks of a carrier (TS 38.331).
+/// Maximum number of resource blocks of a carrier (TS 38.331).
 const MOST_BLOCKS: u32 = 275;
 
 /// Mapping of the SINRs of a transport block's resource blocks to one effective SINR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectiveSinr {
-    /// Mean mutual information per bit (bit-interleaved) of the constellation, without a calibrated parameter.
+    /// Mean mutual information per coded bit (bit-interleaved) of the constellation, without a calibrated parameter.
     MutualInformation,
-    /// Exponential effective SINR mapping, -b ln(mean of exp(-SINR / b)), with a calibrated b for each scheme.
+    /// Exponential effective SINR mapping (EESM), -b ln(mean of exp(-SINR / b)), with a calibrated b for each scheme.
     Exponential,
 }
 
-/// Configuration of the downlink of an NR cell, without its seed.
+/// Configuration of an NR cell, without its seed; also of the radio of its uplink ([`of_uplink`](Self::of_uplink)).
 #[derive(Clone, Debug)]
 pub struct NrConfig {
     /// Numerology: slot length and subcarrier spacing.
@@ -48,118 +48,118 @@ pub struct NrConfig {
     pub layers: u32,
     /// Table of modulation and coding schemes.
     pub table: McsTable,
-    /// Implementation loss of a receiver in dB, beyond the error rates.
+    /// Implementation loss of a receiver in dB, in addition to the decoder's loss in the error rates.
     pub implementation_loss_db: f64,
-    /// Simulated error rates; `None` takes the normal approximation a fixed distance away.
+    /// Simulated error rates of code blocks; `None` for the normal approximation plus the loss of the decoder.
     pub error_table: Option<Arc<ErrorTable>>,
-    /// Effective SINR of blocks whose resource block groups have different ratios.
+    /// Effective SINR of blocks whose resource block groups have different SINRs.
     pub effective_sinr: EffectiveSinr,
     /// Bytes that headers of PDCP, RLC and MAC add to a packet.
     pub header_bytes: u32,
-    /// Fading; `None` is constant channels.
+    /// Power delay profile of fading; `None` for constant channels.
     pub profile: Option<DelayProfile>,
-    /// Their shadowing; `None` has none.
+    /// Shadowing of users along their paths, used with fading; `None` without shadowing.
     pub shadowing: Option<ShadowingConfig>,
-    /// Blockage; `None` is none.
+    /// Blockage of the line of sight; `None` without blockage.
     pub blockage: Option<Blockage>,
     /// Users of the cell.
     pub users: Vec<NrUser>,
-    /// Rule for which user gets which group of resource blocks.
+    /// Rule by which users get groups of resource blocks.
     pub scheduler: Scheduler,
-    /// Quality reports to the base station.
+    /// Channel quality reports of users to the base station.
     pub feedback: QualityReports,
-    /// The error rate of first transmissions that is aimed at.
+    /// Target error rate of first transmissions, by which link adaptation chooses the scheme.
     pub target_error_rate: f64,
-    /// Outer loop by acknowledgements; `None` is none.
+    /// Outer loop of link adaptation, by acknowledgements; `None` without one.
     pub outer_loop: Option<OuterLoopConfig>,
-    /// Hybrid ARQ.
+    /// Parameters of hybrid ARQ.
     pub harq: HarqConfig,
     /// Maximum waiting time of packets for missing earlier ones (t-Reordering of PDCP).
     pub reordering: SimTime,
-    /// Queue limit of each user; `None` is without limit.
+    /// Queue limit of each user; `None` for no limit.
     pub queue: Option<QueueLimit>,
-    /// Each transmission is an event; or closed forms stand for retransmissions.
+    /// Fidelity of the simulated radio: single transmissions, or mean values.
     pub fidelity: Fidelity,
-    /// Direction.
+    /// Direction of this radio.
     pub way: Way,
-    /// Propagation delay between base station and users, one way.
+    /// One-way propagation delay between base station and users.
     pub propagation: SimTime,
-    /// RLC, PDCP and the uplink; `None` has the downlink alone, whose packets wait for missing ones as PDCP lets them.
+    /// RLC, PDCP and the uplink; `None` for a downlink alone, in which packets wait for missing ones as in PDCP.
     pub stack: Option<StackConfig>,
 }
 
-/// Scheduler: it gives groups of resource blocks of a slot to users. Retransmissions come first.
+/// Rule by which the groups of resource blocks of a slot go to users. Retransmissions come first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scheduler {
-    /// Users with data in turns.
+    /// Round robin: users with data in turns.
     RoundRobin,
-    /// The user with the highest reported ratio in the group (maximum C/I).
+    /// Maximum C/I: the user with the highest reported SINR in the group.
     MaxSinr,
-    /// The user with the highest rate relative to what the user had, over a window of so many slots with data.
+    /// Proportional fair: the user with the highest rate relative to its mean rate so far.
     ProportionalFair {
-        /// Slots over which the rate of a user is averaged.
+        /// Averaging window of the mean rate, in slots with data.
         window_slots: f64,
     },
 }
 
-/// Channel quality reports.
+/// Channel quality reports of users to the base station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QualityReports {
     /// Period of reports, in slots.
     pub period_slots: u64,
     /// Slots from the measurement of a report to the first slot that uses it.
     pub delay_slots: u64,
-    /// Whether a report is a channel quality indicator; otherwise the ratio itself.
+    /// True if a report is a channel quality indicator (CQI), false if it is the SINR itself.
     pub is_indicator: bool,
 }
 
-/// Hybrid ARQ: stop-and-wait processes, each with a transport block.
+/// Parameters of hybrid ARQ: stop-and-wait processes, each with a transport block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HarqConfig {
-    /// Number of HARQ processes of a user.
+    /// Number of HARQ processes per user.
     pub processes: u32,
-    /// Transmissions of a block at most, the first included.
+    /// Maximum number of transmissions of a block, the first included.
     pub transmissions: u32,
-    /// Slots from a transmission to its acknowledgement, at least.
+    /// Minimum number of slots from a transmission to its acknowledgement.
     pub k1: u64,
-    /// Slots from an acknowledgement to the next transmission that the base station takes, at least.
+    /// Minimum number of slots from an acknowledgement to the next transmission, for processing at the base station.
     pub processing_slots: u64,
-    /// Content of copies.
+    /// Combining: the contents of retransmissions.
     pub combining: Combining,
-    /// Whether users keep no more of a code block than limited-buffer rate matching lets them.
+    /// True if downlink users keep only the bits of limited-buffer rate matching of a code block.
     pub has_limited_buffer: bool,
-    /// Whether blocks are acknowledged at all; otherwise each is sent once.
+    /// True if blocks are acknowledged; otherwise each is sent once.
     pub has_feedback: bool,
-    /// The probability that a negative acknowledgement is read as a positive one: the block is lost.
+    /// Probability that a negative acknowledgement is read as a positive one, so that the block is lost.
     pub nack_to_ack: f64,
-    /// The probability that a positive one is read as a negative one, or not at all: the block is sent in vain.
+    /// Probability that a positive acknowledgement is read as a negative one or missed, so that the block is sent in
+    /// vain.
     pub ack_to_nack: f64,
 }
 
 /// Fidelity of the simulated radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fidelity {
-    /// Each transmission of a block, its outcome and its acknowledgement.
+    /// Each transmission of a block is simulated, with its outcome and its acknowledgement.
     Slot,
-    /// A slot carries its mean of bytes, later by the mean delay of retransmissions.
+    /// Each slot carries its mean number of bytes, delayed by the mean of retransmissions.
     Rate,
 }
 
-/// A user of an NR cell.
+/// User of an NR cell: its channel, priority and queue.
 #[derive(Clone, Debug)]
 pub struct NrUser {
-    /// The mean signal-to-interference-and-noise ratio in dB, with shadowing at its median.
+    /// Mean SINR in dB, with shadowing at its median.
     pub mean_snr_db: f64,
-    /// Metres a second.
+    /// Speed in m/s, which sets the correlation of shadowing.
     pub speed_mps: f64,
-    /// The maximum Doppler shift in cycles a slot.
+    /// Maximum Doppler shift in cycles per slot.
     pub fd_t: f64,
-    /// Recorded SINR in place of a channel.
+    /// Recorded SINR values, which replace the channel model; `None` for the model.
     pub trace: Option<SinrTrace>,
-    /// Priority of the user: among users with new data the least number goes first.
+    /// Priority of the user: among users with new data, the one with the smallest number is served first.
     pub priority: u32,
-    /// Downlink queue with a limit of its own; `None` is drop-tail within the limit of
-    /// the cell.
+    /// Downlink queue discipline with its own limit; `None` for drop-tail within the limit of the cell.
     pub queue: Option<QueueConfig>,
 }
 
@@ -172,28 +172,28 @@ pub(crate) fn out_of_range<T>(
 }
 
 impl NrConfig {
-    /// Groups of resource blocks; the last may be smaller.
+    /// Number of groups of resource blocks; the last may be smaller.
     pub fn groups(&self) -> usize {
         self.prbs.div_ceil(self.group_prbs) as usize
     }
 
-    /// OFDM symbols of a slot that carry data.
+    /// Number of OFDM symbols of a slot that carry data in this direction; 0 if none.
     pub fn data_symbols(&self, slot: u64) -> u32 {
         let symbols = match self.way {
             Way::Down => self.duplex.downlink_symbols(slot).saturating_sub(self.control_symbols),
             Way::Up { symbols, .. } if self.duplex.is_uplink(slot) => symbols,
             Way::Up { .. } => 0,
         };
-        // A slot whose reference signals leave nothing carries none.
+        // A slot in which reference signals leave no resource elements carries no data.
         if 12 * symbols > self.dmrs_re + self.overhead_re { symbols } else { 0 }
     }
 
-    /// The first slot in which a block of `slot` can be retransmitted.
+    /// First slot in which a block sent in `slot` can be retransmitted.
     pub fn again(&self, slot: u64) -> u64 {
         let HarqConfig { k1, processing_slots, has_feedback, .. } = self.harq;
         let carries = |slot: u64| self.data_symbols(slot) > 0;
         if !has_feedback {
-            // Its process is free at once.
+            // Without feedback the process is free at once.
             return slot + 1;
         }
         match self.way {
@@ -209,19 +209,19 @@ impl NrConfig {
         }
     }
 
-    /// Slots of the way from the base station to a user, and of both ways.
+    /// Propagation delay between base station and user in slots, rounded up.
     pub(crate) fn hop_slots(&self) -> u64 {
         self.propagation.as_nanos().div_ceil(self.numerology.slot().as_nanos())
     }
 
-    /// The slot in which the report was measured that the base station uses in `slot`.
+    /// Slot in which the report was measured that the base station uses in `slot`.
     pub(crate) fn measured_slot(&self, slot: u64) -> u64 {
         let age = self.feedback.delay_slots + self.report_lag_slots();
         slot.saturating_sub(age) / self.feedback.period_slots * self.feedback.period_slots
     }
 
-    /// Additional age of reports in slots when a block is sent: the way there and back, and a grant
-    /// that was made before.
+    /// Additional age of reports in slots when a block is sent: the round-trip propagation delay and, in the uplink,
+    /// the time since the grant.
     fn report_lag_slots(&self) -> u64 {
         self.way_slots() + if let Way::Up { k2, .. } = self.way { k2 } else { 0 }
     }
@@ -230,14 +230,14 @@ impl NrConfig {
         (self.propagation * 2).as_nanos().div_ceil(self.numerology.slot().as_nanos())
     }
 
-    /// The last slot in which a transmission of the uplink in `slot` can be granted; `None` before the first.
+    /// Last slot in which an uplink transmission in `slot` can be granted; `None` if no slot is early enough.
     pub(crate) fn granted(&self, slot: u64, k2: u64) -> Option<u64> {
         let last = slot.checked_sub(k2 + self.hop_slots())?;
         (0..=last).rev().find(|slot| self.duplex.downlink_symbols(*slot) > 0)
     }
 
-    /// Longest wait of a packet that comes to an empty buffer, until a request has it granted and its block begins;
-    /// `None` where grants need no request.
+    /// Longest time from the arrival of a packet at an empty buffer to the beginning of its block, via a scheduling
+    /// request and its grant; `None` if grants need no request.
     pub fn longest_request(&self) -> Option<SimTime> {
         let uplink = &self.stack.as_ref()?.uplink;
         if uplink.grants != Grants::Requested {
@@ -249,11 +249,12 @@ impl NrConfig {
         let served = |occasion: u64| {
             let known = occasion + self.hop_slots() + uplink.processing_slots;
             let is_granted = |slot: &u64| self.granted(*slot, uplink.k2) >= Some(known);
-            // A pattern has a slot of each direction: the grant comes within one, its slot of the uplink within the next.
+            // A pattern has a slot of each direction: the grant comes within one period, its uplink slot within the
+            // next.
             let latest = known + uplink.k2 + self.hop_slots() + 2 * pattern;
             (known..=latest).find(|slot| self.duplex.is_uplink(*slot) && is_granted(slot)).unwrap_or(known)
         };
-        // After as many requests as the pattern has slots both begin anew.
+        // After as many requests as the pattern has slots, pattern and requests repeat.
         let mut occasions: Vec<u64> =
             (0..=2 * pattern).map(|count| from(count * uplink.request_period_slots)).collect();
         occasions.dedup();
@@ -261,7 +262,7 @@ impl NrConfig {
         waits.max().map(|slots| self.numerology.slot() * slots)
     }
 
-    /// The radio of the uplink, of which base stations make no mistake about acknowledgements.
+    /// Configuration of the uplink's radio. The base station reads its own decoding results without errors.
     #[must_use]
     pub fn of_uplink(&self, uplink: &UplinkConfig) -> Self {
         let user = |user: &NrUser| NrUser {
@@ -286,8 +287,8 @@ impl NrConfig {
         }
     }
 
-    /// Bits of a code block that a receiver keeps, if that is less than all: what users of the downlink may be limited
-    /// to (38.212 section 5.4.2.1).
+    /// Number of bits of a code block that a receiver keeps; `None` if all. Only downlink users may be limited (38.212
+    /// section 5.4.2.1).
     pub fn buffer_bits(&self, code: CodeBlocks) -> Option<u32> {
         let is_limited = self.harq.has_limited_buffer && self.way == Way::Down;
         let bits_per_symbol = match self.table.number() {
@@ -298,7 +299,7 @@ impl NrConfig {
         is_limited.then(|| limited_buffer_bits(self.prbs, self.layers, bits_per_symbol, code.count))
     }
 
-    /// The largest transport block of a slot, in bits.
+    /// Largest transport block of a slot in bits.
     fn largest_block_bits(&self, slot: u64) -> u32 {
         let Self { dmrs_re, overhead_re, prbs, layers, .. } = *self;
         let symbols = self.data_symbols(slot);
@@ -313,20 +314,20 @@ impl NrConfig {
         self.table.schemes().last().map_or(0, bits)
     }
 
-    /// The largest transport block, in bytes.
+    /// Largest transport block of any slot in bytes.
     pub fn largest_block_bytes(&self) -> u32 {
         (0..self.duplex.period()).map(|slot| self.largest_block_bits(slot) / 8).max().unwrap_or(0)
     }
 
-    /// The rate of a cell in which all blocks have the most efficient scheme, in bit/s.
+    /// Peak rate in bit/s of a cell in which all blocks have the most efficient scheme.
     pub fn peak_bps(&self) -> f64 {
         let period = self.duplex.period();
         let bits: f64 = (0..period).map(|slot| f64::from(self.largest_block_bits(slot))).sum();
         bits / (self.numerology.slot().as_secs_f64() * period as f64)
     }
 
-    /// Round trips of a block in slots, from each slot with data of a pattern, and the processes that a full downlink
-    /// takes.
+    /// Round trips of a block in slots, from each slot with data of a pattern, and the number of HARQ processes that a
+    /// saturated cell needs.
     pub fn round_trips(&self) -> (Vec<u64>, u32) {
         let carries = |slot: u64| self.data_symbols(slot) > 0;
         let starts = (0..self.duplex.period()).filter(|slot| carries(*slot));
@@ -339,7 +340,8 @@ impl NrConfig {
     /// Checks all parameters.
     ///
     /// # Errors
-    /// Numbers outside their ranges, a pattern in which no slot carries data.
+    /// If a number is outside its range, no slot of the pattern carries data, the error table lacks a scheme, or
+    /// options exclude each other.
     pub fn check(&self) -> Result<(), CellError> {
         if !(1..=MOST_BLOCKS).contains(&self.prbs) {
             return out_of_range("prbs", self.prbs, format!("between 1 and {MOST_BLOCKS}"));
@@ -428,7 +430,7 @@ impl NrConfig {
         self.check_users()
     }
 
-    /// The table of error rates must have every scheme that may be sent.
+    /// Checks that the table of error rates has every scheme that may be sent.
     fn check_error_table(&self) -> Result<(), CellError> {
         if let Some(table) = &self.error_table {
             let tables = [Some(self.table), self.stack.as_ref().map(|stack| stack.uplink.table)];

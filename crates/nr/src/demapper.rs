@@ -1,23 +1,22 @@
-//! Square constellations of TS 38.211 section 5.1, dimension by dimension, and exact log-likelihood ratios of their
-//! bits.
+//! Demapper for the square constellations of TS 38.211 section 5.1, per dimension, with exact log-likelihood ratios.
 
-/// No dimension has more levels.
+/// Maximum number of levels of a dimension.
 const MOST_LEVELS: usize = 32;
 
 /// One dimension of a square constellation.
 #[derive(Clone, Debug)]
 pub(crate) struct Dimension {
-    /// The levels by their bits, the first the most significant: mean energy 1/2.
+    /// Levels by their bits, the first the most significant; mean energy 1/2.
     levels: Vec<f64>,
 }
 
 impl Dimension {
-    /// One dimension of a constellation with so many bits a symbol: 2, 4, 6, 8 or 10.
+    /// Dimension of a constellation with this number of bits per symbol: 2, 4, 6, 8 or 10.
     pub(crate) fn of(bits_per_symbol: u32) -> Self {
         let bits = bits_per_symbol / 2;
         let scale = (2.0 * (libm::pow(4.0, f64::from(bits)) - 1.0) / 3.0).sqrt();
         let level = |label: u32| {
-            // (1 - 2 b0) (2^(n-1) - (1 - 2 b1) (2^(n-2) - ... )), from the last bit on.
+            // (1 - 2 b0) (2^(n-1) - (1 - 2 b1) (2^(n-2) - ... )), evaluated from the last bit.
             let sign = |bit: u32| 1.0 - 2.0 * f64::from(label >> (bits - 1 - bit) & 1);
             let inner = |value: f64, bit: u32| sign(bit) * (f64::from(1_u32 << (bits - 1 - bit)) - value);
             (0..bits).rev().fold(0.0, inner)
@@ -25,17 +24,18 @@ impl Dimension {
         Self { levels: (0..1 << bits).map(|label| level(label) / scale).collect() }
     }
 
-    /// Bits of a level.
+    /// Number of bits per level.
     pub(crate) fn bits(&self) -> usize {
         self.levels.len().ilog2() as usize
     }
 
-    /// The level of these bits, the first the most significant.
+    /// Level of the bits `label`, the first the most significant.
     pub(crate) fn level(&self, label: usize) -> f64 {
         self.levels[label]
     }
 
-    /// ln(P(0) / P(1)) of each bit of what was received with noise of variance `noise_power` / 2, exact.
+    /// Exact LLR ln(P(0) / P(1)) of each bit, stored in `ratios`, of a received level with noise variance `noise_power`
+    /// / 2.
     pub(crate) fn demap(&self, received: f64, noise_power: f64, ratios: &mut [f32]) {
         let levels = &self.levels;
         let mut exponents = [0.0_f64; MOST_LEVELS];
@@ -56,7 +56,7 @@ impl Dimension {
             for (label, likelihood) in likelihoods[..levels.len()].iter().enumerate() {
                 sums[label >> (bits - 1 - bit) & 1] += likelihood;
             }
-            // Where all of one value underflow its nearest level stands for them.
+            // If all likelihoods of one bit value underflow, the nearest level represents them.
             let log = |value: usize| {
                 if sums[value] > 1e-290 {
                     return libm::log(sums[value]);

@@ -1,4 +1,4 @@
-//! One direction of a cell: which users have which groups of resource blocks, slot by slot.
+//! Downlink or uplink of a cell: allocation of groups of resource blocks to users, slot by slot.
 
 use crate::channel::Channel;
 use crate::config::{Fidelity, NrConfig, Scheduler};
@@ -12,17 +12,17 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{EventLog, LinkEvent, Verdict};
 use std::sync::Arc;
 
-/// Fills a block, given the user's number, the block's number among those of the user, and its bytes; returns whether
-/// there was any data.
+/// Callback that fills a block, given the user's number, the block's number of that user, and its bytes; returns false
+/// without data.
 pub(crate) type Fill<'a> = dyn FnMut(usize, u64, u32) -> bool + 'a;
 
-/// The downlink or the uplink.
+/// Downlink or uplink of a cell: its users, scheduler and counters.
 pub(crate) struct Direction {
     pub(crate) config: NrConfig,
     pub(crate) users: Vec<User>,
     adaptation: Adaptation,
     rates: ErrorRates,
-    /// Whether each user can receive any grant, and one for new data.
+    /// For each user, true if it can receive any grant, and true if it can receive one for new data.
     pub(crate) is_open: Vec<[bool; 2]>,
     /// Moving average of the bits that each user got in a slot with data.
     had: Vec<f64>,
@@ -30,40 +30,40 @@ pub(crate) struct Direction {
     turn: u64,
     /// Sum of used resource blocks over slots.
     pub(crate) used: f64,
-    /// Probability that each user sends new data, and the mean number of resource blocks for new data (fidelity
-    /// `rate`).
+    /// Fidelity `rate`: probability that each user sends new data; `free` is the mean number of resource blocks for new
+    /// data.
     shares: Vec<f64>,
     free: f64,
     pub(crate) log: EventLog,
     now: SimTime,
-    /// The slot in which the reports were measured that the base station uses in this slot.
+    /// Slot in which the reports were measured that the base station uses in this slot.
     measured: u64,
-    /// Slots until a block can be retransmitted, by slot of the pattern.
+    /// Slots from a transmission to the first possible retransmission, by slot of the pattern.
     round_trips: Vec<u64>,
     scratch: Scratch,
 }
 
-/// Lists of a slot, kept so that their memory is reused.
+/// Lists for one slot, reused to avoid allocations.
 #[derive(Default)]
 struct Scratch {
-    /// Groups of resource blocks that no user has.
+    /// Groups of resource blocks that are still free.
     free: Vec<usize>,
-    /// Users with new data, and the bits of it that no group has been given for.
+    /// Users with new data, each with the bits for which no group has been assigned.
     active: Vec<(usize, f64)>,
-    /// The groups of each active user.
+    /// Groups of each user in `active`.
     groups: Vec<Vec<usize>>,
-    /// The places in `active` of the users that a group can go to.
+    /// Indices in `active` of the users that may get the next group.
     open: Vec<usize>,
-    /// The scheduler's score of each group for each active user, user by user.
+    /// Scheduler's score of each group for each active user, user by user.
     scores: Vec<f64>,
-    /// The bits that each user gets, and the resource blocks of each active one.
+    /// Bits that each user gets in the slot; `sizes` has the resource blocks of each active user.
     got: Vec<f64>,
     sizes: Vec<u32>,
 }
 
 impl Direction {
-    /// The downlink or the uplink before its first slot. An uplink by time division has the channels of the downlink,
-    /// which is `before` its own first slot.
+    /// Downlink or uplink before its first slot. A TDD uplink has the channels of the downlink `before`, which must be
+    /// before its first slot too.
     pub(crate) fn new(config: NrConfig, before: Option<&Self>, seed: RunSeed) -> Result<Self, CellError> {
         let simd = Simd::chosen()?;
         let width_hz = config.numerology.block_hz() * f64::from(config.group_prbs);
@@ -99,7 +99,7 @@ impl Direction {
         })
     }
 
-    /// Gives the groups of resource blocks of `slot` to users, whose blocks begin then.
+    /// Allocates the resource blocks of `slot` to users, which begin their blocks in it.
     pub(crate) fn send(&mut self, now: SimTime, slot: u64, fill: Option<&mut Fill<'_>>) {
         self.now = now;
         let symbols = self.config.data_symbols(slot);
@@ -145,14 +145,14 @@ impl Direction {
         self.scratch = scratch;
     }
 
-    /// Sends mean retransmissions first and gives the rest of the resource blocks to users with new data (fidelity
-    /// `rate`).
+    /// Fidelity `rate`: sends mean retransmissions first and allocates the remaining resource blocks to users with new
+    /// data.
     fn send_means(&mut self, slot: u64, symbols: u32, scratch: &mut Scratch) {
         let mut free = f64::from(self.config.prbs);
         let count = self.users.len();
         self.shares.resize(count, 1.0);
         for place in 0..count {
-            // Who is first changes from slot to slot.
+            // Users take turns in being first.
             let number = (self.turn as usize + place) % count;
             let retransmissions = self.users[number].retransmissions(slot);
             if retransmissions.share > 0.0 {
@@ -175,7 +175,7 @@ impl Direction {
         }
     }
 
-    /// Takes free groups with at least `prbs` resource blocks together; `None` where too few are free.
+    /// Takes free groups with together at least `prbs` resource blocks; `None` if too few are free.
     fn take(&self, free: &mut Vec<usize>, prbs: u32) -> Option<Vec<usize>> {
         let mut sum = 0;
         let enough = free.iter().position(|group| {
@@ -185,7 +185,7 @@ impl Direction {
         Some(free.drain(..=enough).collect())
     }
 
-    /// The grant of these groups, which have `prbs` resource blocks together.
+    /// Grant of these groups with together `prbs` resource blocks.
     fn grant<'a>(&self, slot: u64, symbols: u32, groups: &'a [usize], prbs: u32) -> Grant<'a> {
         let again = slot + self.round_trips[(slot % self.round_trips.len() as u64) as usize];
         Grant { slot, symbols, groups, prbs, measured: self.measured, again }
@@ -196,7 +196,7 @@ impl Direction {
         self.config.group_prbs.min(self.config.prbs - group as u32 * self.config.group_prbs)
     }
 
-    /// Shares the free groups among users with new data, whose blocks begin.
+    /// Allocates the free groups to users with new data, which begin their blocks.
     fn share(&mut self, slot: u64, symbols: u32, scratch: &mut Scratch, mut fill: Option<&mut Fill<'_>>) {
         let Scratch { free, active, groups, open, scores, got, sizes } = scratch;
         groups.resize_with(groups.len().max(active.len()), Vec::new);
@@ -213,7 +213,7 @@ impl Direction {
         got.resize(self.users.len(), 0.0);
         sizes.clear();
         sizes.extend(groups.iter().map(|groups| groups.iter().map(|group| self.prbs(*group)).sum::<u32>()));
-        // In the mean, groups of users that retransmit are free for others.
+        // Fidelity `rate`: on average, groups of users that retransmit are free for others.
         let wanted = active
             .iter()
             .zip(&*sizes)
@@ -251,7 +251,7 @@ impl Direction {
         }
     }
 
-    /// Gives each free group to one of several users, as the scheduler chooses.
+    /// Assigns each free group to one of several users by the scheduler's rule.
     fn choose(
         &mut self,
         symbols: u32,
@@ -267,13 +267,13 @@ impl Direction {
         }
         self.score(elements, active, scores);
         let (users, count) = (&self.users, config.groups());
-        // A rough rate of the group, in bits.
+        // Estimated rate of a group for a user, in bits.
         let rate = |number: usize, group: usize| {
             let rates = users[number].known_rates();
             rates[group.min(rates.len() - 1)] * elements * f64::from(self.prbs(group))
         };
         let wants = |active: &[(usize, f64)], place: usize| active[place].1 > 0.0;
-        // Without priorities of bearers those of users stay as they are from group to group.
+        // Without priorities of bearers, the priorities of users are the same for all groups.
         let has_levels = active.iter().any(|(number, _)| users[*number].levels.first().is_some());
         let priority = |active: &[(usize, f64)], place: usize| {
             let (number, left) = active[place];
@@ -284,7 +284,7 @@ impl Direction {
         let mut is_stale = true;
         for group in free.drain(..) {
             if is_stale {
-                // Users of a lower number, or with data of one, have all they want of it first.
+                // Users with a lower priority number, or with data of one, first get all groups that they need.
                 let wanting = || (0..active.len()).filter(|place| wants(active, *place));
                 let first = wanting().map(|place| priority(active, place)).min();
                 open.clear();
@@ -305,7 +305,7 @@ impl Direction {
         }
     }
 
-    /// Writes the scheduler's score of each group for each active user; nothing for round robin.
+    /// Writes the scheduler's score of each group for each active user into `scores`; none for round robin.
     fn score(&self, elements: f64, active: &[(usize, f64)], scores: &mut Vec<f64>) {
         let last = self.config.groups() - 1;
         let [whole, rest] = [0, last].map(|group| f64::from(self.prbs(group)));
@@ -327,7 +327,7 @@ impl Direction {
         }
     }
 
-    /// Takes groups back from users whose known data need fewer, on the uplink.
+    /// Uplink: takes groups back from users whose known data need fewer.
     fn trim(&mut self, slot: u64, symbols: u32, active: &[(usize, f64)], groups: &mut [Vec<usize>]) {
         for (&(number, _), groups) in active.iter().zip(groups) {
             let wanted = self.users[number].backlog();
@@ -366,7 +366,7 @@ impl Direction {
     }
 }
 
-/// The place with the highest score; of equal ones the first.
+/// Index with the highest score, of equal ones the first; `None` without any.
 fn highest(scored: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
     let higher = |best: (usize, f64), next: (usize, f64)| if next.1 > best.1 { next } else { best };
     scored.reduce(higher).map(|(place, _)| place)

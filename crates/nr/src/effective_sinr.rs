@@ -1,13 +1,13 @@
-//! Effective SINR mapping: the one ratio at which a block has the error rate that it has over resource blocks of
-//! different ratios.
+//! Effective SINR mapping: the single SINR at which a block has the error rate that it has over resource blocks of
+//! different SINRs.
 
 use crate::config::{EffectiveSinr, NrConfig};
 use crate::mcs::{CodedModulation, McsTable, constellation};
 use crossfade_core::{from_db, to_db};
 use crossfade_phy::MutualInformation;
 
-/// Beta of EESM for MCS tables 1 and 2, by MCS index: Lagen et al., ICC 2020 (arXiv 2001.10309), as in 5G-LENA and
-/// Sionna.
+/// EESM parameter beta for MCS tables 1 and 2, by MCS index: Lagen et al., ICC 2020 (arXiv 2001.10309), as in 5G-LENA
+/// and Sionna.
 const BETAS: [&[f64]; 2] = [
     &[
         1.60, 1.61, 1.63, 1.65, 1.67, 1.70, 1.73, 1.76, 1.79, 1.82, 3.97, 4.27, 4.71, 5.16, 5.66, 6.16, 6.50,
@@ -19,7 +19,7 @@ const BETAS: [&[f64]; 2] = [
     ],
 ];
 
-/// The effective SINR mapping of a cell.
+/// Effective SINR mapping of a cell: its kind, and the MCS table for EESM.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mapping {
     kind: EffectiveSinr,
@@ -31,8 +31,8 @@ impl Mapping {
         Self { kind: config.effective_sinr, table: config.table }
     }
 
-    /// Effective SINR in dB of a block of this scheme on these groups. `ratios` has one entry for all groups, or one
-    /// for each.
+    /// Effective SINR in dB of a block of this scheme on these groups. `ratios` has linear SINRs, one for all groups or
+    /// one per group.
     pub(crate) fn db(self, ratios: &[f64], groups: &[usize], scheme: CodedModulation) -> f64 {
         match self.kind {
             EffectiveSinr::MutualInformation => mutual_db(ratios, groups, constellation(scheme)),
@@ -41,41 +41,41 @@ impl Mapping {
     }
 }
 
-/// A quality report, with what link adaptation computes of it and keeps until the next report.
+/// Quality report, with the results that link adaptation computes from it and keeps until the next report.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reported {
-    /// The slot in which the report was measured.
+    /// Slot in which the report was measured; `None` for a constant one.
     slot: Option<u64>,
-    /// Signal-to-noise ratios, no decibels: one for all groups, or one for each.
+    /// SINR, linear: one value for all groups, or one per group.
     ratios: Vec<f64>,
-    /// These in dB; like the lists below not a number where it is not needed yet, and empty before the first is.
+    /// `ratios` in dB. Like in the lists below, NaN marks a value that is not computed yet; empty before the first is.
     ratios_db: Vec<f64>,
-    /// Mutual information of Gaussian symbols at each ratio, in bits a symbol.
+    /// Mutual information of Gaussian symbols at each SINR, in bits per symbol.
     gaussian: Vec<f64>,
-    /// The scheduler's estimate of the rate at each ratio, in bits a symbol.
+    /// Scheduler's estimate of the rate at each SINR, in bits per symbol.
     rough_rates: Vec<f64>,
-    /// Mutual information of each square constellation at each ratio, by half of its bits a symbol less 1.
+    /// Mutual information of each square constellation at each SINR; the index is half of its bits per symbol, less 1.
     information: [Vec<f64>; 5],
-    /// The groups of the last call, and the effective ratios that were found for them.
+    /// Groups of the last call; `rough_db` and `mutual_db` are the effective SINRs found for them.
     last: Vec<usize>,
     rough_db: Option<f64>,
     mutual_db: [Option<f64>; 5],
-    /// The one ratio of all groups in dB, once it is needed.
+    /// Single SINR of all groups in dB, once it has been computed.
     of_all_db: Option<f64>,
 }
 
 impl Reported {
-    /// A report of one ratio for all groups, which belongs to no slot.
+    /// Report of one linear SINR for all groups, which belongs to no slot.
     pub(crate) fn constant(ratio: f64) -> Self {
         Self { ratios: vec![ratio], ..Self::default() }
     }
 
-    /// Whether the report was measured in `slot`.
+    /// True if the report was measured in `slot`.
     pub(crate) fn is_of(&self, slot: u64) -> bool {
         self.slot == Some(slot)
     }
 
-    /// Takes a new report, measured in `slot`.
+    /// Stores a new report, measured in `slot`; results are kept if the SINRs have not changed.
     pub(crate) fn renew(&mut self, slot: u64, ratios: &[f64]) {
         self.slot = Some(slot);
         if self.ratios == ratios {
@@ -103,31 +103,31 @@ impl Reported {
         }
     }
 
-    /// Signal-to-noise ratios, no decibels: one for all groups, or one for each.
+    /// Reported SINR, linear: one value for all groups, or one per group.
     pub(crate) fn ratios(&self) -> &[f64] {
         &self.ratios
     }
 
-    /// The ratio of all groups in dB; `None` where each has its own.
+    /// SINR of all groups in dB; `None` if each group has its own.
     pub(crate) fn of_all_db(&mut self) -> Option<f64> {
         let [one] = *self.ratios else { return None };
         Some(*self.of_all_db.get_or_insert_with(|| to_db(one)))
     }
 
-    /// Computes the scheduler's estimates of rates, unless they are known.
+    /// Computes the scheduler's estimates of rates, if they are not known.
     pub(crate) fn look(&mut self) {
         if self.rough_rates.is_empty() {
             self.rough_rates.extend(self.ratios.iter().map(|ratio| libm::log2(1.0 + ratio * 0.7).min(10.0)));
         }
     }
 
-    /// The scheduler's estimate of the rate at each ratio, in bits a symbol: the capacity 1.5 dB below the ratio, and
-    /// at most 10. Empty before the first [`look`](Self::look) at a report.
+    /// Scheduler's estimate of the rate at each SINR, in bits per symbol: the capacity at 1.5 dB below the SINR, at
+    /// most 10. Empty before the first call of [`look`](Self::look) for a report.
     pub(crate) fn rough_rates(&self) -> &[f64] {
         &self.rough_rates
     }
 
-    /// The ratio in dB at which Gaussian symbols carry as much information as on these groups.
+    /// SINR in dB at which Gaussian symbols carry as much information as the mean over these groups.
     pub(crate) fn rough_db(&mut self, groups: &[usize]) -> f64 {
         self.look_at(groups);
         if let Some(found) = self.rough_db {
@@ -143,7 +143,7 @@ impl Reported {
         *self.rough_db.insert(to_db(libm::exp2(sum / groups.len() as f64) - 1.0))
     }
 
-    /// Like [`Mapping::db`] of the reported ratios, but keeps what it computes until the next report.
+    /// Like [`Mapping::db`] for the reported SINRs, but keeps results until the next report.
     pub(crate) fn db(&mut self, mapping: Mapping, groups: &[usize], scheme: CodedModulation) -> f64 {
         if mapping.kind != EffectiveSinr::MutualInformation || self.ratios.len() == 1 || groups.len() == 1 {
             return mapping.db(&self.ratios, groups, scheme);
@@ -168,7 +168,7 @@ impl Reported {
     }
 }
 
-/// The value, computed first where it is not a number yet.
+/// Value from a cache: computed and stored if it is still NaN.
 fn known(value: &mut f64, compute: impl FnOnce() -> f64) -> f64 {
     if value.is_nan() {
         *value = compute();
@@ -176,7 +176,7 @@ fn known(value: &mut f64, compute: impl FnOnce() -> f64) -> f64 {
     *value
 }
 
-/// The beta of EESM for a scheme of the MCS table; 1 where no value is known.
+/// EESM parameter beta of a scheme of the MCS table; 1 if no value is known.
 fn beta(table: McsTable, scheme: CodedModulation) -> f64 {
     let index = table.schemes().iter().position(|other| *other == scheme);
     let betas = BETAS.get(table.number() as usize - 1);
@@ -187,7 +187,7 @@ fn exponential_db(ratios: &[f64], groups: &[usize], beta: f64) -> f64 {
     if let [one] = ratios {
         return to_db(*one);
     }
-    // From the least ratio on, so that not all terms vanish.
+    // Relative to the smallest SINR, so that not all terms underflow.
     let least = groups.iter().map(|group| ratios[*group]).fold(f64::INFINITY, f64::min);
     let term = |group: &usize| libm::exp(-(ratios[*group] - least) / beta);
     let mean = groups.iter().map(term).sum::<f64>() / groups.len() as f64;
@@ -208,8 +208,8 @@ fn mutual_db(ratios: &[f64], groups: &[usize], modulation: &MutualInformation) -
     of_mean(each, modulation)
 }
 
-/// The ratio in dB at which symbols carry the mean of the groups' information, between the least and the greatest of
-/// their ratios. Groups are given by ratio in dB and information.
+/// SINR in dB at which symbols of this modulation carry the mean information of the groups, limited to the range of
+/// their SINRs. Each group is given by SINR in dB and information.
 fn of_mean(each: impl ExactSizeIterator<Item = (f64, f64)>, modulation: &MutualInformation) -> f64 {
     let count = each.len() as f64;
     let (mut sum, mut least_db, mut greatest_db) = (0.0, f64::INFINITY, f64::NEG_INFINITY);
@@ -225,9 +225,10 @@ fn of_mean(each: impl ExactSizeIterator<Item = (f64, f64)>, modulation: &MutualI
 mod tests {
     use super::*;
 
-    /// MCS of table 1, the mean Es/N0 in dB at which a tenth of blocks of 2000 bits fails over a Rayleigh profile of 24
-    /// quantiles, and over symbols of which half are 4 dB up and half 4 dB down: by EESM, by mutual information, and
-    /// simulated. From an implementation of its own; over white noise the schemes need -2.03, 5.74, 11.37 and 15.34 dB.
+    /// MCS of table 1, and the mean Es/N0 in dB at which a tenth of blocks of 2000 bits fails over a Rayleigh profile
+    /// of 24 quantiles, and over symbols of which half are 4 dB up and half 4 dB down: by EESM, by mutual information,
+    /// and simulated, all by an independent implementation. Over white noise the schemes need -2.03, 5.74, 11.37 and
+    /// 15.34 dB.
     const PROFILES: [(usize, f64, [f64; 3], [f64; 3]); 4] = [
         (4, -2.03, [-1.24, -1.05, -1.01], [-1.53, -1.37, -1.34]),
         (13, 5.74, [7.35, 7.62, 7.64], [6.89, 7.17, 7.13]),

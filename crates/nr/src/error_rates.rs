@@ -1,4 +1,4 @@
-//! Error rates of transport blocks, by MCS, size, and the mutual information of all transmissions.
+//! Error rates of transport blocks by scheme, size, and mutual information of all transmissions.
 
 use crate::config::NrConfig;
 use crate::error_table::{ErrorTable, of_copies};
@@ -9,27 +9,28 @@ use crate::transport_block::CodeBlocks;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Error curves of code blocks, each computed once for its size and number of symbols.
+/// Error curves of code blocks, each computed once per size and number of symbols.
 #[derive(Debug, Default)]
 pub(crate) struct ErrorRates {
     implementation_loss_db: f64,
-    /// Soft buffer of a receiver in coded bits of all code blocks together; `None` where it is unlimited.
+    /// Soft buffer of a receiver in coded bits, shared by all code blocks of a transport block; `None` if it is
+    /// unlimited.
     buffer_bits: Option<f64>,
     table: Option<Arc<ErrorTable>>,
-    /// Curves by their key.
+    /// Computed curves by their key.
     curves: BTreeMap<Key, ErrorCurve>,
-    /// Direct-mapped cache before `curves`: few sizes and schemes alternate from slot to slot.
+    /// Direct-mapped cache before `curves`, as few sizes and schemes alternate from slot to slot.
     recent: Vec<Option<(Key, ErrorCurve)>>,
 }
 
-/// Parameters of a curve: bits a symbol, code rate (0 without an error table), bits of a code block, symbols of all
-/// its transmissions, and their number in hundredths (0 without an error table).
+/// Parameters of a curve: bits per symbol, 2048 times the code rate (0 without an error table), bits of a code block,
+/// symbols of all its transmissions, and number of transmissions in hundredths (0 without an error table).
 type Key = (u32, u32, u32, u32, u32);
 
-/// Size of the cache of recent curves: 28 schemes on 14 sizes in two kinds of slots are 784.
+/// Size of the cache of recent curves, well above the 784 of 28 schemes on 14 sizes in two kinds of slots.
 const RECENT: usize = 4096;
 
-/// Place of a key in the cache, by multiplicative hashing.
+/// Index of a key in the cache, by multiplicative hashing.
 fn place_of(key: Key) -> usize {
     let parts = [key.0, key.1, key.2, key.3, key.4];
     let hash = parts.iter().fold(0_u32, |hash, part| (hash ^ part).wrapping_mul(0x9E37_79B1).rotate_left(15));
@@ -37,7 +38,7 @@ fn place_of(key: Key) -> usize {
 }
 
 impl ErrorRates {
-    /// Error rates of receivers that need `implementation_loss_db` more than the decoder alone.
+    /// Error rates of receivers with an implementation loss of `implementation_loss_db`.
     pub(crate) fn new(implementation_loss_db: f64) -> Self {
         Self { implementation_loss_db, ..Self::default() }
     }
@@ -52,8 +53,8 @@ impl ErrorRates {
         }
     }
 
-    /// The error curve of a code block over the ratio of a symbol. Its `transmissions` have `symbols` together, each
-    /// with other coded bits.
+    /// Error curve of a code block over Es/N0. Its `transmissions`, each with other coded bits, have `symbols` symbols
+    /// together.
     fn curve(
         &mut self,
         scheme: CodedModulation,
@@ -61,7 +62,7 @@ impl ErrorRates {
         symbols: f64,
         transmissions: f64,
     ) -> ErrorCurve {
-        // Symbols are shared evenly among code blocks.
+        // Symbols are divided evenly among code blocks.
         let each = (symbols / f64::from(blocks.count)).round().max(1.0) as u32;
         let loss_db = self.implementation_loss_db;
         let (table, buffer_bits) = (self.table.as_deref(), self.buffer_bits);
@@ -92,8 +93,8 @@ impl ErrorRates {
         curve
     }
 
-    /// The error rate of a transport block whose copies have `symbols` symbols together, each at `snr_db`:
-    /// `transmissions` copies, each with other bits (1 where all have the same).
+    /// Error rate of a transport block after `transmissions` copies with other bits (1 if all have the same bits),
+    /// which have `symbols` symbols together, each at `snr_db`.
     pub(crate) fn of_transmissions(
         &mut self,
         scheme: CodedModulation,
@@ -105,7 +106,7 @@ impl ErrorRates {
         blocks.error_rate(self.curve(scheme, blocks, symbols, transmissions).error_rate(snr_db))
     }
 
-    /// The error rate of the first transmission of a transport block, on `symbols` symbols at `snr_db`.
+    /// Error rate of the first transmission of a transport block on `symbols` symbols at `snr_db`.
     pub(crate) fn of(
         &mut self,
         scheme: CodedModulation,
@@ -116,7 +117,7 @@ impl ErrorRates {
         self.of_transmissions(scheme, blocks, symbols, 1.0, snr_db)
     }
 
-    /// The ratio in dB at which the first transmission of a transport block has error rate `target`.
+    /// Es/N0 in dB at which the first transmission of a transport block has error rate `target`.
     pub(crate) fn required_db(
         &mut self,
         scheme: CodedModulation,
@@ -124,7 +125,7 @@ impl ErrorRates {
         symbols: f64,
         target: f64,
     ) -> f64 {
-        // The error rate of one code block that gives the block's.
+        // Error rate per code block that gives `target` for the transport block.
         let each = -libm::expm1(libm::log1p(-target) / f64::from(blocks.count));
         self.curve(scheme, blocks, symbols, 1.0).required_db(each)
     }
@@ -139,11 +140,11 @@ mod tests {
         let scheme = CodedModulation { bits_per_symbol: 2, rate_times_2048: 2 * 449 };
         let blocks = CodeBlocks::of(1984, scheme.rate());
         let mut rates = ErrorRates::new(0.0);
-        // A rate of 1/5 at most with base graph 2: from there on twice the symbols are 3.01 dB.
+        // With base graph 2 the code rate is at least 1/5: beyond it, twice the symbols gain 3.01 dB.
         let mother = f64::from(blocks.bits) * 5.0 / 2.0;
         let [once, twice] = [1.0, 2.0].map(|times| rates.required_db(scheme, blocks, mother * times, 0.1));
         assert!((once - twice - 3.0103).abs() < 0.01, "{once} {twice}");
-        // New bits gain more than that.
+        // New bits gain more than repeated ones.
         let sent = f64::from(blocks.bits) / scheme.efficiency();
         let gain =
             rates.required_db(scheme, blocks, sent, 0.1) - rates.required_db(scheme, blocks, 2.0 * sent, 0.1);
@@ -164,7 +165,7 @@ mod tests {
             rates.curve(scheme, blocks, 2.0 * sent, 2.0).required_db(0.1)
         };
         let (whole, two_thirds) = (second(None), second(Some(f64::from(blocks.bits) * 1.5)));
-        // Of 2.35 bits a bit of information 1.5 are different: the others add up their ratios.
+        // Of 2.35 coded bits per information bit 1.5 are different; the others repeat and add energy.
         assert!(two_thirds > whole + 0.5, "{whole} {two_thirds}");
         assert_eq!(second(Some(1e9)), whole);
     }

@@ -1,11 +1,12 @@
-//! Error rates of code blocks that were simulated, or come from elsewhere: two numbers a curve.
+//! Tables of simulated or measured error rates of code blocks, with two numbers per curve.
 //!
-//! A line says of one scheme, block size and number of transmissions where half of the blocks fail and how wide the
-//! curve is, that of a normal law over dB. Copies of incremental redundancy have curves of their own; those of chase
-//! combining need none, since N copies of the same symbols are one with N times the ratio. What the distance to the
-//! [normal approximation](crate::normal_approximation()) is beyond the [usual one](crate::decoder_loss_db) of the size,
-//! and the ratio of widths, are linear in the inverse square root of the size between sizes, within one base graph, and
-//! linear in the number of transmissions; beyond the sizes and numbers they are those of the nearest.
+//! A line gives, for one scheme, block size and number of transmissions, the Es/N0 at which half of the blocks fail,
+//! and the width of the curve, a normal distribution over dB. Copies with incremental redundancy have their own curves;
+//! those with chase combining need none, since N copies of the same symbols equal one with N times the energy. Curves
+//! are interpolated relative to the [normal approximation](crate::normal_approximation()): the excess of their distance
+//! over the [usual one](crate::decoder_loss_db) and the ratio of widths are linear in the inverse square root of the
+//! size, within one base graph, and linear in the number of transmissions; outside the table they are those of the
+//! nearest entry.
 //!
 //! The tables that come with this crate, with curves of one transmission and of more, are made by `cargo run -p
 //! crossfade-nr --example error-table`.
@@ -19,33 +20,33 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
-/// The columns of a table.
+/// Header line of a table: names of its columns.
 pub const COLUMNS: &str =
     "bits_per_symbol,rate_times_1024,block_bits,transmissions,middle_db,width_db,blocks,failures";
 
-/// Curves of two rates may cross by this much, or by this part of their width, which is what few blocks are uncertain
-/// by: small blocks take whole symbols, with which neighbouring rates are the same.
+/// Tolerance in dB by which curves of two rates may cross; `TOLERANCE_WIDTHS` is one in widths, and the larger applies.
+/// Few blocks leave such an uncertainty, and small blocks take whole symbols, so that neighbouring rates may be equal.
 const TOLERANCE_DB: f64 = 0.2;
 const TOLERANCE_WIDTHS: f64 = 0.25;
 
-/// A line of a table.
+/// Line of a table: one error curve of a code block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TableEntry {
-    /// Bits of a symbol and code rate.
+    /// Modulation and code rate.
     pub scheme: CodedModulation,
-    /// Bits of the code block, with its checksums.
+    /// Bits of the code block, checksums included.
     pub block_bits: u32,
     /// Number of transmissions, each with other bits of the code word.
     pub transmissions: u32,
-    /// Its curve over Es/N0.
+    /// Error curve over Es/N0.
     pub curve: ErrorCurve,
-    /// Blocks that were simulated, and those that failed; 0 of a table that does not say.
+    /// Numbers of simulated and of failed blocks; 0 if the table does not state them.
     pub counts: (u64, u64),
 }
 
 impl TableEntry {
-    /// The curve behind counts: ratio in dB, blocks, failures. `None` where all ratios saw every block fail or none, or
-    /// there is but one ratio.
+    /// Entry with the most likely curve for counts of Es/N0 in dB, blocks and failures; `None` with fewer than two
+    /// points, or if no point has both failures and successes.
     pub fn of_counts(
         scheme: CodedModulation,
         block_bits: u32,
@@ -68,21 +69,21 @@ impl TableEntry {
         })
     }
 
-    /// Refuses it beside others that are there: a curve twice, or one on the wrong side of another.
+    /// Checks the entry against others: no curve may occur twice, or lie on the wrong side of another.
     fn check_beside(&self, others: &[Self]) -> Result<(), &'static str> {
         let Self { scheme, block_bits, transmissions, curve, .. } = self;
         for other in others {
             if (other.scheme.bits_per_symbol, other.block_bits) != (scheme.bits_per_symbol, *block_bits) {
                 continue;
             }
-            // By how much this one needs more.
+            // Difference in dB by which this entry needs more.
             let more_db = curve.required_db(0.1) - other.curve.required_db(0.1);
             let rates = scheme.rate_times_2048.cmp(&other.scheme.rate_times_2048);
             let graph =
                 |rate_times_2048: u32| BaseGraph::of_block(*block_bits, f64::from(rate_times_2048) / 2048.0);
             let is_same_code = graph(scheme.rate_times_2048) == graph(other.scheme.rate_times_2048);
             if *transmissions > 1 && !is_same_code {
-                // Copies beyond the mother code repeat bits: of base graph 1 sooner.
+                // Copies beyond the mother code repeat bits, with base graph 1 sooner, so such curves may cross.
                 continue;
             }
             let tolerance_db = TOLERANCE_DB.max(TOLERANCE_WIDTHS * curve.width_db.max(other.curve.width_db));
@@ -105,7 +106,7 @@ impl TableEntry {
     }
 }
 
-/// The line of a table.
+/// Formats the entry as a line of a table.
 impl fmt::Display for TableEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { scheme, block_bits, transmissions, curve, counts: (blocks, failures) } = self;
@@ -129,21 +130,20 @@ struct Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorTable {
     entries: Vec<TableEntry>,
-    /// Entries by number of transmissions and falling size.
+    /// Curves by scheme and base graph, then by number of transmissions, in order of falling size.
     places: BTreeMap<(CodedModulation, BaseGraph), BTreeMap<u32, Vec<Place>>>,
 }
 
 impl ErrorTable {
-    /// The table that comes with this crate: layered sum-product decoding with 20 iterations, perfect channel
-    /// knowledge.
+    /// Table of this crate: layered sum-product decoding with 20 iterations, perfect channel knowledge, one
+    /// transmission.
     pub fn simulated() -> Arc<Self> {
         static TABLE: OnceLock<Arc<ErrorTable>> = OnceLock::new();
         let parse = || Arc::new(include_str!("error-table.csv").parse().expect("tested"));
         Arc::clone(TABLE.get_or_init(parse))
     }
 
-    /// Like [`simulated`](Self::simulated), but with curves of two, three and four transmissions, where the code rate
-    /// is above 0.13.
+    /// Table of this crate with further curves for two, three and four transmissions, for code rates above 0.13.
     pub fn simulated_with_copies() -> Arc<Self> {
         static TABLE: OnceLock<Arc<ErrorTable>> = OnceLock::new();
         let parse = || {
@@ -154,19 +154,19 @@ impl ErrorTable {
         Arc::clone(TABLE.get_or_init(parse))
     }
 
-    /// Entries of the table, in the order of its lines.
+    /// Entries in the order of the table's lines.
     pub fn entries(&self) -> &[TableEntry] {
         &self.entries
     }
 
-    /// Whether the table has curves of `scheme`.
+    /// True if the table has curves of `scheme`.
     pub fn has(&self, scheme: CodedModulation) -> bool {
         self.entries.iter().any(|entry| entry.scheme == scheme)
     }
 
-    /// Offset in dB of a curve from the normal approximation, and the ratio of the width of the curve to that of the
-    /// approximation, for a block of `bits` sent `transmissions` times; `None` without curves of the scheme. A
-    /// retransmission with fewer symbols counts as a part of a transmission.
+    /// Offset in dB of a curve from the normal approximation, and the ratio of their widths, for a block of `bits` sent
+    /// `transmissions` times; `None` without curves of the scheme. A retransmission with fewer symbols counts as a
+    /// fraction.
     pub(crate) fn distance(
         &self,
         scheme: CodedModulation,
@@ -190,7 +190,7 @@ impl ErrorTable {
     }
 }
 
-/// Distance and ratio of widths at a size.
+/// Offset in dB from the normal approximation and ratio of widths at a size, interpolated.
 fn at_size(places: &[Place], bits: f64) -> (f64, f64) {
     let x = 1.0 / bits.sqrt();
     let behind = places.partition_point(|place| place.inverse_root < x);
@@ -205,8 +205,8 @@ fn at_size(places: &[Place], bits: f64) -> (f64, f64) {
     )
 }
 
-/// The normal approximation of a block that is sent `transmissions` times at the rate of its scheme, each time with
-/// other bits of the code word as long as there are any.
+/// Normal approximation of a block sent `transmissions` times at the rate of its scheme, each time with other bits of
+/// the code word as long as there are any.
 pub fn approximation(scheme: CodedModulation, block_bits: u32, transmissions: u32) -> ErrorCurve {
     let symbols = (f64::from(block_bits) / scheme.efficiency()).ceil() * f64::from(transmissions);
     let graph = BaseGraph::of_block(block_bits, scheme.rate());
@@ -214,9 +214,9 @@ pub fn approximation(scheme: CodedModulation, block_bits: u32, transmissions: u3
     ErrorCurve { middle_db: curve.middle_db - gain_db, ..curve }
 }
 
-/// The normal approximation of a block whose copies have `symbols` symbols together, as far as these are different, and
-/// by how many dB the others lower it: more symbols than the mother code has, or than the buffer of a receiver that
-/// keeps `buffer_bits`, repeat earlier ones and add up their ratios.
+/// Normal approximation of a block whose copies have `symbols` symbols together, as far as these carry different bits,
+/// and the gain in dB by the others: symbols beyond the mother code, or beyond a receiver's buffer of `buffer_bits`,
+/// repeat earlier bits and add energy.
 pub(crate) fn of_copies(
     bits_per_symbol: u32,
     graph: BaseGraph,
@@ -297,7 +297,7 @@ fn entry(line: &str) -> Result<TableEntry, String> {
     })
 }
 
-/// The normal law over dB that is most likely behind counts: the ratio in dB, blocks, failures.
+/// Most likely normal distribution over dB for counts of Es/N0 in dB, blocks and failures, searched from `start`.
 pub fn most_likely_curve(points: &[(f64, u32, u32)], start: ErrorCurve) -> ErrorCurve {
     let likelihood = |curve: ErrorCurve| -> f64 {
         points
@@ -308,7 +308,7 @@ pub fn most_likely_curve(points: &[(f64, u32, u32)], start: ErrorCurve) -> Error
             })
             .sum()
     };
-    // Steps along both axes, halved where none is better.
+    // Steps along both axes, halved when none improves the likelihood.
     let mut best = (likelihood(start), start);
     let mut step = (0.5 * start.width_db, 0.3 * start.width_db);
     for _ in 0..200 {
@@ -332,7 +332,7 @@ mod tests {
     use super::*;
     use crate::McsTable;
 
-    /// Es/N0 in dB that a Gaussian alphabet's capacity needs for the efficiency of a scheme.
+    /// Es/N0 in dB at which the capacity of a Gaussian alphabet equals the efficiency of a scheme.
     fn shannon_db(scheme: CodedModulation) -> f64 {
         10.0 * (2.0_f64.powf(scheme.efficiency()) - 1.0).log10()
     }
@@ -352,7 +352,7 @@ mod tests {
             assert!(tenth > shannon_db(entry.scheme), "{entry:?}");
             let loss =
                 tenth - approximation(entry.scheme, entry.block_bits, entry.transmissions).required_db(0.1);
-            // The band of 320 bits and more; mother codes that repeat bits (rates below 1/5) and the smallest blocks
+            // Limits for 320 bits and more; mother codes that repeat bits (rates below 1/5) and the smallest blocks
             // lose more.
             let most = if entry.block_bits < 320 || entry.scheme.rate() < 0.2 { 2.5 } else { 1.1 };
             assert!((0.3..most).contains(&loss), "{entry:?}: {loss}");
@@ -369,8 +369,8 @@ mod tests {
             let tenth = entry.curve.required_db(0.1);
             let rate = entry.scheme.efficiency() / f64::from(entry.transmissions);
             assert!(tenth > 10.0 * (2.0_f64.powf(rate) - 1.0).log10(), "{entry:?}");
-            // Beyond the mother code bits are repeated at other places of symbols, which the approximation does not
-            // know.
+            // Beyond the mother code bits are repeated at other bit positions of symbols, which the approximation
+            // ignores.
             let CodedModulation { bits_per_symbol, .. } = entry.scheme;
             let (rows, columns, _) = BaseGraph::of_block(entry.block_bits, entry.scheme.rate()).size();
             let mother = f64::from(entry.block_bits * (columns - 2)) / f64::from(columns - rows);
@@ -381,9 +381,9 @@ mod tests {
             let most = if entry.block_bits < 320 && bits_per_symbol > 6 { 4.5 } else { 3.0 };
             assert!(sent > mother || (0.2..most).contains(&loss), "{entry:?}: {loss}");
         }
-        // Each scheme with as many curves of copies as of one, but for the lowest rates, whose copies repeat the mother
-        // code, and for a few of four transmissions of 1128 bits that do so much better than was expected that hardly a
-        // block failed.
+        // Each scheme has as many curves of copies as of one transmission, except the lowest rates, whose copies repeat
+        // the mother code, and a few curves of four transmissions of 1128 bits, which were so much better than expected
+        // that hardly a block failed.
         let mut missing = 0;
         for entry in first.entries().iter().filter(|entry| entry.scheme.rate() > 0.13) {
             for transmissions in 2..=4 {
@@ -398,9 +398,8 @@ mod tests {
         assert!(missing < 10, "{missing}");
     }
 
-    /// Bits a symbol, 1024 R, and by how many dB two, three and four transmissions lower the ratio at an error rate of
-    /// 0.1, 2000 bits with incremental redundancy: an implementation of its own, whose standard errors are 0.06 dB, to
-    /// a tenth.
+    /// Bits per symbol, 1024 R, and the gain in dB of two, three and four transmissions at an error rate of 0.1, 2000
+    /// bits with incremental redundancy: an independent implementation with standard errors of 0.06 dB, to a tenth.
     const GAINS: [(u32, f64, [f64; 3]); 5] = [
         (2, 308.0, [3.3, 5.1, 6.3]),
         (4, 490.0, [4.4, 6.4, 8.0]),
@@ -438,8 +437,8 @@ mod tests {
         assert!(squares[1] < 0.2 && squares[1] < 0.7 * squares[0], "{squares:?}");
     }
 
-    /// Bits a symbol, 1024 R, and Es/N0 in dB at an error rate of 0.1 for 320, 2000 and 8424 bits, by an implementation
-    /// of its own whose standard errors are 0.06, 0.04 and 0.03 dB.
+    /// Bits per symbol, 1024 R, and Es/N0 in dB at an error rate of 0.1 for 320, 2000 and 8424 bits, by an independent
+    /// implementation with standard errors of 0.06, 0.04 and 0.03 dB.
     const ELSEWHERE: [(u32, f64, [f64; 3]); 14] = [
         (2, 308.0, [-1.62, -2.03, -2.05]),
         (2, 449.0, [0.57, 0.09, 0.0]),
@@ -469,7 +468,7 @@ mod tests {
                 let best = approximation(scheme, bits as u32, 1);
                 let curve =
                     ErrorCurve { middle_db: best.middle_db + loss_db, width_db: best.width_db * ratio };
-                // Symbols are whole here: 61 where the rate says 60.01, which takes 0.3 dB less.
+                // Here symbols are whole: 61 instead of 60.01, which takes 0.3 dB less.
                 let exact = bits / scheme.efficiency();
                 let exact = normal_approximation(bits_per_symbol, bits, exact).required_db(0.1);
                 let off = curve.required_db(0.1) - expected + exact - best.required_db(0.1);

@@ -1,4 +1,4 @@
-//! Both fidelities of a cell against each other, and against closed forms.
+//! Tests of both fidelities of a cell against each other, and against closed forms.
 
 use crate::awgn::Combining;
 use crate::cell_tests::{SEED, config, fading, goodput_bps, run, saturated};
@@ -17,7 +17,7 @@ fn fidelities_agree_and_closed_forms_hold() {
     {
         let mut config = config(snr_db);
         config.harq.combining = combining;
-        // Off the threshold of a scheme: some blocks fail.
+        // Away from the threshold of a scheme, so that some blocks fail.
         let thresholds = NrCell::thresholds_db(&config);
         config.users[0].mean_snr_db =
             thresholds.iter().copied().filter(|db| *db < snr_db).fold(-30.0, f64::max) + 0.01;
@@ -34,7 +34,7 @@ fn fidelities_agree_and_closed_forms_hold() {
     }
 }
 
-/// What both fidelities report over so many seconds: single transmissions, and their mean.
+/// Reports of both fidelities after `seconds`: single transmissions, then mean values.
 fn both(mut config: NrConfig, seconds: u64) -> [LinkReport; 2] {
     [Fidelity::Slot, Fidelity::Rate].map(|fidelity| {
         config.fidelity = fidelity;
@@ -48,7 +48,7 @@ fn assert_agreement([slot, rate]: &[LinkReport; 2], within: f64, what: &str) {
     assert!((ratio - 1.0).abs() < within, "{what}: {ratio}");
 }
 
-/// TDL-C at 18 dB, at a speed with a carrier of 3.5 GHz.
+/// Cell with TDL-C at 18 dB, at a speed with a carrier of 3.5 GHz.
 fn moving(kmh: f64) -> NrConfig {
     let mut config = fading(1);
     let speed_mps = kmh / 3.6;
@@ -76,7 +76,7 @@ fn fidelities_agree_under_fading() {
 
 #[test]
 fn fidelities_lose_alike() {
-    // Of blocks that are sent once those that fail; of others those whose acknowledgement is misread.
+    // Blocks that are sent once are lost if they fail; others if their acknowledgement is misread.
     for (nack_to_ack, transmissions) in [(0.1, 4), (0.0, 1)] {
         let mut config = fading(1);
         (config.harq.nack_to_ack, config.harq.transmissions) = (nack_to_ack, transmissions);
@@ -102,7 +102,7 @@ fn fidelities_agree_with_many_users() {
     }
 }
 
-/// Mean delay in ms of a packet each 3.1 ms, by run: that of slots, HARQ, and earlier packets in retransmission.
+/// Mean delay in ms of packets each 3.1 ms, by run: slots, HARQ, and earlier packets in retransmission.
 fn delays_ms(config: &NrConfig, fidelity: Fidelity, runs: u64) -> Runs {
     Runs::of(runs, |number| {
         let seed = RunSeed { run: number, ..SEED };
@@ -122,8 +122,8 @@ fn delays_ms(config: &NrConfig, fidelity: Fidelity, runs: u64) -> Runs {
 
 #[test]
 fn mean_delays_of_fidelities_agree() {
-    // A third of blocks of one error rate is retransmitted, of 1.5 ms without and 2.5 with; in a fading channel blocks
-    // are lost too, and the next ones wait for t-Reordering, of 2.9 ms.
+    // A third of the blocks is retransmitted, with a delay of 1.5 ms without and 2.5 ms with a retransmission; in a
+    // fading channel blocks are also lost, and later ones wait for t-Reordering, 2.9 ms on average.
     let mut constant = config(12.0);
     let thresholds = NrCell::thresholds_db(&constant);
     constant.users[0].mean_snr_db =

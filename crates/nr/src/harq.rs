@@ -1,4 +1,4 @@
-//! Hybrid ARQ: the processes of a user, and closed forms of what they cost.
+//! Hybrid ARQ: processes of a user, combining of copies, and the closed form of mean transmissions.
 
 use crate::awgn::Combining;
 use crate::error_rates::ErrorRates;
@@ -7,7 +7,7 @@ use crate::transport_block::CodeBlocks;
 use crossfade_core::{from_db, to_db};
 use crossfade_phy::MutualInformation;
 
-/// A transport block in a process.
+/// Transport block in a HARQ process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Block {
     /// Number of the block, counted from the user's first one.
@@ -17,27 +17,28 @@ pub(crate) struct Block {
     pub(crate) code: CodeBlocks,
     /// Number of resource blocks of each transmission.
     pub(crate) prbs: u32,
-    /// First byte of the block's part of the stream of bytes, and the byte behind its last one.
+    /// First byte of the block's part of the user's stream of bytes; `end` is one past its last byte.
     pub(crate) start: u64,
     pub(crate) end: u64,
     /// Number of transmissions so far.
     pub(crate) sent: u32,
-    /// Random draw between 0 and 1: the block fails while its error rate is above it.
+    /// Random number between 0 and 1: the block fails while its error rate is above it.
     pub(crate) draw: f64,
-    /// The least error rate so far.
+    /// Lowest error rate so far.
     pub(crate) error_rate: f64,
-    /// Symbols of all transmissions, and their mutual information in bits; both stay 0 until the second transmission.
+    /// Symbols of all transmissions; `information` is their mutual information in bits. Both stay 0 until the second
+    /// transmission.
     symbols: f64,
     information: f64,
-    /// Symbols times ratio of all transmissions (chase combining).
+    /// Sum over all transmissions of symbols times linear SNR, for chase combining.
     energy: f64,
-    /// Symbols of the first transmission, and its ratio in dB.
+    /// Number of symbols of the first transmission, and its SNR in dB.
     first: (f64, f64),
     pub(crate) is_received: bool,
 }
 
 impl Block {
-    /// A block before its first transmission.
+    /// Block before its first transmission.
     pub(crate) fn new(
         number: u64,
         scheme: usize,
@@ -64,8 +65,8 @@ impl Block {
         }
     }
 
-    /// Receives a transmission of `symbols` at `snr_db`, and combines it with those before: `error_rate` is then that
-    /// of all together.
+    /// Receives a transmission of `symbols` symbols at `snr_db` and combines it with earlier ones; `error_rate` is then
+    /// that of all transmissions together.
     pub(crate) fn receive_copy(
         &mut self,
         scheme: CodedModulation,
@@ -95,7 +96,7 @@ impl Block {
         self.sent += 1;
     }
 
-    /// Adds a transmission of so many symbols at a ratio in dB to the sums that combining needs.
+    /// Adds a transmission, given by symbols and SNR in dB, to the sums for combining.
     fn add(&mut self, modulation: &MutualInformation, (symbols, snr_db): (f64, f64)) {
         let ratio = from_db(snr_db);
         self.symbols += symbols;
@@ -107,22 +108,23 @@ impl Block {
 /// State of a HARQ process, which holds a block from its first transmission until it is acknowledged or given up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// Free.
+    /// The process has no block.
     Idle,
-    /// The acknowledgement of the block acts in slot `due`; `is_acknowledged` is what the base station reads then.
+    /// The block was sent; its acknowledgement takes effect in slot `due`, and `is_acknowledged` is what the base
+    /// station reads.
     Waiting { due: u64, is_acknowledged: bool },
-    /// The block has to be retransmitted.
+    /// The block must be retransmitted.
     Failed,
 }
 
-/// The HARQ processes of a user. States stand apart from blocks, which are long: looks at all of them are frequent.
+/// HARQ processes of a user. States are stored apart from the long blocks, as all of them are scanned often.
 pub(crate) struct Processes {
     states: Vec<State>,
-    /// The block of each process that is not free.
+    /// Block of each process; `None` while the process is free.
     blocks: Vec<Option<Block>>,
     idle: usize,
     failed: usize,
-    /// No acknowledgement acts before this slot.
+    /// First slot in which an acknowledgement may take effect.
     next_due: u64,
 }
 
@@ -139,17 +141,17 @@ impl Processes {
         *self = Self::new(self.states.len() as u32);
     }
 
-    /// Whether every process is free.
+    /// True if all processes are free.
     pub(crate) fn are_idle(&self) -> bool {
         self.idle == self.states.len()
     }
 
-    /// Whether a process is free.
+    /// True if any process is free.
     pub(crate) fn has_free(&self) -> bool {
         self.idle > 0
     }
 
-    /// The first free process.
+    /// Index of the first free process; `None` if all are in use.
     pub(crate) fn free(&self) -> Option<usize> {
         if self.idle == 0 {
             return None;
@@ -157,7 +159,7 @@ impl Processes {
         self.states.iter().position(|state| *state == State::Idle)
     }
 
-    /// The first process whose block has to be retransmitted, and that block.
+    /// Index of the first process whose block must be retransmitted, and that block; `None` without one.
     pub(crate) fn failed(&self) -> Option<(usize, &Block)> {
         if self.failed == 0 {
             return None;
@@ -166,7 +168,8 @@ impl Processes {
         Some((place, self.blocks[place].as_ref()?))
     }
 
-    /// The block of a process was sent; its acknowledgement, as it will be read, acts in slot `due`.
+    /// Records that the block of a process was sent; its acknowledgement, as it will be read, takes effect in slot
+    /// `due`.
     pub(crate) fn wait(&mut self, place: usize, block: Block, due: u64, is_acknowledged: bool) {
         match self.states[place] {
             State::Idle => self.idle -= 1,
@@ -178,8 +181,8 @@ impl Processes {
         self.next_due = self.next_due.min(due);
     }
 
-    /// Acknowledgements act that are there in `slot`: a block that is acknowledged, or was sent `most` times, is handed
-    /// to `end`, any other has to be retransmitted.
+    /// Applies the acknowledgements due by `slot`: a block that is acknowledged or was sent `most` times is handed to
+    /// `end`, others must be retransmitted.
     pub(crate) fn acknowledge(&mut self, slot: u64, most: u32, mut end: impl FnMut(&Block)) {
         if slot < self.next_due {
             return;
@@ -201,9 +204,8 @@ impl Processes {
     }
 }
 
-/// Mean number of transmissions of a block, and the share of blocks that are never received, for blocks whose error
-/// rates after 1, 2, ... transmissions are `error_rates`. A block is transmitted until it is received, at most as often
-/// as the list is long.
+/// Mean number of transmissions of a block, and share of blocks that are never received, given the error rates after 1,
+/// 2, ... transmissions. A block is transmitted until it is received, at most as often as `error_rates` has entries.
 pub fn closed_form(error_rates: &[f64]) -> (f64, f64) {
     let residual = error_rates.last().copied().unwrap_or(0.0);
     (1.0 + error_rates.iter().rev().skip(1).sum::<f64>(), residual)
@@ -231,11 +233,11 @@ mod tests {
         assert_eq!(ended, [(8, 0)]);
         let (place, &failed) = processes.failed().unwrap();
         assert_eq!((place, failed.number, processes.free()), (1, 1, Some(0)));
-        // Sent for the second time, it ends whatever is read.
+        // After the second transmission the block ends, whatever is read.
         processes.wait(place, Block { sent: 2, ..failed }, 20, false);
         assert!(processes.failed().is_none() && !processes.are_idle());
         processes.acknowledge(20, 2, |block| ended.push((20, block.number)));
-        // That of slot 12 acts late, and is to be retransmitted.
+        // The acknowledgement of slot 12 takes effect late; its block must be retransmitted.
         assert_eq!((ended.len(), processes.failed().unwrap().1.number), (2, 2));
         processes.flush();
         assert!(processes.are_idle() && processes.failed().is_none());

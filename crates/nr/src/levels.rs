@@ -1,19 +1,19 @@
-//! Bytes of a user by the priority of their bearers, as far as the scheduler of the cell knows them.
+//! Bytes of a user that wait by priority of its bearers, as far as the cell's scheduler knows them.
 
 /// Number of logical channel groups of a user (3GPP TS 38.321 section 5.4.5).
 pub(crate) const GROUPS: usize = 8;
 
-/// Bytes by priority, the most urgent first: that with the lowest number.
+/// Waiting bytes by priority, the most urgent (lowest number) first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Levels(Vec<(u32, u64)>);
 
 impl Levels {
-    /// Forgets everything.
+    /// Removes all bytes.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Adds bytes of a priority.
+    /// Adds waiting bytes of a priority.
     pub(crate) fn add(&mut self, priority: u32, bytes: u64) {
         if bytes == 0 {
             return;
@@ -25,7 +25,7 @@ impl Levels {
         }
     }
 
-    /// Takes bytes out, the most urgent first, as a user fills its blocks.
+    /// Removes bytes, the most urgent first, as a user fills its blocks.
     pub(crate) fn take(&mut self, mut bytes: u64) {
         for (_, all) in &mut self.0 {
             let taken = bytes.min(*all);
@@ -35,22 +35,23 @@ impl Levels {
         self.0.retain(|(_, all)| *all > 0);
     }
 
-    /// Bytes of a priority.
+    /// Number of waiting bytes of a priority.
     pub(crate) fn of(&self, priority: u32) -> u64 {
         self.0.iter().find(|(of, _)| *of == priority).map_or(0, |(_, bytes)| *bytes)
     }
 
-    /// All bytes.
+    /// Sum of bytes over all priorities.
     pub(crate) fn total(&self) -> u64 {
         self.0.iter().map(|(_, bytes)| bytes).sum()
     }
 
-    /// The most urgent priority that has bytes.
+    /// Most urgent priority with waiting bytes; `None` without any.
     pub(crate) fn first(&self) -> Option<u32> {
         self.0.first().map(|(priority, _)| *priority)
     }
 
-    /// Priority of the next of the last `left` bits, if what is more urgent went first; `None` without bytes.
+    /// Priority of the next bit to be served if `left` bits remain and more urgent ones were served first; `None`
+    /// without bytes.
     pub(crate) fn priority(&self, left: f64) -> Option<u32> {
         let mut behind = self.total();
         for (priority, bytes) in &self.0 {

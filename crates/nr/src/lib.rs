@@ -1,15 +1,15 @@
-//! 5G NR: what a slot carries, how well it is decoded, and when it is retransmitted.
+//! 5G NR cells: resources and transport blocks of slots, error rates, hybrid ARQ, and the layers above.
 //!
-//! - [`Numerology`] and [`Duplex`]: slots, resource blocks, patterns, and when a block can be retransmitted.
+//! - [`Numerology`] and [`Duplex`]: slots, resource blocks, duplex patterns, and times of retransmissions.
 //! - [`McsTable`], [`Allocation`] and [`CodeBlocks`]: modulation and coding schemes, exact transport block sizes.
-//! - [`ldpc`]: the codes, with layered and flooding sum-product decoders; [`Awgn`] measures their error rates,
+//! - [`ldpc`]: LDPC codes with layered and flooding sum-product decoders; [`Awgn`] measures their error rates,
 //!   [`BlockTrials`] those of the blocks of a cell.
-//! - [`normal_approximation()`]: error rates without a measurement.
+//! - [`normal_approximation()`]: error rates without simulation.
 //!
-//! - [`NrCell`]: a downlink as a [`Fabric`](crossfade_link::Fabric), with HARQ processes, quality reports and
-//!   schedulers.
+//! - [`NrCell`]: a cell as a [`Fabric`](crossfade_link::Fabric), with HARQ, quality reports and schedulers, and with
+//!   RLC, PDCP and an uplink if configured.
 //!
-//! Nothing here does input or output; randomness and time are arguments.
+//! The crate does no input or output; randomness and time are arguments.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 // Kernels must be compiled inside the functions that have the instructions (`crossfade_channel::simd`).

@@ -1,4 +1,5 @@
-//! Link adaptation: the MCS of a block by quality reports and an offset that acknowledgements teach.
+//! Link adaptation: MCS of a block by quality reports, and by an offset that the outer loop learns from
+//! acknowledgements.
 
 use crate::config::NrConfig;
 use crate::effective_sinr::{Mapping, Reported};
@@ -6,21 +7,22 @@ use crate::error_rates::ErrorRates;
 use crate::mcs::CodedModulation;
 use crate::transport_block::{Allocation, CodeBlocks};
 
-/// Schemes by rising threshold and efficiency, without those that need at least as much as a more efficient one.
+/// Schemes in order of rising threshold and efficiency, without those that need at least the SNR of a more efficient
+/// one.
 struct Ladder {
     thresholds_db: Vec<f64>,
     indices: Vec<usize>,
 }
 
-/// The signal-to-noise ratios from which MCS and CQI keep their target error rates, for a block on the whole carrier.
+/// SNR thresholds from which MCS and CQI keep their target error rates, for a block on the whole carrier.
 pub(crate) struct Adaptation {
     schemes: &'static [CodedModulation],
     /// Thresholds in dB by MCS index for the target error rate, for each number of data symbols that a slot can have.
     from_db: Vec<(u32, Vec<f64>)>,
-    /// The schemes worth a look for these numbers of symbols.
+    /// Useful schemes for each of these numbers of symbols.
     ladders: Vec<Ladder>,
-    /// Ratios in dB, in rising order, from which the quality indicators from 1 on keep the error rates they promise;
-    /// `None` where ratios are reported.
+    /// Thresholds in dB, ascending, from which quality indicators 1, 2, ... keep their promised error rate; `None` if
+    /// SINRs are reported.
     indicators_db: Option<Vec<f64>>,
     process_share: f64,
     mapping: Mapping,
@@ -67,13 +69,13 @@ impl Adaptation {
         }
     }
 
-    /// Share of a full downlink that the HARQ processes can keep busy.
+    /// Share of a saturated downlink that the HARQ processes can keep busy.
     pub(crate) fn process_share(&self) -> f64 {
         self.process_share
     }
 
-    /// The MCS index for a block on these groups by the report, in a slot with `symbols` for data, with the outer
-    /// loop's offset in dB.
+    /// MCS index for a block on these groups by the quality report, in a slot with `symbols` data symbols; `offset_db`
+    /// is that of the outer loop in dB.
     pub(crate) fn choose(
         &self,
         reported: &mut Reported,
@@ -81,7 +83,7 @@ impl Adaptation {
         symbols: u32,
         offset_db: f64,
     ) -> usize {
-        // By the information that Gaussian symbols would carry, then by that of the constellation which that suggests.
+        // First by the information of Gaussian symbols, then by that of the constellation which this suggests.
         let known_db = if let Some(of_all) = reported.of_all_db() {
             of_all
         } else {
@@ -91,7 +93,7 @@ impl Adaptation {
         let told_db = match &self.indicators_db {
             None => known_db,
             Some(thresholds) => {
-                // An indicator promises no more than there is; 0 promises nothing.
+                // An indicator promises no more than is there; 0 promises nothing.
                 let met = met(thresholds, known_db);
                 if met == 0 { f64::NEG_INFINITY } else { thresholds[met - 1] }
             }
@@ -99,7 +101,7 @@ impl Adaptation {
         self.best(told_db + offset_db, symbols)
     }
 
-    /// The index of the most efficient scheme with a threshold of at most `snr_db`; 0 where none has.
+    /// Index of the most efficient scheme with a threshold of at most `snr_db`; 0 if there is none.
     fn best(&self, snr_db: f64, symbols: u32) -> usize {
         let of_slot = self.from_db.iter().position(|(of, _)| *of == symbols).unwrap_or(0);
         let ladder = &self.ladders[of_slot];
@@ -107,20 +109,19 @@ impl Adaptation {
         if met == 0 { 0 } else { ladder.indices[met - 1] }
     }
 
-    /// The ratio in dB from which a scheme is used, in the slots with most data symbols.
+    /// SNR in dB from which a scheme is used, in slots with the most data symbols.
     pub(crate) fn threshold_db(&self, index: usize) -> f64 {
         self.from_db[0].1[index]
     }
 }
 
-/// Number of thresholds that a ratio meets. All are compared: that is faster than a search, whose steps wait for each
-/// other.
+/// Number of thresholds that an SNR reaches. Comparing all is faster than a binary search with its dependent steps.
 fn met(thresholds_db: &[f64], snr_db: f64) -> usize {
     thresholds_db.iter().map(|threshold| usize::from(*threshold <= snr_db)).sum()
 }
 
 impl Ladder {
-    /// The ladder of schemes in order of falling efficiency, with thresholds by MCS index.
+    /// Ladder of schemes, given in order of falling efficiency, with thresholds by MCS index.
     fn new(by_efficiency: &[usize], from_db: &[f64]) -> Self {
         let mut indices: Vec<usize> = Vec::new();
         for &index in by_efficiency {
@@ -162,7 +163,7 @@ mod tests {
     use crate::cell_tests::config;
     use crate::mcs::McsTable;
 
-    /// The rule word for word: of the schemes that a ratio is enough for the most efficient one.
+    /// The ladder gives the most efficient scheme among all whose threshold the SNR reaches.
     #[test]
     fn a_ladder_has_the_most_efficient_scheme_that_a_ratio_is_enough_for() {
         for number in 1..=4 {

@@ -1,15 +1,15 @@
-//! Modulation and coding schemes, and channel quality indicators: 3GPP TS 38.214 tables 5.1.3.1-1 to -4 and 5.2.2.1-2
-//! to -5.
+//! Modulation and coding schemes (MCS) and channel quality indicators (CQI): 3GPP TS 38.214 tables 5.1.3.1-1 to -4 and
+//! 5.2.2.1-2 to -5.
 
 use crossfade_phy::MutualInformation;
 use std::sync::OnceLock;
 
-/// A modulation and a code rate.
+/// Modulation and code rate of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CodedModulation {
-    /// Coded bits of a symbol: 2, 4, 6, 8 or 10.
+    /// Coded bits per symbol: 2, 4, 6, 8 or 10.
     pub bits_per_symbol: u32,
-    /// The code rate times 2048, which is whole in every table.
+    /// Code rate times 2048, which is an integer in every table.
     pub rate_times_2048: u32,
 }
 
@@ -18,17 +18,17 @@ impl CodedModulation {
         Self { bits_per_symbol, rate_times_2048 }
     }
 
-    /// The code rate.
+    /// Code rate, between 0 and 1.
     pub fn rate(self) -> f64 {
         f64::from(self.rate_times_2048) / 2048.0
     }
 
-    /// Information bits of a symbol.
+    /// Spectral efficiency: information bits per symbol.
     pub fn efficiency(self) -> f64 {
         f64::from(self.bits_per_symbol) * self.rate()
     }
 
-    /// The name of its constellation.
+    /// Name of the constellation, such as `64-qam`.
     pub fn modulation(self) -> &'static str {
         match self.bits_per_symbol {
             2 => "qpsk",
@@ -40,7 +40,7 @@ impl CodedModulation {
     }
 }
 
-/// The constellation of a scheme.
+/// Mutual information of the constellation of a scheme.
 pub(crate) fn constellation(scheme: CodedModulation) -> &'static MutualInformation {
     static BY_PAIRS: [OnceLock<&MutualInformation>; 5] = [const { OnceLock::new() }; 5];
     let place = scheme.bits_per_symbol as usize / 2 - 1;
@@ -48,7 +48,7 @@ pub(crate) fn constellation(scheme: CodedModulation) -> &'static MutualInformati
         .get_or_init(|| MutualInformation::named(scheme.modulation()).expect("a constellation that there is"))
 }
 
-/// Pairs of bits a symbol and 2048 R, from those of 1024 R, of which some end in a half.
+/// List of schemes by bits per symbol and 1024 R, of which some end in a half.
 macro_rules! rates {
     ($($bits:literal: [$($rate:literal)*];)*) => {
         &[$($(CodedModulation::new($bits, ($rate * 2.0) as u32),)*)*]
@@ -81,7 +81,7 @@ const MCS: [&[CodedModulation]; 4] = [
     },
 ];
 
-/// CQI tables 1 to 4, from index 1 on.
+/// Schemes of CQI tables 1 to 4, from index 1 on.
 const CQI: [&[CodedModulation]; 4] = [
     rates! {
         2: [78.0 120.0 193.0 308.0 449.0 602.0];
@@ -108,33 +108,32 @@ const CQI: [&[CodedModulation]; 4] = [
     },
 ];
 
-/// One of the four tables that a network configures: 1 up to 64-QAM, 2 up to 256-QAM, 3 for low error rates, 4 up to
-/// 1024-QAM.
+/// MCS table that a network configures: 1 up to 64-QAM, 2 up to 256-QAM, 3 for low error rates, 4 up to 1024-QAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct McsTable(usize);
 
 impl McsTable {
-    /// Table `number`, 1 to 4, if there is one.
+    /// Table `number`, 1 to 4; `None` for any other number.
     pub fn numbered(number: u32) -> Option<Self> {
         (1..=4).contains(&number).then(|| Self(number as usize - 1))
     }
 
-    /// Number of the MCS table, as scenarios have it.
+    /// Number of the MCS table, as in scenarios.
     pub fn number(self) -> u32 {
         self.0 as u32 + 1
     }
 
-    /// The modulation and coding schemes, by index.
+    /// Modulation and coding schemes of the table, by MCS index.
     pub fn schemes(self) -> &'static [CodedModulation] {
         MCS[self.0]
     }
 
-    /// Schemes that channel quality indicators from 1 on promise; 0 promises nothing.
+    /// Schemes that channel quality indicators 1, 2, ... promise; indicator 0 promises nothing.
     pub fn quality_indicators(self) -> &'static [CodedModulation] {
         CQI[self.0]
     }
 
-    /// The error rate that an indicator promises at most (38.214 section 5.2.2.1).
+    /// Error rate that a channel quality indicator promises not to exceed (38.214 section 5.2.2.1).
     pub fn promised_error_rate(self) -> f64 {
         if self.0 == 2 { 1e-5 } else { 0.1 }
     }
@@ -144,7 +143,7 @@ impl McsTable {
 mod tests {
     use super::*;
 
-    /// The column of efficiencies that 38.214 prints beside tables 5.2.2.1-2 to -4.
+    /// Efficiencies that 38.214 prints in tables 5.2.2.1-2 to -4.
     const PRINTED: [[f64; 15]; 3] = [
         [
             0.1523, 0.2344, 0.3770, 0.6016, 0.8770, 1.1758, 1.4766, 1.9141, 2.4063, 2.7305, 3.3223, 3.9023,
@@ -184,7 +183,7 @@ mod tests {
                 (number, size, 15)
             );
             for rows in [table.schemes(), table.quality_indicators()] {
-                // Where the modulation changes, two schemes of table 1 are as efficient to the third digit; one is
+                // Where the modulation changes, two schemes of table 1 are equally efficient to the third digit; one is
                 // lower.
                 assert!(
                     rows.windows(2).all(|pair| pair[0].efficiency() < pair[1].efficiency() + 0.004),
@@ -192,7 +191,7 @@ mod tests {
                 );
                 assert!(rows.windows(2).all(|pair| pair[0].bits_per_symbol <= pair[1].bits_per_symbol));
             }
-            // Each indicator promises what a scheme has, but for the lowest ones of tables 1, 2 and 4.
+            // Each indicator promises a scheme of the MCS table, except the lowest ones of tables 1, 2 and 4.
             let schemes = table.schemes();
             let without =
                 table.quality_indicators().iter().filter(|indicator| !schemes.contains(indicator)).count();

@@ -1,60 +1,63 @@
-//! Hybrid ARQ in the mean (fidelity `rate`): each slot sends the expected share of a block, and what of it fails is
-//! retransmitted with the channel that there is then.
+//! Hybrid ARQ with mean values (fidelity `rate`): each slot sends the expected share of a block, and the failing part
+//! is retransmitted over the channel of the later slot.
 //!
-//! A block is a mass of probability. Of the mass that a slot sends the error rate at the ratio of that slot fails, and
-//! is due again a round trip later; there all copies are combined as those of a block are. In a slot in which masses a,
-//! b, ... are due, a retransmission goes out with probability 1 - (1 - a) (1 - b) ..., what is left waits for the next
-//! slot, and new data have the rest. The arrival of a block is drawn from its probabilities by one number that is uniform
-//! between 0 and 1: the block arrives once the probability that it has not is below this number, and is lost where the
-//! probability that it never does is above it.
+//! A block is a probability mass. Of the mass that a slot sends, a share equal to the error rate at the slot's SNR
+//! fails and is due for retransmission a round trip later, where all copies are combined as those of a simulated block.
+//! In a slot in which masses a, b, ... are due, a retransmission is sent with probability 1 - (1 - a) (1 - b) ...; the
+//! remaining mass waits for the next slot, and new data get the remaining resources. One random number, uniform between
+//! 0 and 1, draws the arrival of each block: it arrives once the probability that it has not is below this number, and
+//! is lost if the probability that it never does is above it.
 
 use crate::config::NrConfig;
 use crate::harq::Block;
 use std::collections::VecDeque;
 
-/// Masses below this are dropped.
+/// Smallest mass that is tracked; smaller ones are dropped.
 const LEAST: f64 = 1e-5;
 
-/// A part of a block that is due again.
+/// Part of a block's mass that is due for retransmission.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     block: Block,
-    /// The first slot in which it can be sent.
+    /// First slot in which it can be sent.
     slot: u64,
-    /// The probability that it was not received and is sent, and that it was and is sent in vain.
+    /// Probability that the block was not received and is sent; `vain` is the probability that it was received and is
+    /// sent in vain.
     missing: f64,
     vain: f64,
 }
 
-/// A block that has not arrived.
+/// Block that has not arrived.
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
     number: u64,
     start: u64,
     end: u64,
-    /// The probability that the slot had a new block at all.
+    /// Probability that its slot had a new block at all.
     share: f64,
-    /// Probability, given a new block, that it is still retransmitted, and that it never arrives.
+    /// Given a new block, the probability that it is still in retransmission; `lost` is the probability that it never
+    /// arrives.
     missing: f64,
     lost: f64,
-    /// Number between 0 and 1: the block arrives once `missing + lost` is below it, and is lost once `lost` exceeds it.
+    /// Random number between 0 and 1: the block arrives once `missing + lost` is below it, and is lost once `lost`
+    /// exceeds it.
     draw: f64,
 }
 
-/// The blocks of a user.
+/// Blocks of a user as probability masses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MeanBlocks {
     due: VecDeque<Due>,
     outstanding: VecDeque<Outstanding>,
 }
 
-/// Sent part of the mass that is due in a slot.
+/// Part of the due mass that a slot retransmits.
 pub(crate) struct Retransmissions {
-    /// The probability that something is.
+    /// Probability that the slot has a retransmission.
     pub(crate) share: f64,
-    /// Part of the masses that is sent.
+    /// Share of the due mass that is sent.
     part: f64,
-    /// Resource blocks in the mean.
+    /// Mean number of resource blocks of the retransmissions.
     pub(crate) prbs: f64,
 }
 
@@ -63,7 +66,7 @@ impl MeanBlocks {
         self.outstanding.is_empty() && self.due.is_empty()
     }
 
-    /// Mass that is retransmitted in `slot`.
+    /// Retransmissions of `slot`.
     pub(crate) fn retransmissions(&self, slot: u64) -> Retransmissions {
         let (mut none, mut sum, mut prbs) = (1.0, 0.0, 0.0);
         for due in self.due.iter().filter(|due| due.slot <= slot) {
@@ -77,8 +80,8 @@ impl MeanBlocks {
         Retransmissions { share, part, prbs: prbs * part }
     }
 
-    /// Sends that part of what is due; `copy` adds to a block the copy that the slot sends. The mean number of copies
-    /// and of those that failed.
+    /// Sends these retransmissions; `copy` lets a block receive the copy of the slot. Returns the mean numbers of
+    /// copies and of failed copies.
     pub(crate) fn send_again(
         &mut self,
         slot: u64,
@@ -88,7 +91,7 @@ impl MeanBlocks {
     ) -> (f64, f64) {
         let part = retransmissions.part;
         let mut counts = (0.0, 0.0);
-        // Those that are sent join the end, behind the ones of today.
+        // Sent parts are appended, behind the ones that are due today.
         for _ in 0..self.due.len() {
             let Some(mut due) = self.due.pop_front() else { break };
             if due.slot <= slot {
@@ -108,14 +111,15 @@ impl MeanBlocks {
         counts
     }
 
-    /// A new block is sent with probability `share`, which has had its first copy; the probability that it failed.
+    /// Sends a new block with probability `share`; `block` has received its first copy. Returns the probability that it
+    /// was sent and failed.
     pub(crate) fn send(&mut self, slot: u64, block: Block, share: f64, config: &NrConfig) -> f64 {
         let Block { number, start, end, draw, .. } = block;
         self.outstanding.push_back(Outstanding { number, start, end, share, missing: 1.0, lost: 0.0, draw });
         self.outcome(slot, Due { block, slot, missing: share, vain: 0.0 }, 1.0, config)
     }
 
-    /// Outcome of a copy whose block failed before with probability `before`; returns the failed mass.
+    /// Applies the outcome of a copy whose block had failed before with probability `before`; returns the failed mass.
     fn outcome(&mut self, slot: u64, sent: Due, before: f64, config: &NrConfig) -> f64 {
         let harq = &config.harq;
         let block = sent.block;
@@ -134,7 +138,7 @@ impl MeanBlocks {
             vain: (received + sent.vain) * harq.ack_to_nack,
         };
         if next.missing + next.vain > LEAST {
-            // In the order of the slots, as those of the pattern may overtake.
+            // In order of slots, as parts due in different slots of the pattern may overtake each other.
             let place = self.due.partition_point(|due| due.slot <= next.slot);
             self.due.insert(place, next);
         } else {

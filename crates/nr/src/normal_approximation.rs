@@ -1,57 +1,58 @@
-//! Error rates of blocks without a table: the normal approximation of finite block lengths, a fixed distance away.
+//! Error rates of code blocks without a table: the normal approximation for finite block lengths, plus a loss of the
+//! decoder.
 //!
-//! A code of n symbols and k bits over a memoryless channel fails at best with about
+//! The lowest error rate of a code with n symbols and k bits over a memoryless channel is about
 //!
 //! ```text
 //! Q((n C - k + log2(n) / 2) / sqrt(n V))     (Polyanskiy, Poor and Verdu 2010, for bit-interleaved coded modulation)
 //! ```
 //!
 //! C and V are the mean and the variance of the information density of a symbol, i = sum over its bits of `log2(2 S_b /
-//! S)`, S the sum of the likelihoods of all points and `S_b` that of those with the same bit. Gray labelled square
-//! constellations are two pulse-amplitude modulations of half the energy each; expectations over the noise are
+//! S)`, S the sum of the likelihoods of all points and `S_b` that of the points with the transmitted bit. Gray-labelled
+//! square constellations are two pulse-amplitude modulations of half the energy each; expectations over the noise are
 //! trapezoidal sums.
 //!
-//! NR's LDPC codes need more: by layered sum-product decoding with 20 iterations 0.84, 0.63 and 0.57 dB in the mean for
+//! NR's LDPC codes with layered sum-product decoding of 20 iterations need on average 0.84, 0.63 and 0.57 dB more for
 //! 320, 2000 and 8424 bits at an error rate of 0.1 ([`decoder_loss_db`]). [`crate::Awgn`] simulates them.
 
 use crossfade_core::from_db;
 use std::sync::OnceLock;
 
-/// The grid of ratios in dB.
+/// Lowest Es/N0 of the grid in dB; it has `ENTRIES` points, `PER_DB` per dB.
 const LOWEST_DB: f64 = -25.0;
 const PER_DB: f64 = 2.0;
 const ENTRIES: usize = 131;
-/// The sums over the noise, in its standard deviations.
+/// Step of the sums over the noise, in standard deviations; they extend `STEPS` steps to both sides.
 const STEP: f64 = 0.25;
 const STEPS: i32 = 34;
 
-/// A curve of error rates over the ratio in dB: Q((ratio - middle) / width).
+/// Error rate over Es/N0 in dB: Q((Es/N0 - middle) / width).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorCurve {
-    /// SNR at which half of the blocks fail.
+    /// Es/N0 in dB at which half of the blocks fail.
     pub middle_db: f64,
-    /// The standard deviation of the normal law that it is.
+    /// Width of the curve in dB: standard deviation of the normal distribution.
     pub width_db: f64,
 }
 
 impl ErrorCurve {
-    /// The error rate at a ratio.
+    /// Error rate at Es/N0 = `snr_db`.
     pub fn error_rate(&self, snr_db: f64) -> f64 {
         tail((snr_db - self.middle_db) / self.width_db)
     }
 
-    /// The ratio at which the error rate is `p`, of 1e-12 to 0.999.
+    /// Es/N0 in dB at which the error rate is `p`, between 1e-12 and 0.999.
     pub fn required_db(&self, p: f64) -> f64 {
         self.middle_db + self.width_db * quantile(p)
     }
 }
 
-/// The probability that a normal variable exceeds `x`.
+/// Probability Q(x) that a standard normal variable exceeds `x`.
 pub(crate) fn tail(x: f64) -> f64 {
     0.5 * libm::erfc(x / std::f64::consts::SQRT_2)
 }
 
-/// The x that a normal variable exceeds with probability `p`.
+/// Value that a standard normal variable exceeds with probability `p`.
 fn quantile(p: f64) -> f64 {
     let (mut low, mut high) = (-4.0, 8.0);
     for _ in 0..60 {
@@ -61,7 +62,8 @@ fn quantile(p: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// Mean and variance of the information density in bits and bits^2 a symbol, of 2, 4, 6, 8 or 10 bits, at Es/N0 in dB.
+/// Mean and variance of the information density, in bits and bits^2 per symbol, of constellations with 2, 4, 6, 8 or 10
+/// bits at Es/N0 in dB.
 fn information_density(bits_per_symbol: u32, snr_db: f64) -> (f64, f64) {
     // Each entry is computed when it is first needed.
     static GRIDS: [[OnceLock<(f64, f64)>; ENTRIES]; 5] = [const { [const { OnceLock::new() }; ENTRIES] }; 5];
@@ -71,7 +73,7 @@ fn information_density(bits_per_symbol: u32, snr_db: f64) -> (f64, f64) {
         *found.get_or_init(|| moments(bits, from_db(LOWEST_DB + i as f64 / PER_DB)))
     };
     let place = ((snr_db - LOWEST_DB) * PER_DB).clamp(0.0, (ENTRIES - 1) as f64);
-    // A cubic through the four points around it.
+    // Cubic interpolation through four points of the grid.
     let first = (place as usize).saturating_sub(1).min(ENTRIES - 4);
     let t = place - first as f64;
     let weight = |i: usize| {
@@ -83,12 +85,12 @@ fn information_density(bits_per_symbol: u32, snr_db: f64) -> (f64, f64) {
         found.0 += weight(i) * mean;
         found.1 += weight(i) * variance;
     }
-    // Below the grid information is in proportion to the ratio.
+    // Below the grid, information is proportional to Es/N0.
     let below = if place == 0.0 { from_db(snr_db - LOWEST_DB) } else { 1.0 };
     (found.0 * below, found.1.max(1e-12) * below)
 }
 
-/// Mean and variance of the information density of two pulse-amplitude modulations with so many bits each.
+/// Mean and variance of the information density of two pulse-amplitude modulations with `bits` bits each.
 fn moments(bits: u32, snr: f64) -> (f64, f64) {
     let levels = 1_usize << bits;
     let energy = 2.0 * (libm::pow(4.0, f64::from(bits)) - 1.0) / 3.0;
@@ -97,7 +99,7 @@ fn moments(bits: u32, snr: f64) -> (f64, f64) {
     let gray = |i: usize| i ^ (i >> 1);
     let mut likelihoods = vec![0.0; levels];
     let (mut mean, mut square) = (0.0, 0.0);
-    // Levels are symmetric: half of them are all.
+    // By symmetry, half of the levels suffices.
     for sent in 0..levels / 2 {
         for step in -STEPS..=STEPS {
             let noise = f64::from(step) * STEP;
@@ -121,10 +123,10 @@ fn moments(bits: u32, snr: f64) -> (f64, f64) {
     (2.0 * mean, 2.0 * (square - mean * mean).max(0.0))
 }
 
-/// The curve of the normal approximation for a block of `block_bits` on `symbols` symbols: exact at error rates of 1/2
-/// and 0.1, and the normal law through these.
+/// Normal approximation of the error curve of a block of `block_bits` on `symbols` symbols: a normal distribution over
+/// dB that is exact at error rates of 1/2 and 0.1.
 pub fn normal_approximation(bits_per_symbol: u32, block_bits: f64, symbols: f64) -> ErrorCurve {
-    // n C - k + log2(n) / 2 in standard deviations rises with the ratio.
+    // n C - k + log2(n) / 2 in standard deviations increases with Es/N0.
     let margin = |snr_db: f64| {
         let (mean, variance) = information_density(bits_per_symbol, snr_db);
         (symbols * mean - block_bits + 0.5 * libm::log2(symbols)) / (symbols * variance).sqrt()
@@ -141,11 +143,11 @@ pub fn normal_approximation(bits_per_symbol: u32, block_bits: f64, symbols: f64)
     ErrorCurve { middle_db, width_db: ((tenth_db - middle_db) / TENTH).max(1e-3) }
 }
 
-/// The 90 % quantile of the normal distribution.
+/// Quantile of the standard normal distribution at 90 %.
 const TENTH: f64 = 1.281_551_565_544_6;
 
-/// Loss of NR's codes against the normal approximation, in dB: measured at three sizes, linear in the inverse
-/// square root of the size between them and beyond.
+/// Loss in dB of NR's codes against the normal approximation: measured at three sizes, linear in the inverse square
+/// root of the size between and outside them.
 pub fn decoder_loss_db(block_bits: f64) -> f64 {
     const MEASURED: [(f64, f64); 3] = [(320.0, 0.84), (2000.0, 0.63), (8424.0, 0.57)];
     let x = |bits: f64| 1.0 / bits.sqrt();
@@ -174,8 +176,8 @@ mod tests {
         }
     }
 
-    /// Bits a symbol, 1024 R, and Es/N0 in dB at an error rate of 0.1 for 2000 bits: the formula by numpy with
-    /// Gauss-Hermite sums of 81 points.
+    /// Bits per symbol, 1024 R, and Es/N0 in dB at an error rate of 0.1 for 2000 bits: the formula computed by numpy
+    /// with Gauss-Hermite sums of 81 points.
     const AT_2000: [(u32, f64, f64); 7] = [
         (2, 449.0, -0.455),
         (4, 616.0, 7.129),

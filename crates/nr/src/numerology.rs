@@ -1,16 +1,16 @@
-//! Slots, resource blocks and duplex patterns: 3GPP TS 38.211, TS 38.101-1 and -2 section 5.3.2.
+//! Numerologies, resource blocks and duplex patterns: 3GPP TS 38.211, TS 38.101-1 and -2 section 5.3.2.
 
 use crossfade_core::SimTime;
 use std::fmt;
 use std::sync::Arc;
 
-/// More slots than this a pattern does not have: the longest period is 10 ms, 80 slots at 120 kHz (TS 38.213 section
+/// Maximum number of slots of a duplex pattern: the longest period is 10 ms, 80 slots at 120 kHz (TS 38.213 section
 /// 11.1).
 pub const LONGEST_PATTERN: usize = 80;
-/// OFDM symbols of a slot.
+/// OFDM symbols per slot.
 pub const SLOT_SYMBOLS: u32 = 14;
 
-/// Resource blocks by numerology and bandwidth in MHz.
+/// Bandwidth in MHz and number of resource blocks, by numerology.
 const BLOCKS: [&[(u32, u32)]; 4] = [
     &[(5, 25), (10, 52), (15, 79), (20, 106), (25, 133), (30, 160), (40, 216), (50, 270)],
     &[
@@ -42,7 +42,7 @@ const BLOCKS: [&[(u32, u32)]; 4] = [
     &[(50, 32), (100, 66), (200, 132), (400, 264)],
 ];
 
-/// A numerology: slots of 1 ms / 2^mu and subcarriers of 2^mu 15 kHz.
+/// Numerology mu: slots of 1 ms / 2^mu and a subcarrier spacing of 15 kHz times 2^mu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numerology(u32);
 
@@ -62,8 +62,8 @@ impl Numerology {
         180e3 * f64::from(1_u32 << self.0)
     }
 
-    /// Number of resource blocks of a channel of `bandwidth_mhz`; `None` if the standard has no such channel. With
-    /// subcarriers of 60 kHz the channels of 50 and 100 MHz are those below 7 GHz.
+    /// Number of resource blocks of a channel of `bandwidth_mhz`; `None` if the standard has no such channel. At 60
+    /// kHz, the channels of 50 and 100 MHz are those below 7 GHz.
     pub fn resource_blocks(self, bandwidth_mhz: u32) -> Option<u32> {
         BLOCKS[self.0 as usize].iter().find(|(mhz, _)| *mhz == bandwidth_mhz).map(|(_, blocks)| *blocks)
     }
@@ -82,23 +82,24 @@ enum Slot {
     Uplink,
 }
 
-/// Use of slots: all of them both ways (frequency division), or a repeated pattern.
+/// Duplex mode: frequency division, where every slot has both directions, or time division with a repeated pattern of
+/// slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Duplex {
-    /// Pattern; `None` for frequency division.
+    /// Pattern of slots; empty for frequency division.
     pattern: Arc<[Slot]>,
     /// Downlink, guard and uplink symbols of a special slot.
     special: [u32; 3],
 }
 
 impl Duplex {
-    /// Frequency division: every slot is one of both directions.
+    /// Frequency division (FDD): every slot has both directions.
     pub fn frequency() -> Self {
         Self { pattern: Arc::from([]), special: [0; 3] }
     }
 
-    /// A pattern of the letters D, S and U, with at least one D and one U; of the special slots S `special` symbols are
-    /// downlink, guard and uplink.
+    /// Time division (TDD) with a pattern of the letters D, S and U, at least one D and one U; `special` has the
+    /// downlink, guard and uplink symbols of a slot S. `None` if the pattern is invalid.
     pub fn time(pattern: &str, special: [u32; 3]) -> Option<Self> {
         let slot = |letter| match letter {
             'D' => Some(Slot::Downlink),
@@ -112,7 +113,7 @@ impl Duplex {
             .then_some(Self { pattern: slots, special })
     }
 
-    /// Whether every slot is one of both directions.
+    /// True for frequency division.
     pub fn is_frequency(&self) -> bool {
         self.pattern.is_empty()
     }
@@ -121,12 +122,12 @@ impl Duplex {
         (!self.pattern.is_empty()).then(|| self.pattern[(slot % self.pattern.len() as u64) as usize])
     }
 
-    /// Slots after which the pattern repeats.
+    /// Number of slots after which the pattern repeats; 1 for frequency division.
     pub fn period(&self) -> u64 {
         self.pattern.len().max(1) as u64
     }
 
-    /// Downlink symbols of a slot.
+    /// Number of downlink symbols of a slot.
     pub fn downlink_symbols(&self, slot: u64) -> u32 {
         match self.kind(slot) {
             None | Some(Slot::Downlink) => SLOT_SYMBOLS,
@@ -135,23 +136,23 @@ impl Duplex {
         }
     }
 
-    /// Whether acknowledgements go up in a slot.
+    /// True if a slot is an uplink slot, which carries acknowledgements.
     pub fn is_uplink(&self, slot: u64) -> bool {
         matches!(self.kind(slot), None | Some(Slot::Uplink))
     }
 
-    /// Whether a slot is the first of the uplink from some multiple of `period` slots on.
+    /// True if `slot` is the first uplink slot at or after a multiple of `period` slots.
     pub fn begins_period(&self, slot: u64, period: u64) -> bool {
         let before = slot.saturating_sub(self.period())..slot;
         let earlier = before.rev().find(|earlier| self.is_uplink(*earlier));
         self.is_uplink(slot) && earlier.is_none_or(|earlier| slot / period > earlier / period)
     }
 
-    /// The first slot in which data of `slot` can be retransmitted: its acknowledgement goes up in the first slot of
-    /// the uplink that is at least `k1` later, and the base station takes `processing` slots from there. `carries` says
-    /// of a slot whether data are sent in it.
+    /// First slot in which data sent in `slot` can be retransmitted: the acknowledgement is sent in the first uplink
+    /// slot at least `k1` slots later, and the base station then needs `processing` slots. `carries` returns true for
+    /// slots with data.
     pub fn again(&self, slot: u64, k1: u64, processing: u64, carries: impl Fn(u64) -> bool) -> u64 {
-        // Every pattern has a slot of either kind, so that a period is enough.
+        // Every pattern has both kinds of slots, so one period suffices.
         let within = |from: u64| from..from + self.period();
         let acknowledged = within(slot + k1).find(|slot| self.is_uplink(*slot)).unwrap_or(slot + k1);
         let served = acknowledged + processing;
@@ -178,8 +179,8 @@ impl fmt::Display for Duplex {
 mod tests {
     use super::*;
 
-    /// Round trips in slots from each slot with data, and how many of these there are at most from one transmission to
-    /// the next of the same block: the processes that a full downlink takes.
+    /// Round trips in slots from each slot with data, and the largest number of data slots in one round trip, which is
+    /// the number of processes that a saturated downlink needs.
     fn round_trips(duplex: &Duplex, k1: u64, processing: u64) -> (Vec<u64>, u64) {
         let carries = |slot: u64| duplex.downlink_symbols(slot) > 0;
         let starts = (0..duplex.period()).filter(|slot| carries(*slot));
@@ -191,7 +192,7 @@ mod tests {
 
     #[test]
     fn round_trips_are_those_of_the_patterns() {
-        // Least, mean and greatest round trip in ms of 0.5 ms slots, and processes.
+        // Least, mean and greatest round trip in ms of 0.5 ms slots, and number of processes.
         for (pattern, k1, processing, least, mean, greatest, processes) in [
             ("DDDSU", 4, 4, 4.0, 5.1, 6.0, 10),
             ("DDDSUUDDDD", 4, 4, 4.0, 5.6, 8.0, 12),

@@ -1,5 +1,4 @@
-//! The packets of a bearer: those that wait, as RLC takes them, and those that leave behind PDCP, whose delays are
-//! split.
+//! Packets of a bearer: the queue from which RLC takes SDUs, and the delivery behind PDCP with the parts of each delay.
 
 use crate::discipline::Discipline;
 use crate::pdcp::Delivered;
@@ -8,23 +7,23 @@ use crossfade_core::SimTime;
 use crossfade_link::{Departure, EventLog, LinkEvent, Parcel, UserStatistics, Waiting};
 use std::collections::VecDeque;
 
-/// Bytes of PDCP's header with 18 bits of number (38.323 section 6.2.2.3).
+/// Bytes of a PDCP header with 18-bit numbers (38.323 section 6.2.2.3).
 pub(crate) const PDCP_HEADER: u32 = 3;
 
-/// A packet that has not been delivered.
+/// Packet that has not been delivered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     pub(crate) parcel: Parcel,
     pub(crate) since: SimTime,
-    /// Times at which it became the first of the queue, its first and its last byte were first sent, and when
-    /// the segment was sent that completed it.
+    /// Time at which the packet became the first of its queue. `first` and `last` are the times at which its first and
+    /// its last byte were first sent, `completing` that of the segment that completed it.
     pub(crate) head: SimTime,
     pub(crate) first: SimTime,
     pub(crate) last: SimTime,
     pub(crate) completing: SimTime,
 }
 
-/// The waiting packets of a bearer, from which RLC takes SDUs.
+/// Waiting packets of a bearer, from which RLC takes SDUs.
 pub(crate) struct Queue<'a> {
     pub(crate) packets: &'a mut VecDeque<Packet>,
     pub(crate) base: u64,
@@ -36,7 +35,7 @@ pub(crate) struct Queue<'a> {
 }
 
 impl Queue<'_> {
-    /// Takes the next packet out of the queue discipline, unless a packet that was taken out has not been sent yet.
+    /// Takes the next packet out of the queue discipline, unless one that was taken out before has not been sent yet.
     pub(crate) fn pull(&mut self) {
         let Some(discipline) = self.discipline else { return };
         if self.packets.len() > (*self.begun - self.base) as usize {
@@ -49,7 +48,7 @@ impl Queue<'_> {
     }
 }
 
-/// Packets that leave a bearer behind PDCP.
+/// Packets that leave a bearer behind PDCP, with the state that their departure changes.
 pub(crate) struct Leaving<'a> {
     pub(crate) packets: &'a mut VecDeque<Packet>,
     pub(crate) base: &'a mut u64,
@@ -60,17 +59,17 @@ pub(crate) struct Leaving<'a> {
     pub(crate) user: u16,
     pub(crate) number: Option<u16>,
     pub(crate) now: SimTime,
-    /// The propagation and the slot of a packet's last segment, which are on its way in any case.
+    /// Propagation delay plus one slot: the minimum time of a segment on the air.
     pub(crate) air: SimTime,
 }
 
 impl Leaving<'_> {
-    /// The packet of a count that has not left.
+    /// Packet with this PDCP COUNT; `None` if it has left.
     pub(crate) fn packet(&mut self, count: u64) -> Option<&mut Packet> {
         self.packets.get_mut(count.checked_sub(*self.base)? as usize)
     }
 
-    /// The first packet leaves as PDCP says.
+    /// Removes the first packet with the fate that PDCP reports.
     pub(crate) fn leave(&mut self, delivered: Delivered, leave: &mut impl FnMut(Departure)) {
         let Some(packet) = self.packets.pop_front() else { return };
         if self.begun == self.base {
@@ -99,7 +98,7 @@ impl Leaving<'_> {
             return;
         }
         let head = head.max(pushed);
-        // The last byte and the block that completed it may be earlier than one another, if blocks overtook.
+        // If blocks overtook each other, the last byte may be sent before or after the block that completed the packet.
         let sent = last.max(first);
         let again = completing.max(sent);
         let arrived = (again + self.air).min(since);
@@ -111,7 +110,7 @@ impl Leaving<'_> {
         let reordering = self.now - since;
         let bearer = &mut self.statistics.bearer;
         bearer.delays += 1;
-        // One by one: a list would be written and read at once, which waits for the memory.
+        // One by one: a list would be written and read back at once, which stalls on memory.
         let sums = &mut bearer.delay_parts_s;
         sums[0] += queue.as_secs_f64();
         sums[1] += grant.as_secs_f64();
@@ -131,7 +130,7 @@ impl Leaving<'_> {
 }
 
 impl Packet {
-    /// A packet that came at `since` and is the first of its queue from `head` on, where no other is before it.
+    /// Packet that arrived at `since`; without others before it, it is the first of its queue from `head` on.
     pub(crate) fn new(parcel: Parcel, since: SimTime, head: SimTime) -> Self {
         let never = SimTime::MAX;
         Self { parcel, since, head, first: never, last: never, completing: never }
@@ -151,7 +150,7 @@ impl Source for Queue<'_> {
         let bytes = packet.parcel.bytes();
         *self.bytes -= u64::from(bytes);
         *self.begun += 1;
-        // After a handover a packet under way is sent from its beginning: its first transmission was counted before.
+        // After a handover a packet under way restarts: its first transmission was counted before.
         if packet.first == SimTime::MAX {
             packet.first = self.now;
             self.statistics.packets.on_transmission(bytes, self.now - packet.since);

@@ -1,10 +1,10 @@
-//! The receiving side of PDCP: order, duplicates, and the timer behind which what is missing is given up (3GPP TS
-//! 38.323 section 5.2.2.2).
+//! Receiving side of PDCP: order, duplicates, and the timer after which missing SDUs are given up (3GPP TS 38.323
+//! section 5.2.2.2).
 
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// The fate of an SDU, told in the order of PDCP COUNTs.
+/// Fate of an SDU, reported in the order of PDCP COUNTs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivered {
     /// The packet is delivered.
@@ -21,16 +21,16 @@ pub enum Delivered {
     },
 }
 
-/// Receiver of PDCP. Its COUNTs never wrap around.
+/// Receiving PDCP entity. Its COUNTs never wrap around.
 #[derive(Clone, Debug, Default)]
 pub struct PdcpReceiver {
-    /// `RX_DELIV`.
+    /// `RX_DELIV`: COUNT of the first SDU not delivered.
     deliver: u64,
-    /// `RX_NEXT`.
+    /// `RX_NEXT`: COUNT of the next SDU expected.
     next: u64,
-    /// Time at which each SDU from `RX_DELIV` on was received; `None` where it is missing.
+    /// Arrival time of each SDU from `RX_DELIV` on; `None` for a missing one.
     stored: VecDeque<Option<SimTime>>,
-    /// `t-Reordering` and `RX_REORD`.
+    /// Expiry of `t-Reordering`, and `RX_REORD`; `None` while the timer does not run.
     timer: Option<(SimTime, u64)>,
 }
 
@@ -40,8 +40,8 @@ impl PdcpReceiver {
         self.timer.map(|(expiry, _)| expiry)
     }
 
-    /// Receives an SDU; SDUs that are delivered are handed to `leave`. Without `reordering` the receiver waits for
-    /// missing ones for ever.
+    /// Receives the SDU with this COUNT; SDUs that leave are handed to `leave`. With `reordering` = `None` the receiver
+    /// waits for missing SDUs for ever.
     pub fn receive(
         &mut self,
         now: SimTime,
@@ -68,7 +68,7 @@ impl PdcpReceiver {
         self.restart(now, reordering);
     }
 
-    /// Applies t-Reordering if it has expired by `now`: SDUs that are missing before `RX_REORD` are given up.
+    /// Applies t-Reordering if it has expired by `now`: SDUs missing before `RX_REORD` are reported as lost.
     pub fn expire(&mut self, now: SimTime, reordering: Option<SimTime>, mut leave: impl FnMut(Delivered)) {
         let Some((_, until)) = self.timer.filter(|(expiry, _)| *expiry <= now) else { return };
         self.timer = None;
@@ -142,7 +142,7 @@ mod tests {
         assert!(out.is_empty());
         pdcp.expire(ms(100), WAIT, |delivered| out.push(delivered));
         assert_eq!(out, [Delivered::Lost { count: 0 }, Delivered::Arrived { count: 1, since: ms(0) }]);
-        // For the gap before 3 it starts again.
+        // The timer restarts for the gap before 3.
         assert_eq!(pdcp.expiry(), Some(ms(200)));
         assert_eq!(receive(&mut pdcp, 150, 2), [2, 3]);
     }

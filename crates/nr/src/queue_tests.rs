@@ -1,4 +1,4 @@
-//! Queue disciplines before the users of a cell, with and without RLC above.
+//! Tests of queue disciplines before the users of a cell, with and without RLC above the radio.
 
 use crate::cell_tests::{SEED, config, fading, run};
 use crate::config::{Fidelity, NrConfig};
@@ -19,8 +19,8 @@ fn with(mut cell: NrConfig, mode: Option<RlcMode>, queue: Option<QueueConfig>) -
     cell
 }
 
-/// What leaves of packets of 1500 bytes that come to user 1 so far apart until `end`, and what was pushed and turned
-/// away; ECN-capable ones are `marked` where queues mark.
+/// Result of a constant stream of packets of 1500 bytes: departures with their times, numbers of pushed and rejected
+/// packets, and the final report.
 struct Run {
     left: Vec<(SimTime, Departure)>,
     pushed: usize,
@@ -32,7 +32,8 @@ fn flood(cell: NrConfig, gap: SimTime, end: SimTime, ecn: Option<Ecn>) -> Run {
     flood_from((0, 1), cell, gap, end, ecn)
 }
 
-/// Like [`flood`], but from one port to another.
+/// Pushes a packet each `gap` from one port to another until `end`, with ECN codepoint of `ecn`, then lets all packets
+/// leave.
 fn flood_from((from, to): (Port, Port), cell: NrConfig, gap: SimTime, end: SimTime, ecn: Option<Ecn>) -> Run {
     let mut cell = NrCell::new(cell, SEED).unwrap();
     let (mut left, mut pushed, mut refused) = (Vec::new(), 0, 0);
@@ -45,7 +46,7 @@ fn flood_from((from, to): (Port, Port), cell: NrConfig, gap: SimTime, end: SimTi
         pushed += 1;
         at += gap;
     }
-    // Everything comes out.
+    // Long enough for all packets to leave.
     let end = end + SimTime::from_millis(2000);
     run(&mut cell, end, |now, _, departure| left.push((now, departure)));
     let report = cell.report(end);
@@ -53,8 +54,8 @@ fn flood_from((from, to): (Port, Port), cell: NrConfig, gap: SimTime, end: SimTi
     Run { left, pushed, refused, report }
 }
 
-/// The uplink takes disciplines too: in order of arrival it is as without one, and `CoDel` drops once its standing
-/// delay has been above 5 ms for 100 ms, from which on packets wait much less than behind the same plain queue.
+/// The uplink has queue disciplines too: drop-tail gives the result of no discipline, and `CoDel` drops once its
+/// standing delay has been above 5 ms for 100 ms; packets then wait much less than behind a plain queue.
 #[test]
 fn terminals_have_queues_of_their_own() {
     let codel = QueueConfig::CoDel(CoDelConfig::default(), QueueLimit::Packets(1000));
@@ -63,7 +64,7 @@ fn terminals_have_queues_of_their_own() {
             let mut stack = stack(mode);
             stack.uplink.discipline = discipline;
             let cell = NrConfig { stack: Some(stack), ..config(45.0) };
-            // 60 Mbit/s, of which the uplink carries 45.
+            // 60 Mbit/s, of which the uplink carries 45 Mbit/s.
             flood_from((1, 0), cell, SimTime::from_micros(200), SimTime::from_millis(3000), None)
         };
         let [plain, same, dropped] = [None, Some(QueueConfig::DropTail(None)), Some(codel)].map(run);
@@ -76,11 +77,12 @@ fn terminals_have_queues_of_their_own() {
             assert_eq!(run.report.statistics.queue_drops as usize, drops + run.refused, "{mode:?}");
         }
         let first = dropped.left.iter().find(|(_, found)| matches!(found, Departure::QueueDrop(_)));
-        // 5 ms of delay are there within 20 ms, for which a request is waited, and 10 more.
+        // A delay of 5 ms builds up within 10 ms after the wait of 20 ms for a request.
         let first_ms = first.unwrap().0.as_secs_f64() * 1e3;
         assert!((100.0..140.0).contains(&first_ms), "{mode:?}: {first_ms}");
         let carried = |run: &Run| run.report.statistics.arrived_bytes as f64;
-        // Without a limit all arrives in the end, of which the other carries what the uplink does in that time.
+        // Without a limit all packets arrive in the end; with CoDel those that the uplink carries in the time of the
+        // flood.
         let share = carried(&dropped) / carried(&plain);
         assert!((share / 0.75 - 1.0).abs() < 0.1, "{mode:?}: {share}");
         let waits = [&plain, &dropped].map(|run| run.report.statistics.waiting_s / carried(run));
@@ -111,8 +113,8 @@ fn a_queue_in_order_of_arrival_is_no_other_than_none() {
     }
 }
 
-/// Twice what the cell carries: `CoDel` drops first as its standing delay has been above 5 ms for 100 ms (RFC 8289),
-/// and every packet leaves once: delivered, dropped, or still there.
+/// At twice the cell's capacity, `CoDel` drops first when its standing delay has been above 5 ms for 100 ms (RFC 8289),
+/// and every packet leaves once, delivered or dropped, or is still inside.
 #[test]
 fn disciplines_drop_and_mark_and_lose_nothing_else() {
     let limit = QueueLimit::Packets(10_000);
@@ -126,7 +128,7 @@ fn disciplines_drop_and_mark_and_lose_nothing_else() {
             ("dualpi2", dual, None),
             ("dualpi2 scalable", dual, Some(Ecn::Ect1)),
         ] {
-            // MCS 27 of 2 layers carries 303 Mbit/s; so do 12 kbit each 40 us.
+            // MCS 27 with 2 layers carries 303 Mbit/s, as much as 12 kbit each 40 us.
             let cell = with(config(45.0), mode, Some(queue));
             let Run { left, pushed, refused, report } =
                 flood(cell, SimTime::from_micros(20), SimTime::from_millis(1000), ecn);
@@ -143,7 +145,7 @@ fn disciplines_drop_and_mark_and_lose_nothing_else() {
             let first = left.iter().find(|(_, found)| matches!(found, Departure::QueueDrop(_)));
             let first_ms = first.map(|(at, _)| at.as_secs_f64() * 1e3);
             if name == "codel" {
-                // 5 ms of delay come within 10 ms, for the cell carries half of what comes; then 100 ms.
+                // The cell carries half of the load, so a delay of 5 ms builds up within 10 ms; then 100 ms pass.
                 assert!((105.0..113.0).contains(&first_ms.unwrap()), "{mode:?}: {first_ms:?}");
             }
             if ecn.is_some() {
@@ -157,7 +159,7 @@ fn disciplines_drop_and_mark_and_lose_nothing_else() {
     }
 }
 
-/// With discardTimer, packets of a queue discipline are discarded as those of a plain queue are.
+/// With discardTimer, packets in a queue discipline are discarded like those in a plain queue.
 #[test]
 fn the_discard_timer_reaches_into_the_queue() {
     let mut cells = [None, Some(QueueConfig::DropTail(None))]
@@ -173,8 +175,8 @@ fn the_discard_timer_reaches_into_the_queue() {
     assert_eq!(arrived(&plain), arrived(&queued));
 }
 
-/// Two users who both have more than the cell carries: the one of the lower number has all it can take, and the other
-/// what is left. A bearer of its own discards after its own time.
+/// Of two users who both have more data than the cell carries, the one with the lower priority number gets all it can
+/// take and the other the rest. A user with its own bearer discards after its own time.
 #[test]
 fn lower_priorities_go_first_and_bearers_are_their_own() {
     let mut cell = config(20.0);
@@ -184,7 +186,7 @@ fn lower_priorities_go_first_and_bearers_are_their_own() {
     let usual = cell.stack.as_ref().unwrap().bearer(0);
     let discard = Some(SimTime::from_millis(50));
     cell.stack.as_mut().unwrap().own = vec![None, Some(BearerConfig { discard, ..usual })];
-    // How fast the preferred user sends, and what both get.
+    // Time between packets of the preferred user; throughput and discards of both users.
     let both = |gap: SimTime| {
         let mut cell = NrCell::new(cell.clone(), SEED).unwrap();
         let end = SimTime::from_millis(1000);
@@ -192,7 +194,7 @@ fn lower_priorities_go_first_and_bearers_are_their_own() {
         while at < end {
             run(&mut cell, at, |_, _, _| ());
             for user in [1, 2] {
-                // The other sends twice what the cell carries in any case.
+                // The other user always offers twice the cell's capacity.
                 let copies = if user == 1 { gap.as_nanos().div_ceil(30_000) } else { 1 };
                 for _ in 0..copies {
                     cell.push(at, 0, user, Parcel::new(id, 0, 1500));

@@ -1,31 +1,31 @@
-//! Reordering of a stream of bytes at the receiver, and the timer after which missing bytes are given up
-//! (3GPP TS 38.323 section 5.2.2.2, t-Reordering).
+//! Reordering of a stream of bytes at the receiver, with the timer after which missing bytes are given up (3GPP TS
+//! 38.323 section 5.2.2.2, t-Reordering).
 
 use crossfade_core::SimTime;
 
-/// The received parts of a stream of bytes.
+/// Received parts of a stream of bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
-    /// Every byte before this one was delivered or given up.
+    /// Offset before which every byte was delivered or given up.
     until: u64,
-    /// Received parts behind a gap, in order.
+    /// Received parts behind a gap, in ascending order.
     islands: Vec<(u64, u64)>,
-    /// Time at which the timer expires, and the byte before which gaps are then given up.
+    /// Expiry of the timer, and offset before which gaps are then given up; `None` while the timer does not run.
     timer: Option<(SimTime, u64)>,
 }
 
 impl Reassembly {
-    /// Every byte before this one was delivered or given up.
+    /// Offset before which every byte was delivered or given up.
     pub(crate) fn until(&self) -> u64 {
         self.until
     }
 
-    /// Time at which missing bytes are given up next, unless they come before.
+    /// Expiry of the timer; `None` while it does not run.
     pub(crate) fn expiry(&self) -> Option<SimTime> {
         self.timer.map(|(expiry, _)| expiry)
     }
 
-    /// Receives the bytes from `start` to `end`. Bytes that were given up before are ignored.
+    /// Receives the bytes from `start` to `end`; bytes that were given up before are ignored.
     pub(crate) fn receive(&mut self, now: SimTime, (start, end): (u64, u64), reordering: SimTime) {
         if end <= self.until {
             return;
@@ -37,8 +37,8 @@ impl Reassembly {
         self.restart(now, reordering);
     }
 
-    /// If the timer has expired by `now`, gives up the missing bytes before its place and returns their parts; `None`
-    /// if it has not.
+    /// If the timer has expired by `now`, gives up the missing bytes before its offset and returns their ranges;
+    /// otherwise `None`.
     pub(crate) fn expire(&mut self, now: SimTime, reordering: SimTime) -> Option<Vec<(u64, u64)>> {
         let (_, place) = self.timer.filter(|(expiry, _)| *expiry <= now)?;
         self.timer = None;
@@ -65,7 +65,8 @@ impl Reassembly {
         self.islands.drain(..joined);
     }
 
-    /// Starts or stops the timer: it runs while parts wait, for the gaps before all that had come when it started.
+    /// Starts or stops the timer, which runs while parts wait, for the gaps before all that had arrived when it
+    /// started.
     fn restart(&mut self, now: SimTime, reordering: SimTime) {
         if self.timer.is_some_and(|(_, place)| place <= self.until) {
             self.timer = None;
@@ -92,10 +93,11 @@ mod tests {
         order.receive(MS * 5, (400, 500), wait);
         assert_eq!((order.until(), order.expiry()), (100, Some(MS * 12)));
         assert_eq!(order.expire(MS * 11, wait), None);
-        // What came before the timer started is given up to; for the second gap it starts again.
+        // Gaps before the parts that arrived before the start of the timer are given up; for the second gap it
+        // restarts.
         assert_eq!(order.expire(MS * 12, wait), Some(vec![(100, 200)]));
         assert_eq!((order.until(), order.expiry()), (300, Some(MS * 22)));
-        // Too late, and in time.
+        // One part comes too late, one in time.
         order.receive(MS * 13, (100, 200), wait);
         assert_eq!((order.until(), order.expiry()), (300, Some(MS * 22)));
         order.receive(MS * 14, (300, 400), wait);
@@ -108,7 +110,7 @@ mod tests {
         order.receive(MS, (10, 20), MS * 5);
         order.receive(MS * 2, (30, 40), MS * 5);
         order.receive(MS * 3, (0, 10), MS * 5);
-        // The gap that it ran for is filled: it starts anew for the next.
+        // The gap for which the timer ran is filled: it restarts for the next.
         assert_eq!((order.until(), order.expiry()), (20, Some(MS * 8)));
     }
 }

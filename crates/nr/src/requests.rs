@@ -13,42 +13,44 @@ use crate::stack_config::UplinkConfig;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// Knowledge of the base station about a user's buffer.
+/// Message to the base station about a user's buffer.
 #[derive(Clone, Debug)]
 enum News {
     /// A scheduling request: the user has data.
     Request,
-    /// A block without a report: it is full, and the user may have more data.
+    /// A block without a report, so the block is full and the user may have more data.
     Full,
-    /// A buffer status report: the bytes that waited behind the block of a slot, and where the scheduler follows
-    /// bearers these bytes by group.
+    /// A buffer status report: bytes that waited behind the block of a slot, and if the scheduler follows bearers,
+    /// these bytes by logical channel group.
     Report { bytes: u64, slot: u64, groups: Levels },
 }
 
-/// Scheduling requests and buffer status reports of one user, at the user and at the base station.
+/// Scheduling requests and buffer status reports of one user, with the state of both the user and the base station.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Requests {
-    /// Whether data have come that no buffer status report covers, and whether they are more urgent than all reported.
+    /// True if data have come that no buffer status report covers; `is_urgent` if they are more urgent than all
+    /// reported data.
     is_unreported: bool,
     is_urgent: bool,
-    /// Time at which the next periodic report is due, and the retransmission timer of reports, if data wait.
+    /// Time at which the next periodic report is due; `again` is the expiry of the retransmission timer of reports,
+    /// `None` without data.
     periodic: SimTime,
     again: Option<SimTime>,
-    /// Slot before which `sr-ProhibitTimer` forbids a request.
+    /// First slot in which `sr-ProhibitTimer` allows the next request.
     prohibited_until: u64,
-    /// Report under way, and the slot from which the base station knows it.
+    /// Messages under way, each with the slot from which the base station knows it.
     news: VecDeque<(u64, News)>,
-    /// Bytes that the base station takes to be waiting at the user.
+    /// Number of bytes that the base station believes to wait at the user.
     known: u64,
-    /// These bytes by group, where the scheduler follows bearers.
+    /// Bytes of `known` by logical channel group, if the scheduler follows bearers.
     pub(crate) groups: Levels,
-    /// Recent grants, slot and bytes, that a later report may not have taken into account.
+    /// Recent grants with slot and bytes, which a later report may not include.
     granted: VecDeque<(u64, u64)>,
     pub(crate) asked: u64,
 }
 
 impl Requests {
-    /// Data wait at the user; if `is_first`, its buffer was empty before.
+    /// Records that data wait at the user; `is_first` if its buffer was empty before.
     pub(crate) fn on_data(&mut self, now: SimTime, is_first: bool, config: &UplinkConfig) {
         self.is_unreported |= is_first;
         if is_first {
@@ -56,24 +58,25 @@ impl Requests {
         }
     }
 
-    /// Data wait that are more urgent than all that waited before: a report is due, and a request where nothing is
-    /// granted before its occasion (38.321 section 5.4.5).
+    /// Records data more urgent than all that waited: a report is due, and a request if no grant comes before its
+    /// occasion (38.321 section 5.4.5).
     pub(crate) fn on_urgent_data(&mut self, now: SimTime, config: &UplinkConfig) {
         (self.is_unreported, self.is_urgent) = (true, true);
         self.again = Some(now + config.report_again);
     }
 
-    /// Forgets everything, as after a handover: the new cell knows nothing about the user.
+    /// Resets the state, as after a handover: the new cell knows nothing about the user.
     pub(crate) fn begin_anew(&mut self) {
         *self = Self { asked: self.asked, ..Self::default() };
     }
 
-    /// Whether a request, a report or a grant is under way.
+    /// True if a request, a report or a grant is under way.
     pub(crate) fn is_busy(&self) -> bool {
         self.is_unreported || !self.news.is_empty() || self.known > 0
     }
 
-    /// An occasion for a scheduling request in `slot`, which the base station would know about from `known_from` on.
+    /// Sends a scheduling request if one is pending, at an occasion in `slot`; the base station knows it from slot
+    /// `known_from` on.
     pub(crate) fn on_occasion(&mut self, slot: u64, known_from: u64, config: &UplinkConfig) {
         let expects = self.known > 0 || !self.news.is_empty();
         if !self.is_unreported || (expects && !self.is_urgent) || slot < self.prohibited_until {
@@ -85,13 +88,13 @@ impl Requests {
         self.news.push_back((known_from, News::Request));
     }
 
-    /// The buffer is empty: pending requests are cancelled.
+    /// Cancels pending requests, as the buffer is empty.
     pub(crate) fn on_empty(&mut self) {
         (self.is_unreported, self.is_urgent, self.again) = (false, false, None);
     }
 
-    /// Applies the retransmission timer of reports (`retxBSR-Timer`): a report that was lost with its block is made
-    /// again while data wait.
+    /// Applies the retransmission timer of reports (`retxBSR-Timer`): if a report was lost with its block and data
+    /// still wait, a new one is due.
     pub(crate) fn on_time(&mut self, now: SimTime, config: &UplinkConfig) {
         if self.again.is_some_and(|again| again <= now) {
             self.again = Some(now + config.report_again);
@@ -99,8 +102,8 @@ impl Requests {
         }
     }
 
-    /// Bytes to be granted by what the base station knows in slot `granted`; 0 where no grant can be sent. A request may
-    /// be for the group of priority `urgent`, if the scheduler follows bearers.
+    /// Bytes to grant by the base station's knowledge in slot `granted`; 0 if no grant can be sent. If the scheduler
+    /// follows bearers, a request counts for the group of priority `urgent`.
     pub(crate) fn wanted(&mut self, granted: Option<u64>, urgent: Option<u32>, config: &UplinkConfig) -> u64 {
         let Some(granted) = granted else { return 0 };
         let least = u64::from(config.request_grant_bytes);
@@ -127,8 +130,8 @@ impl Requests {
         self.known
     }
 
-    /// A block of `bytes` was sent in `slot`, behind which `rest` bytes wait. Returns whether it carries a buffer
-    /// status report.
+    /// Records that a block of `bytes` was sent in `slot`, behind which `rest` bytes wait. Returns true if it carries a
+    /// buffer status report.
     pub(crate) fn on_block(
         &mut self,
         now: SimTime,
@@ -142,7 +145,7 @@ impl Requests {
         if self.granted.len() > 64 {
             self.granted.pop_front();
         }
-        // There is room for one where nothing is left, or it is due.
+        // A report is due, or there is room for one as no data are left.
         let reports = self.is_unreported || rest == 0 || now >= self.periodic;
         if reports {
             (self.is_unreported, self.is_urgent) = (false, false);
@@ -152,14 +155,14 @@ impl Requests {
         reports
     }
 
-    /// A block without a report has arrived. A block with padding would have carried one, so it is full and more may
-    /// wait than is known: the base station grants as much as for a scheduling request. (The user itself reports only
-    /// when a timer says so.)
+    /// Records the arrival of a block without a report. As padding would have held one, the block is full and more data
+    /// may wait than is known: the base station then grants as much as for a scheduling request. (The user itself
+    /// reports only when a timer expires.)
     pub(crate) fn on_full_block(&mut self, known_from: u64) {
         self.news.push_back((known_from, News::Full));
     }
 
-    /// A block of `slot` with a report of `bytes`, and of these by group, has arrived.
+    /// Records the arrival of a block of `slot` with a report of waiting bytes, in total and by group.
     pub(crate) fn on_report(&mut self, slot: u64, (bytes, groups): (u64, Levels), known_from: u64) {
         self.news.push_back((known_from, News::Report { bytes, slot, groups }));
     }

@@ -1,10 +1,10 @@
-//! Simulation of transport blocks, bit by bit: segmentation, LDPC code, rate matching, modulation, channel, combining,
+//! Bit-level simulation of transport blocks: segmentation, LDPC code, rate matching, modulation, channel, combining,
 //! decoding.
 //!
-//! A block has the code blocks, the symbols and the redundancy versions that TS 38.212 gives it. The receiver knows the
-//! channel. Copies of the same redundancy version are combined symbol by symbol (maximal-ratio combining, which is what
-//! chase combining is where every copy is scrambled alike); ratios of bits that different versions carry add up. A code
-//! block is decoded when the bits of the block are right, which stands for its checksum.
+//! A block has the code blocks, symbols and redundancy versions of TS 38.212. The receiver knows the channel. Copies of
+//! the same redundancy version are combined symbol by symbol (maximal-ratio combining, to which chase combining amounts
+//! if all copies are scrambled equally); LLRs of bits that several versions carry are added. A code block counts as
+//! decoded when all its bits are right, a stand-in for its checksum.
 
 use crate::demapper::Dimension;
 use crate::ldpc::{Code, Decoder, RateMatching, Schedule};
@@ -14,37 +14,37 @@ use crossfade_channel::{complex_normal, simd::Simd};
 use crossfade_core::{Stream, from_db};
 use rand::RngExt;
 
-/// Fading of the symbols of a transmission.
+/// Fading of the symbols of a simulated transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BlockFading {
     /// No fading: white Gaussian noise alone.
     None,
-    /// One Rayleigh gain a transmission, of mean power 1, new for each.
+    /// One Rayleigh gain of mean power 1 per transmission, independent of others.
     PerTransmission,
-    /// A Rayleigh gain of its own for each symbol, as behind an ideal interleaver.
+    /// One Rayleigh gain of mean power 1 per symbol, as behind an ideal interleaver.
     PerSymbol,
 }
 
-/// A transport block and how it is sent.
+/// Simulated transport block: code, modulation, fading and decoder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulatedBlockConfig {
     /// Modulation and code rate.
     pub scheme: CodedModulation,
     /// Code blocks of the transport block.
     pub code: CodeBlocks,
-    /// Symbols of a transmission, of all code blocks together.
+    /// Number of symbols of a transmission, over all code blocks and layers.
     pub symbols: u32,
-    /// Layers: each code block has a multiple of as many symbols.
+    /// Number of layers; each code block has a multiple of this many symbols.
     pub layers: u32,
-    /// Bits of a code block that a receiver keeps (limited-buffer rate matching); all of them if `None`.
+    /// Number of bits of a code block that a receiver keeps (limited-buffer rate matching); `None` for all.
     pub buffer_bits: Option<u32>,
-    /// Fading of symbols.
+    /// Fading of the symbols.
     pub fading: BlockFading,
-    /// Schedule of the decoder, and the iterations after which it gives up.
+    /// Schedule of the LDPC decoder, and its maximum number of iterations.
     pub decoder: (Schedule, u32),
 }
 
-/// A transport block that is sent and decoded, as often as one asks.
+/// Simulator of a transport block, which can be sent and decoded repeatedly.
 pub struct SimulatedBlock {
     link: Link,
     parts: Vec<Part>,
@@ -52,7 +52,7 @@ pub struct SimulatedBlock {
     is_decoded: bool,
 }
 
-/// Parts common to all code blocks.
+/// State common to all code blocks: decoder, constellation and layers.
 struct Link {
     decoder: Decoder,
     dimension: Dimension,
@@ -60,27 +60,27 @@ struct Link {
     ratios: Vec<f32>,
 }
 
-/// The power gains that the symbols of a transmission meet.
+/// Power gains of the symbols of a transmission.
 #[derive(Clone, Copy)]
 enum Gains<'a> {
-    /// One gain of all symbols.
+    /// One gain for all symbols.
     Of(f64),
-    /// A Rayleigh gain of its own for each.
+    /// A Rayleigh gain drawn for each symbol.
     Drawn,
-    /// Gains of resource blocks, in whose subcarriers symbols are one after the other, OFDM symbol by OFDM symbol.
+    /// One gain per resource block; symbols fill the subcarriers of all resource blocks, OFDM symbol by OFDM symbol.
     OfResourceBlocks(&'a [f64]),
 }
 
-/// A code block.
+/// Code block of a simulated transport block.
 struct Part {
     matching: RateMatching,
-    /// Symbols of the code blocks before, and its own.
+    /// Number of symbols of the code blocks before it; `symbols` is its own.
     first: usize,
     symbols: usize,
     block: Vec<u8>,
     word: Vec<u8>,
-    /// Sums for each sent redundancy version over its copies of gain times what was received, real and
-    /// imaginary parts, and of gains.
+    /// For each redundancy version sent: sums over its copies of gain times received symbol (real and imaginary parts),
+    /// and of gains.
     received: [Option<Received>; 4],
     is_decoded: bool,
 }
@@ -92,7 +92,7 @@ struct Received {
 }
 
 impl SimulatedBlock {
-    /// A block of this kind.
+    /// Simulator of blocks with this configuration.
     pub fn new(config: &SimulatedBlockConfig) -> Self {
         let SimulatedBlockConfig { scheme, code, symbols, layers, .. } = *config;
         let bits_per_symbol = scheme.bits_per_symbol as usize;
@@ -124,7 +124,7 @@ impl SimulatedBlock {
         Self { link, parts, fading: config.fading, is_decoded: false }
     }
 
-    /// Starts another block with random bits.
+    /// Starts a new block with random bits.
     pub fn renew(&mut self, stream: &mut Stream) {
         self.is_decoded = false;
         let code = self.link.decoder.code();
@@ -136,7 +136,7 @@ impl SimulatedBlock {
         }
     }
 
-    /// Sends a copy with redundancy version `version` at Es/N0 = `snr_db` in the mean.
+    /// Sends a copy with redundancy version `version` at a mean Es/N0 of `snr_db`.
     pub fn send(&mut self, version: u32, snr_db: f64, stream: &mut Stream) {
         let gains = match self.fading {
             BlockFading::None => Gains::Of(1.0),
@@ -146,7 +146,7 @@ impl SimulatedBlock {
         self.transmit(version, snr_db, gains, stream);
     }
 
-    /// Like [`Self::send`], but over resource blocks with these power gains, whatever the fading of the configuration.
+    /// Like [`Self::send`], but over resource blocks with these power gains, in place of the configured fading.
     pub fn send_over(&mut self, gains: &[f64], version: u32, snr_db: f64, stream: &mut Stream) {
         self.transmit(version, snr_db, Gains::OfResourceBlocks(gains), stream);
     }
@@ -158,7 +158,7 @@ impl SimulatedBlock {
         }
     }
 
-    /// Whether the block is right, by all copies so far at this Es/N0. Code blocks that are need not be decoded again.
+    /// Decodes the block from all copies so far at this Es/N0; returns true if all its code blocks are right.
     pub fn decode(&mut self, snr_db: f64) -> bool {
         let noise_power = 1.0 / from_db(snr_db);
         for part in self.parts.iter_mut().filter(|part| !part.is_decoded) {
@@ -195,10 +195,10 @@ impl Part {
             let gain = match gains_met {
                 Gains::Of(gain) => gain,
                 Gains::Drawn => complex_normal(stream).norm_sqr(),
-                // Layer by layer, then subcarrier by subcarrier (38.211 sections 7.3.1.3 and 7.3.1.5).
+                // Symbols are mapped to layers first, then to subcarriers (38.211 sections 7.3.1.3 and 7.3.1.5).
                 Gains::OfResourceBlocks(all) => all[place_in_block / link.layers / 12 % all.len()],
             };
-            // |h|^2 x + conj(h) n, of which the noise has the power of |h|^2 times that of n.
+            // |h|^2 x + conj(h) n: the noise has |h|^2 times the power of n.
             let deviation = (gain * noise_power).sqrt();
             let noise = complex_normal(stream);
             *gains += gain;
@@ -220,7 +220,7 @@ impl Part {
                 for (of_symbol, place) in of_symbol[..2 * bits].iter_mut().zip(places.by_ref()) {
                     *of_symbol = place;
                 }
-                // Nothing is known of a symbol without power.
+                // A symbol without power carries no information.
                 let gain = gain.max(1e-30);
                 for (side, sum) in sums.iter().enumerate() {
                     link.dimension.demap(sum / gain, noise_power / gain, &mut found);
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// The share of `blocks` that fail which are sent with these redundancy versions.
+    /// Share of `blocks` blocks that fail after copies with these redundancy versions.
     fn share(config: &SimulatedBlockConfig, snr_db: f64, versions: &[u32], blocks: u32) -> f64 {
         let mut stream = stream(7, "block");
         let mut block = SimulatedBlock::new(config);
@@ -309,12 +309,12 @@ mod tests {
 
     #[test]
     fn fading_costs_what_theory_says() {
-        // One gain: a block fails where the ratio is below what it needs, 0.1 dB.
+        // One gain per transmission: a block fails if its SNR is below what the code needs, to 0.1 dB.
         let block = SimulatedBlockConfig { fading: BlockFading::PerTransmission, ..config(2, 449, 1984, 1) };
         let outage = 1.0 - (-10.0_f64.powf(-0.99)).exp();
         let found = share(&block, 10.0, &[0], 600);
         assert!((found - outage).abs() < 0.04, "{found} {outage}");
-        // A gain for each symbol: -1.01 dB for a tenth of blocks of 2000 bits (an implementation of its own, 24
+        // One gain per symbol: a tenth of blocks of 2000 bits fails at -1.01 dB (independent implementation, 24
         // quantiles).
         let symbols = SimulatedBlockConfig { fading: BlockFading::PerSymbol, ..config(2, 308, 1984, 1) };
         let [below, above] = [-1.25, -0.77].map(|snr_db| share(&symbols, snr_db, &[0], 200));

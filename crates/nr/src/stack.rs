@@ -1,4 +1,4 @@
-//! The bearer of a user: packets, PDCP and RLC at both ends, in both directions.
+//! Bearer of a user: packets, PDCP and RLC at both ends, in both directions.
 //!
 //! ```text
 //!   packets -> queue -> PDCP number -> RLC -> blocks of hybrid ARQ ~~~> RLC -> PDCP order -> packets
@@ -15,16 +15,16 @@ use crossfade_core::SimTime;
 use crossfade_link::{Departure, EventLog, Parcel, QueueLimit, UserStatistics};
 use std::collections::VecDeque;
 
-/// The two directions of a stack.
+/// Index of the downlink in a stack; `UP` is that of the uplink.
 pub(crate) const DOWN: usize = 0;
 pub(crate) const UP: usize = 1;
 
-/// Bytes of the header that MAC puts before an SDU (38.321 section 6.1.2).
+/// Bytes of the MAC header of an SDU (38.321 section 6.1.2).
 fn mac_header(bytes: u32) -> u32 {
     if bytes < 256 { 2 } else { 3 }
 }
 
-/// RLC PDUs of a transport block, and when it was sent first.
+/// RLC PDUs of a transport block, and the time at which it was first sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Payload {
     pdus: Vec<DataPdu>,
@@ -32,28 +32,28 @@ pub(crate) struct Payload {
     sent: SimTime,
 }
 
-/// The payloads of blocks that have not arrived: a few, as many as there are HARQ processes.
+/// Payloads of blocks that have not arrived, at most as many as HARQ processes.
 #[derive(Default)]
 struct Payloads {
-    /// The number of each block, and what it carries.
+    /// Number and payload of each block.
     blocks: Vec<(u64, Payload)>,
-    /// Lists of PDUs that are kept for their memory.
+    /// Spare lists of PDUs, reused to avoid allocations.
     spare: Vec<Vec<DataPdu>>,
 }
 
 impl Payloads {
-    /// An empty payload of a block that is sent at this time.
+    /// Empty payload of a block that is first sent at `sent`.
     fn begin(&mut self, sent: SimTime) -> Payload {
         Payload { pdus: self.spare.pop().unwrap_or_default(), status: None, sent }
     }
 
-    /// Takes the payload of a block.
+    /// Takes the payload of a block; `None` if it is unknown.
     fn take(&mut self, number: u64) -> Option<Payload> {
         let place = self.blocks.iter().position(|(of, _)| *of == number)?;
         Some(self.blocks.swap_remove(place).1)
     }
 
-    /// The payload is of no use any more.
+    /// Discards a payload and keeps its list for reuse.
     fn end(&mut self, payload: Payload) {
         let mut pdus = payload.pdus;
         pdus.clear();
@@ -73,24 +73,24 @@ enum Receiver {
     Am(AmReceiver),
 }
 
-/// A data radio bearer in one direction.
+/// Data radio bearer in one direction.
 pub(crate) struct Bearer {
     rlc: RlcConfig,
     packets: VecDeque<Packet>,
-    /// PDCP COUNT of the first of these packets, COUNT of the first of which no byte was sent, and the bytes of the
-    /// unsent ones.
+    /// PDCP COUNT of the first packet in `packets`; `begun` is that of the first without a sent byte, and
+    /// `waiting_bytes` are the bytes of unsent packets.
     base: u64,
     begun: u64,
     waiting_bytes: u64,
-    /// The queue discipline before these packets; `None` where packets wait in order of arrival.
+    /// Queue discipline before `packets`; `None` for order of arrival.
     discipline: Option<Discipline>,
     transmitter: Transmitter,
     receiver: Receiver,
     pdcp: PdcpReceiver,
     payloads: Payloads,
     pub(crate) statistics: UserStatistics,
-    /// Events with the delays of delivered packets, and the numbers in them: of the user, and of the bearer where the
-    /// user has several.
+    /// Events with the delays of delivered packets; `user` and `number` identify user and bearer in them, the latter
+    /// only if the user has several.
     pub(crate) log: EventLog,
     user: u16,
     pub(crate) number: Option<u16>,
@@ -134,8 +134,7 @@ impl Bearer {
         (packets + self.packets.len() - (self.begun - self.base) as usize, bytes + self.waiting_bytes)
     }
 
-    /// Takes a packet, or drops it where the queue is full; returns whether it was taken. A queue discipline has a
-    /// limit of its own.
+    /// Enqueues a packet; returns false, and counts a drop, if the queue is full. A queue discipline has its own limit.
     pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel, limit: Option<QueueLimit>) -> bool {
         let (packets, bytes) = self.waiting();
         let is_taken = match &mut self.discipline {
@@ -149,20 +148,20 @@ impl Bearer {
         if self.discipline.is_some() {
             self.queue(now).pull();
         } else {
-            // Behind others it becomes the first when the one before begins.
+            // Behind other packets, `head` is set anew when the packet before it begins to be sent.
             self.packets.push_back(Packet::new(parcel, now, now));
             self.waiting_bytes += u64::from(parcel.bytes());
         }
         true
     }
 
-    /// The packets that wait at `now`, as RLC takes them.
+    /// Waiting packets at `now` as the source of RLC's SDUs.
     fn queue(&mut self, now: SimTime) -> Queue<'_> {
         let Self { packets, base, begun, waiting_bytes, discipline, statistics, .. } = self;
         Queue { packets, base: *base, begun, bytes: waiting_bytes, discipline, now, statistics }
     }
 
-    /// Bytes that could be sent now with an estimate of their headers, without a STATUS PDU for the other direction.
+    /// Bytes that could be sent now, with estimated headers and without a STATUS PDU for the other direction.
     fn buffered(&self) -> u64 {
         let (open, may_begin) = match &self.transmitter {
             Transmitter::Um(um) => (um.buffered(), true),
@@ -173,7 +172,7 @@ impl Bearer {
         open + if open > 0 { 8 } else { 0 } + if may_begin { bytes + headers } else { 0 }
     }
 
-    /// Least bytes of the STATUS PDU that is due; 0 where none is.
+    /// Smallest number of bytes of the STATUS PDU that is due; 0 if none is.
     fn report_bytes(&self, now: SimTime) -> u64 {
         match &self.receiver {
             Receiver::Am(am) if am.status_from().is_some_and(|from| from <= now) => 5,
@@ -199,7 +198,7 @@ impl Bearer {
             || !self.payloads.blocks.is_empty()
     }
 
-    /// Fills `room` bytes with PDUs until they are of `most` bytes; how many they are of.
+    /// Fills `room` bytes with PDUs until they have `most` bytes; returns the number of bytes filled.
     fn fill(&mut self, now: SimTime, room: &mut u32, most: u64, payload: &mut Payload) -> u64 {
         let mut served = 0;
         let Self { packets, base, begun, waiting_bytes, discipline, transmitter, statistics, .. } = self;
@@ -229,7 +228,7 @@ impl Bearer {
         served
     }
 
-    /// The receiving side: RLC, PDCP, and the packets that leave behind PDCP.
+    /// Receiving side of the bearer: RLC, PDCP, and the packets that leave behind PDCP.
     fn receiving(&mut self, now: SimTime, air: SimTime) -> (&mut Receiver, &mut PdcpReceiver, Leaving<'_>) {
         let Self {
             packets, base, begun, waiting_bytes, receiver, pdcp, statistics, log, user, number, ..
@@ -240,8 +239,7 @@ impl Bearer {
         (receiver, pdcp, leaving)
     }
 
-    /// Re-establishes both ends of RLC: packets under way are sent from their beginning where `is_lossless`, and lost
-    /// otherwise.
+    /// Re-establishes RLC at both ends: packets under way restart if `is_lossless`, otherwise they are lost.
     fn begin_anew(&mut self, is_lossless: bool) {
         if let (true, Transmitter::Am(am)) = (is_lossless, &self.transmitter) {
             let first = am.unconfirmed().next().unwrap_or(self.begun).max(self.base);
@@ -255,17 +253,17 @@ impl Bearer {
     }
 }
 
-/// Both directions of a bearer.
+/// Bearer in both directions, with its PDCP timers.
 pub(crate) struct Stack {
     pub(crate) bearers: [Bearer; 2],
     reordering: Option<SimTime>,
     discard: Option<SimTime>,
-    /// Time from the beginning of a block to its arrival: a slot and the propagation.
+    /// Time from the beginning of a block to its arrival: a slot and the propagation delay.
     air: SimTime,
 }
 
 impl Stack {
-    /// Empty bearers; `down` and `up` are their queue disciplines, if they have any.
+    /// Bearer without packets; `down` and `up` are its queue disciplines, `None` for order of arrival.
     pub(crate) fn new(
         bearer: BearerConfig,
         air: SimTime,
@@ -280,12 +278,12 @@ impl Stack {
         self.bearers.iter().any(Bearer::is_busy)
     }
 
-    /// Bytes that wait to be sent in a direction, among them a STATUS PDU for the other one.
+    /// Bytes that wait to be sent in direction `way`, including a STATUS PDU for the other direction.
     pub(crate) fn wanted(&self, now: SimTime, way: usize) -> u64 {
         self.bearers[way].buffered() + self.bearers[1 - way].report_bytes(now)
     }
 
-    /// Fills a block of `bytes` with PDUs, which are kept under its number; returns whether there were any.
+    /// Fills a block of `bytes` with PDUs, which are kept under its number; returns false if there are none.
     pub(crate) fn fill(&mut self, now: SimTime, way: usize, number: u64, bytes: u32) -> bool {
         let mut payload = self.begin_block(now, way);
         let mut room = bytes;
@@ -293,12 +291,13 @@ impl Stack {
         self.end_block(way, number, payload)
     }
 
-    /// An empty payload of a block.
+    /// Empty payload for a block that is first sent at `now`.
     pub(crate) fn begin_block(&mut self, now: SimTime, way: usize) -> Payload {
         self.bearers[way].payloads.begin(now)
     }
 
-    /// Fills `room` with a report that is due and with data until they are of `most` bytes; how many they are of.
+    /// Fills `room` with a STATUS PDU if one is due, and with data, until they have `most` bytes; returns the number of
+    /// bytes filled.
     pub(crate) fn serve(
         &mut self,
         now: SimTime,
@@ -320,7 +319,7 @@ impl Stack {
         reported + self.bearers[way].fill(now, room, most.saturating_sub(reported), payload)
     }
 
-    /// Keeps a payload under the number of its block; whether it carries anything.
+    /// Keeps a payload under the number of its block; returns false if it is empty.
     pub(crate) fn end_block(&mut self, way: usize, number: u64, payload: Payload) -> bool {
         let is_used = !payload.pdus.is_empty() || payload.status.is_some();
         let payloads = &mut self.bearers[way].payloads;
@@ -332,7 +331,7 @@ impl Stack {
         is_used
     }
 
-    /// Segments that a block carries.
+    /// Segments that a block carries, as first byte and one past the last.
     #[cfg(test)]
     pub(crate) fn segments(&self, way: usize, number: u64) -> Vec<(u32, u32)> {
         let blocks = self.bearers[way].payloads.blocks.iter().filter(|(of, _)| *of == number);
@@ -365,7 +364,7 @@ impl Stack {
             if let Some(packet) = leaving.packet(count)
                 && packet.completing == SimTime::MAX
             {
-                // Hybrid ARQ alone was late unless the segment was retransmitted above it.
+                // Unless the segment was an RLC retransmission, any delay was that of hybrid ARQ.
                 packet.completing =
                     if pdu.is_retransmission { payload.sent } else { packet.last.min(payload.sent) };
             }
@@ -384,7 +383,8 @@ impl Stack {
         }
     }
 
-    /// Applies the timers of RLC, PDCP and the queues that have expired by `now`.
+    /// Applies the timers of RLC, PDCP and the queues that have expired by `now`; packets that leave are handed to
+    /// `leave` with their direction.
     pub(crate) fn expire(&mut self, now: SimTime, mut leave: impl FnMut(usize, Departure)) {
         let (reordering, discard, air) = (self.reordering, self.discard, self.air);
         for way in [DOWN, UP] {
@@ -414,7 +414,7 @@ impl Stack {
             if let Some(most) = discard {
                 let mut place = (*begun - *base) as usize;
                 while let Some(packet) = packets.get(place).filter(|packet| packet.since + most <= now) {
-                    // Of packets that wait to be sent anew the number is used.
+                    // Packets that restart after a handover have a PDCP COUNT and cannot be discarded.
                     if packet.first == SimTime::MAX {
                         leave(way, Departure::Lost(packet.parcel));
                         *waiting_bytes -= u64::from(packet.parcel.bytes());
@@ -438,7 +438,7 @@ impl Stack {
         }
     }
 
-    /// Whether RLC has reached its limit of retransmissions in a direction: the radio link has failed.
+    /// True if RLC has reached its limit of retransmissions in any direction, so that the radio link has failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.bearers
             .iter()
@@ -450,7 +450,7 @@ impl Stack {
         self.bearers.iter_mut().for_each(|bearer| bearer.begin_anew(is_lossless));
     }
 
-    /// The packets of a direction of which no byte was sent, and the packets under way.
+    /// Packets of a direction: those of which no byte was sent, and those under way.
     pub(crate) fn parcels(&self, way: usize) -> [Vec<Parcel>; 2] {
         let bearer = &self.bearers[way];
         let begun = (bearer.begun - bearer.base) as usize;
@@ -460,7 +460,7 @@ impl Stack {
         [[of(begun..bearer.packets.len()), behind].concat(), of(0..begun)]
     }
 
-    /// The statistics of a direction at `now`, with the waits of packets that are still queued.
+    /// Statistics of a direction at `now`, including the waits of queued packets.
     pub(crate) fn report(&self, now: SimTime, way: usize) -> UserStatistics {
         let bearer = &self.bearers[way];
         let mut statistics = bearer.statistics.clone();

@@ -1,4 +1,4 @@
-//! Checks of the configuration of layers above the radio of an NR cell.
+//! Checks of the configuration of the layers above the radio of an NR cell.
 
 use crate::config::{NrConfig, out_of_range};
 use crate::rlc::{RlcConfig, RlcMode};
@@ -6,13 +6,13 @@ use crate::stack_config::{Drx, FurtherBearer, Grants, Handover, StackConfig};
 use crossfade_cell::CellError;
 use crossfade_core::SimTime;
 
-/// The largest finite `prioritisedBitRate` in bytes a second, and the longest `bucketSizeDuration`
+/// Largest finite `prioritisedBitRate` in bytes per second; `LONGEST_BUCKET` is the longest `bucketSizeDuration`
 /// (`LogicalChannelConfig`, TS 38.331).
 const MOST_PRIORITISED_RATE: u64 = 65_536_000;
 const LONGEST_BUCKET: SimTime = SimTime::from_millis(1000);
 
 impl StackConfig {
-    /// Checks all parameters.
+    /// Checks all parameters of RLC, PDCP, the uplink, handover and DRX.
     pub(crate) fn check(&self, config: &NrConfig) -> Result<(), CellError> {
         let RlcConfig { mode, sn_bits, max_retransmissions, .. } = self.rlc;
         let (bits, said) = match mode {
@@ -81,7 +81,7 @@ impl StackConfig {
         Ok(())
     }
 
-    /// Error for bearers of unknown users, and flows of two bearers.
+    /// Checks the further bearers: no unknown users, and no flow on two bearers.
     fn check_further(&self, config: &NrConfig) -> Result<(), CellError> {
         for (place, FurtherBearer { user, flows, bearer, .. }) in self.further.iter().enumerate() {
             if *user >= config.users.len() {

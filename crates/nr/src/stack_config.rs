@@ -1,51 +1,51 @@
-//! Configuration of layers above hybrid ARQ and of interruptions: RLC, PDCP, the uplink, handover, DRX, NTN.
+//! Configuration of the layers above hybrid ARQ and of interruptions: RLC, PDCP, uplink, handover, DRX.
 
 use crate::mcs::McsTable;
 use crate::rlc::RlcConfig;
 use crossfade_core::SimTime;
 use crossfade_link::{OutsideClass, QueueConfig, QueueLimit};
 
-/// Direction of a radio.
+/// Direction of a radio: downlink or uplink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Downlink, from the base station.
     Down,
-    /// Uplink, in slots of the uplink.
+    /// Uplink, in the uplink slots.
     Up {
-        /// OFDM symbols of a slot that carry data.
+        /// Number of OFDM symbols per uplink slot that carry data.
         symbols: u32,
-        /// Slots from a grant to its transmission, at least.
+        /// Minimum number of slots from a grant to its transmission.
         k2: u64,
     },
 }
 
-/// Configuration above hybrid ARQ: both directions, with one or several bearers of each user.
+/// Configuration of the layers above hybrid ARQ in both directions, with one or several bearers per user.
 #[derive(Clone, Debug)]
 pub struct StackConfig {
-    /// Radio link control of both directions.
+    /// Radio link control of both directions, for bearers without a configuration of their own.
     pub rlc: RlcConfig,
-    /// Maximum waiting time of packets for earlier ones (t-Reordering); `None` is infinity.
+    /// Maximum time for which packets wait for missing earlier ones (t-Reordering); `None` for infinity.
     pub reordering: Option<SimTime>,
-    /// Maximum waiting time of a packet of which nothing was sent (discardTimer); `None` is infinity.
+    /// Maximum waiting time of a packet of which no byte was sent (discardTimer); `None` for infinity.
     pub discard: Option<SimTime>,
-    /// Bearers of users that are not like that, by user; of those beyond the end none is.
+    /// By user, a first bearer that differs from the default above; `None`, or no entry, for the default.
     pub own: Vec<Option<BearerConfig>>,
-    /// Bearers that users have beside their first.
+    /// Further bearers that users have in addition to their first.
     pub further: Vec<FurtherBearer>,
-    /// Whether the scheduler of the cell follows the priorities of bearers with data instead of those of users; buffer
-    /// status reports then are by logical channel group.
+    /// True if the scheduler of the cell follows the priorities of bearers with data, false if those of users. If true,
+    /// buffer status reports are by logical channel group.
     pub schedules_bearers: bool,
-    /// Time that a link that has failed takes to come back.
+    /// Time from a radio link failure to the re-establishment of the link.
     pub outage: SimTime,
-    /// The uplink.
+    /// Configuration of the uplink.
     pub uplink: UplinkConfig,
-    /// Changes of the cell; `None` has none.
+    /// Handovers at regular times; `None` without handovers.
     pub handover: Option<Handover>,
-    /// Discontinuous reception; `None` always listens.
+    /// Discontinuous reception; `None` for users that always listen.
     pub drx: Option<Drx>,
 }
 
-/// A user's bearer that is not like those of the cell, or a further one.
+/// Configuration of a first bearer that differs from the default, or of a further one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BearerConfig {
     /// Radio link control of both directions.
@@ -84,7 +84,7 @@ impl Default for LogicalChannel {
 pub struct FurtherBearer {
     /// User of the bearer.
     pub user: usize,
-    /// Flows carried by the bearer both ways; all others are on the first bearer.
+    /// Flows that the bearer carries in both directions; flows of no further bearer are on the first.
     pub flows: Vec<u32>,
     /// Class of the packets of real programs that the bearer carries too; `None` carries none.
     pub outside: Option<OutsideClass>,
@@ -98,85 +98,85 @@ pub struct FurtherBearer {
 }
 
 impl StackConfig {
-    /// The bearer of users without one of their own.
+    /// Default bearer, of users for which none is configured.
     pub fn usual_bearer(&self) -> BearerConfig {
         let Self { rlc, reordering, discard, .. } = *self;
         BearerConfig { rlc, reordering, discard, channel: LogicalChannel::default() }
     }
 
-    /// The first bearer of a user.
+    /// Configuration of the first bearer of a user.
     pub fn bearer(&self, user: usize) -> BearerConfig {
         self.own.get(user).copied().flatten().unwrap_or_else(|| self.usual_bearer())
     }
 }
 
-/// The uplink of a cell.
+/// Configuration of the uplink of a cell.
 #[derive(Clone, Debug)]
 pub struct UplinkConfig {
-    /// Source of users' grants.
+    /// Source of users' uplink grants.
     pub grants: Grants,
-    /// OFDM symbols of a slot of the uplink that carry data.
+    /// Number of OFDM symbols per uplink slot that carry data.
     pub symbols: u32,
-    /// Layers.
+    /// Number of layers of the uplink.
     pub layers: u32,
-    /// Table of the uplink's modulation and coding schemes.
+    /// Table of modulation and coding schemes of the uplink.
     pub table: McsTable,
-    /// Offset of each user's mean ratio, in dB.
+    /// Difference of each user's mean SINR to that of the downlink, in dB.
     pub snr_offset_db: f64,
-    /// Slots from a grant to its transmission, at least.
+    /// Minimum number of slots from a grant to its transmission.
     pub k2: u64,
-    /// Slots that the base station takes for what it has received.
+    /// Slots of processing at the base station, from a received block or request to its answer.
     pub processing_slots: u64,
-    /// Period of scheduling request occasions.
+    /// Period of scheduling request occasions in slots.
     pub request_period_slots: u64,
-    /// Minimum time from a request to the next (`sr-ProhibitTimer`).
+    /// Minimum number of slots between two requests of a user (`sr-ProhibitTimer`).
     pub request_prohibit_slots: u64,
-    /// Bytes that a request is granted.
+    /// Bytes that a scheduling request is granted.
     pub request_grant_bytes: u32,
-    /// Time from a buffer status report to the next while data wait (`periodicBSR-Timer`).
+    /// Period of buffer status reports while data wait (`periodicBSR-Timer`).
     pub report_period: SimTime,
-    /// Without a grant, a buffer status is reported anew after so long (`retxBSR-Timer`).
+    /// Time without a grant after which a buffer status is reported anew (`retxBSR-Timer`).
     pub report_again: SimTime,
-    /// Queue limit of each user; `None` is without limit.
+    /// Queue limit of each user; `None` for no limit.
     pub queue: Option<QueueLimit>,
-    /// Queue of each user with a limit of its own; `None` is drop-tail within `queue`.
+    /// Queue discipline of each user with its own limit; `None` for drop-tail within `queue`.
     pub discipline: Option<QueueConfig>,
 }
 
-/// Source of users' grants.
+/// Source of users' uplink grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grants {
-    /// Users send scheduling requests and buffer status reports.
+    /// Users send scheduling requests and buffer status reports, which are granted.
     Requested,
-    /// Proactive grants: every user has one in every slot of the uplink.
+    /// Proactive grants: every user has a grant in every uplink slot.
     Proactive,
-    /// A grant recurs without being asked for; what it does not hold is asked for by its reports.
+    /// Configured grants recur without a request; further data are granted by buffer status reports.
     Configured {
-        /// Period of the events.
+        /// Period of the grants in slots.
         period_slots: u64,
-        /// Bytes of each, at least.
+        /// Smallest size of each grant in bytes.
         bytes: u32,
     },
 }
 
-/// Changes of the cell at regular times.
+/// Handovers at regular times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handover {
-    /// Period of the events.
+    /// Time between handovers of a user.
     pub every: SimTime,
-    /// Interruption time.
+    /// Time for which a handover interrupts the user's data.
     pub interruption: SimTime,
-    /// Whether what was not confirmed is forwarded and retransmitted.
+    /// True if unconfirmed packets are forwarded to the new cell and retransmitted, false if they are lost.
     pub is_lossless: bool,
 }
 
-/// Discontinuous reception (TS 38.321 section 5.7).
+/// Discontinuous reception (DRX, TS 38.321 section 5.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drx {
-    /// Period of on-durations.
+    /// DRX cycle: period of the on-durations.
     pub cycle: SimTime,
-    /// Time for which a user listens in each.
+    /// On-duration: time for which a user listens in each cycle.
     pub on: SimTime,
-    /// Time for which it listens after a new grant or assignment.
+    /// Inactivity timer: time for which a user listens after a new grant or assignment.
     pub inactivity: SimTime,
 }

@@ -1,4 +1,4 @@
-//! Cells with both directions: RLC, PDCP, grants, and what interrupts them, against closed forms.
+//! Tests of cells in both directions against closed forms: RLC, PDCP, grants, and interruptions.
 
 use crate::cell_tests::{SEED, config, fading, half_failing, run};
 use crate::config::NrConfig;
@@ -55,8 +55,8 @@ fn with_stack(mut config: NrConfig, mode: RlcMode) -> NrConfig {
     config
 }
 
-/// What leaves of packets of `bytes` that are pushed at these times, from the base station to user 1 or back: when it
-/// arrives, by number; nothing of the lost.
+/// Departure times, by number, of packets of `bytes` that are pushed at `times`, from the base station to user 1 or
+/// back; `None` for lost packets.
 fn delays(
     config: NrConfig,
     times: &[SimTime],
@@ -98,10 +98,11 @@ fn an_idle_downlink_is_one_slot() {
     }
 }
 
-/// The wait for an occasion, then for the grant and its slot.
+/// Pings wait for a scheduling request occasion, a saw tooth over time, then for the grant and its slot.
 #[test]
 fn pings_wait_for_scheduling_requests_as_a_saw_tooth() {
-    // Requests each 20 ms; pings each 101 ms meet them 1 ms later each time. FDD: grants and blocks have every slot.
+    // Requests each 20 ms; pings each 101 ms arrive 1 ms later in the period each time. With FDD, grants and blocks are
+    // possible in every slot.
     let mut config = with_stack(config(30.0), RlcMode::Unacknowledged);
     config.duplex = Duplex::frequency();
     let times: Vec<SimTime> = (0..60).map(|i| ms(1000 + 101 * i)).collect();
@@ -110,13 +111,13 @@ fn pings_wait_for_scheduling_requests_as_a_saw_tooth() {
     for (at, delay) in times.iter().zip(&found) {
         let wait =
             SimTime::from_nanos((ms(20).as_nanos() - at.as_nanos() % ms(20).as_nanos()) % ms(20).as_nanos());
-        // The request is known 4 slots later, its grant is for 4 slots later, and the block is there at the end of that
+        // The request is known 4 slots later, its grant is for 4 slots later, and the block arrives at the end of that
         // slot.
         assert_eq!(*delay, Some(wait + slot * (4 + 4 + 1)), "{at}");
     }
     let spread = found.iter().flatten().max().unwrap().saturating_sub(*found.iter().flatten().min().unwrap());
     assert_eq!(spread, ms(19));
-    // Without requests only the next slot is waited for.
+    // Without requests a ping waits only for the next slot.
     config.stack.as_mut().unwrap().uplink.grants = Grants::Proactive;
     let (found, _) = delays(config, &times, true, 60);
     assert!(found.iter().all(|delay| *delay == Some(slot)), "{found:?}");
@@ -138,12 +139,12 @@ fn configured_grants_recur() {
     assert_eq!(report.back.unwrap().users[0].bearer.requests, 0);
 }
 
-/// Each user has more than it gets both ways within `seconds`.
+/// Report of a cell in which each user has more data than it gets in both directions, over `seconds`.
 fn saturated(config: NrConfig, seconds: u64, rates: [u64; 2]) -> LinkReport {
     let users = config.users.len() as u32;
     let mut cell = NrCell::new(config, SEED).unwrap();
     let end = ms(seconds * 1000);
-    // Packets a millisecond.
+    // Packets per millisecond.
     for milli in 0..seconds * 1000 {
         for (way, packets) in rates.into_iter().enumerate() {
             for number in 0..packets {
@@ -169,7 +170,7 @@ fn both_directions_carry_what_their_blocks_hold() {
         let mut config = with_stack(config(45.0), mode);
         config.stack.as_mut().unwrap().rlc.sn_bits = if mode == RlcMode::Acknowledged { 18 } else { 12 };
         let report = saturated(config, 3, [26, 5]);
-        // 303.2 and 45.1 Mbit/s, of which 1500 of 1509 bytes are packets, and the first requests.
+        // 303.2 and 45.1 Mbit/s, of which 1500 of 1509 bytes are packets, less the time of the first requests.
         let (down, up) = (bps(&report), bps(report.back.as_ref().unwrap()));
         assert!((0.985..1.0).contains(&(down / 303.2e6)), "{mode:?} {down}");
         assert!((0.97..1.0).contains(&(up / 45.1e6)), "{mode:?} {up}");
@@ -256,7 +257,7 @@ fn a_long_way_caps_the_rate_by_its_processes() {
     let round_trip = config.again(0) as f64;
     assert!((round_trip - 550.0).abs() < 1.0);
     let capped = blocks(config.clone());
-    // 32 of each round trip's slots, 5.8 %, and of the last one as many as were begun.
+    // 32 slots of each round trip, 5.8 %, and in the last round trip as many as were begun.
     let (whole, rest) = ((20_000.0 / round_trip).floor(), 20_000.0 % round_trip);
     assert_eq!(capped, 32.0 * whole + rest.min(32.0), "{round_trip}");
     (config.harq.has_feedback, config.harq.transmissions) = (false, 1);
@@ -266,11 +267,12 @@ fn a_long_way_caps_the_rate_by_its_processes() {
 #[test]
 fn handover_is_a_gap_that_loses_nothing_or_what_was_under_way() {
     for (mode, is_lossless) in [(RlcMode::Acknowledged, true), (RlcMode::Unacknowledged, false)] {
-        // A half fails at first: some packets are under way when the cell changes.
+        // Half of the first transmissions fails: some packets are under way at the handover.
         let mut config = with_stack(half_failing(), mode);
         let stack = config.stack.as_mut().unwrap();
         stack.handover = Some(Handover { every: ms(1000), interruption: ms(50), is_lossless });
-        // It goes on in the gap: a shorter one would give up what is retransmitted after it.
+        // The timer runs on during the interruption: a shorter one would give up packets that are retransmitted after
+        // it.
         stack.reordering = Some(ms(if is_lossless { 200 } else { 20 }));
         let times: Vec<SimTime> = (0..4000).map(|i| SimTime::from_micros(500_250 + 1000 * i)).collect();
         let (found, report) = delays(config, &times, false, 900);
@@ -278,7 +280,7 @@ fn handover_is_a_gap_that_loses_nothing_or_what_was_under_way() {
         assert_eq!(lost as u64, report.statistics.losses);
         assert!(if is_lossless { lost == 0 } else { (1..=60).contains(&lost) }, "{mode:?} {lost}");
         let longest = found.iter().flatten().max().unwrap();
-        // The interruption, a retransmission or two, and in unacknowledged mode the wait for what is lost.
+        // The interruption, a retransmission or two, and in unacknowledged mode the wait for lost packets.
         assert!((ms(50)..ms(75)).contains(longest), "{mode:?} {longest}");
     }
 }
@@ -290,7 +292,7 @@ fn a_link_that_cannot_be_heard_fails_and_comes_back() {
     config.stack.as_mut().unwrap().rlc.max_retransmissions = 2;
     let (found, report) = delays(config, &[ms(10)], false, 100);
     assert_eq!(found, [None]);
-    // A try each 100 ms, three to a failure, 200 ms of outage: some six in 3 s.
+    // An attempt each 100 ms, three per failure, 200 ms of outage: about six in 3 s.
     assert!((5..=8).contains(&report.users[0].bearer.failures), "{}", report.users[0].bearer.failures);
 }
 
@@ -304,7 +306,8 @@ fn packets_that_wait_too_long_are_discarded() {
     assert!(report.statistics.arrived_bytes > 0);
 }
 
-/// The longest wait for a request and its grant, and the discard timers that it is too long for.
+/// Without a discard timer shorter than the longest wait for a grant no packet of an idle user is dropped; with one,
+/// some are.
 #[test]
 fn a_discard_timer_below_the_wait_for_a_grant_drops_packets_of_an_idle_user() {
     let frequency = Duplex::frequency();
@@ -344,7 +347,7 @@ fn millimetre_waves_can_take_a_tenth_of_a_millisecond() {
         let micros: Vec<u64> = found.iter().map(|delay| delay.unwrap().as_nanos() / 1000).collect();
         (*micros.iter().min().unwrap(), *micros.iter().max().unwrap())
     };
-    // Down a slot, and another behind U; up the wait for U, and that.
+    // Downlink: one slot, and another if the packet arrives in U; uplink: the wait for U, and its slot.
     assert_eq!((ends(false), ends(true)), ((125, 250), (125, 625)));
 }
 
@@ -396,8 +399,8 @@ fn delays_of_packets_are_told_part_by_part() {
     assert!(bearers[0].delay_parts_s[4] > 0.0, "RLC sends again what HARQ lost");
 }
 
-/// Acknowledgements of a fast download come without a pause, so that the buffer of the user is never found empty, and
-/// no report says so.
+/// A buffer that never empties is served without a pause: acknowledgements of a fast download arrive continuously, so
+/// that the user never finds its buffer empty, and no report says so.
 #[test]
 fn a_buffer_that_never_empties_is_served_without_a_pause() {
     let mut config = with_stack(config(45.0), RlcMode::Acknowledged);
@@ -406,8 +409,8 @@ fn a_buffer_that_never_empties_is_served_without_a_pause() {
     let times: Vec<SimTime> = (0..12_000).map(|i| ms(1000) + SimTime::from_micros(83) * i).collect();
     let (found, report) = delays(config, &times, true, 52);
     let longest = found[1000..].iter().map(|delay| delay.expect("nothing is lost")).max().unwrap();
-    // What comes behind a report waits for the next, 10 ms later, and that for its grant, two patterns and a slot
-    // later; never until the user reports anew by itself, 80 ms after a grant.
+    // Data behind a report wait for the next, 10 ms later, and then two patterns and a slot for the grant; without
+    // reports on full blocks, until the user reports by itself, 80 ms after a grant.
     assert!(longest < ms(20), "{longest}");
     assert!(report.back.unwrap().users[0].bearer.requests < 20);
 }

@@ -1,9 +1,9 @@
-//! Transport block sizes, exact, and the code blocks of a transport block: 3GPP TS 38.214 section 5.1.3.2, TS 38.212
-//! sections 5.2.2 and 7.2.
+//! Exact transport block sizes, and segmentation into code blocks: 3GPP TS 38.214 section 5.1.3.2, TS 38.212 sections
+//! 5.2.2 and 7.2.
 
 use crate::ldpc::BaseGraph;
 
-/// Table 5.1.3.2-1 of 38.214.
+/// Transport block sizes up to 3824 bits: table 5.1.3.2-1 of 38.214.
 const SIZES: [u32; 93] = [
     24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 144, 152, 160, 168, 176, 184, 192, 208,
     224, 240, 256, 272, 288, 304, 320, 336, 352, 368, 384, 408, 432, 456, 480, 504, 528, 552, 576, 608, 640,
@@ -12,45 +12,45 @@ const SIZES: [u32; 93] = [
     2600, 2664, 2728, 2792, 2856, 2976, 3104, 3240, 3368, 3496, 3624, 3752, 3824,
 ];
 
-/// Millionths of 1/1024 in 1.
+/// Code rate 1 in millionths of 1/1024.
 const MILLIONTHS: u64 = 1024 * 1_000_000;
 
-/// Resources of a transport block.
+/// Resources of a transport block in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Allocation {
-    /// OFDM symbols of the shared channel.
+    /// Number of OFDM symbols of the shared channel.
     pub symbols: u32,
-    /// Resource elements that demodulation reference signals take of each resource block.
+    /// Resource elements per resource block that demodulation reference signals (DM-RS) take.
     pub dmrs_re: u32,
-    /// Resource elements that other overhead takes: 0, 6, 12 or 18.
+    /// Resource elements per resource block that other overhead takes: 0, 6, 12 or 18.
     pub overhead_re: u32,
-    /// Resource blocks.
+    /// Number of resource blocks.
     pub prbs: u32,
-    /// Layers.
+    /// Number of layers.
     pub layers: u32,
 }
 
 impl Allocation {
-    /// Resource elements that carry coded bits.
+    /// Number of resource elements that carry coded bits, per layer.
     pub fn resource_elements(&self) -> u32 {
         (12 * self.symbols).saturating_sub(self.dmrs_re + self.overhead_re) * self.prbs
     }
 
-    /// The resource elements of which the size is computed: at most 156 of a resource block.
+    /// Number of resource elements by which the size is computed: at most 156 per resource block.
     fn counted_elements(&self) -> u32 {
         (12 * self.symbols).saturating_sub(self.dmrs_re + self.overhead_re).min(156) * self.prbs
     }
 
-    /// The transport block size in bits, at so many bits a symbol and a code rate in millionths of 1/1024;
-    /// 2^-`scaling_log2` scales it (paging and random access). 0 where nothing can be sent.
+    /// Transport block size in bits for a modulation, a code rate in millionths of 1/1024, and a scaling of
+    /// 2^-`scaling_log2` (for paging and random access); 0 without resources.
     ///
-    /// All of it is in whole numbers: no size depends on how a fraction is rounded.
+    /// The computation is in integers, so that no size depends on the rounding of fractions.
     pub fn transport_block_bits(&self, bits_per_symbol: u32, rate_millionths: u64, scaling_log2: u32) -> u32 {
         let elements = u64::from(self.counted_elements());
-        // N_info is a fraction of these two.
+        // N_info is the quotient of these two.
         let numerator = elements * rate_millionths * u64::from(bits_per_symbol) * u64::from(self.layers);
         let denominator = MILLIONTHS << scaling_log2;
-        // Divisions by this constant and a power of 2 are multiplications.
+        // Division by this constant and a power of 2 compiles to multiplications.
         let over = |numerator: u64, log2: u32| (numerator >> (scaling_log2 + log2)) / MILLIONTHS;
         if numerator == 0 {
             return 0;
@@ -77,14 +77,14 @@ impl Allocation {
     }
 }
 
-/// The code blocks of a transport block.
+/// Segmentation of a transport block into code blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CodeBlocks {
-    /// The base graph of all of them.
+    /// Base graph of all code blocks.
     pub base_graph: BaseGraph,
     /// Number of code blocks.
     pub count: u32,
-    /// Bits of each, with all checksums.
+    /// Bits of each code block, all checksums included.
     pub bits: u32,
 }
 
@@ -101,24 +101,25 @@ impl CodeBlocks {
         Self { base_graph, count, bits: (with_checksum + 24 * count).div_ceil(count) }
     }
 
-    /// The error rate of the transport block, of which each code block fails with probability `each`.
+    /// Error rate of the transport block if each code block fails with probability `each`.
     pub fn error_rate(&self, each: f64) -> f64 {
         if self.count == 1 { each } else { -libm::expm1(f64::from(self.count) * libm::log1p(-each)) }
     }
 }
 
-/// Bits of each of `code_blocks` that a receiver with a limited buffer keeps: the carrier's largest transport block at
-/// a code rate of 2/3 (38.212 section 5.4.2.1, `N_ref`), with so many layers and bits a symbol at most.
+/// Bits of each of `code_blocks` code blocks that a receiver with a limited buffer keeps: the carrier's largest
+/// transport block at a code rate of 2/3 (38.212 section 5.4.2.1, `N_ref`), for the largest number of layers (at most
+/// four) and of bits per symbol.
 pub fn limited_buffer_bits(
     carrier_prbs: u32,
     layers: u32,
     largest_bits_per_symbol: u32,
     code_blocks: u32,
 ) -> u32 {
-    // Table 5.4.2.1-1: carriers of up to as many resource blocks count as the largest of them.
+    // Table 5.4.2.1-1: a carrier counts as the next larger of these numbers of resource blocks.
     const CARRIERS: [u32; 7] = [32, 66, 107, 135, 162, 217, 273];
     let prbs = CARRIERS.into_iter().find(|&prbs| carrier_prbs <= prbs).unwrap_or(273);
-    // 156 resource elements a resource block, 948/1024, four layers at most.
+    // 156 resource elements per resource block, code rate 948/1024, at most four layers.
     let allocation = Allocation { symbols: 13, dmrs_re: 0, overhead_re: 0, prbs, layers: layers.min(4) };
     let largest = allocation.transport_block_bits(largest_bits_per_symbol, 948_000_000, 0);
     largest * 3 / (2 * code_blocks)
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
     use crate::mcs::McsTable;
 
-    /// Vectors that MATLAB made for the tests of srsRAN Project, read as an oracle.
+    /// Vectors that MATLAB computed for the tests of srsRAN Project.
     const GOLDEN: &str = include_str!("../../../tests/data/golden/nr/transport-blocks.csv");
 
     #[test]
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!(rows, 96);
     }
 
-    /// Lists by index for 12 symbols with 12 reference elements: resource blocks, layers, table, sizes.
+    /// Sizes by MCS index for 12 symbols with 12 reference elements: resource blocks, layers, table, sizes.
     const LISTS: [(u32, u32, u32, &str); 4] = [
         (
             1,
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn sizes_are_whole_code_blocks() {
-        // Every size above 3824 divides into equal code blocks of whole bytes (what step 4 is for).
+        // Every size above 3824 divides into equal code blocks of whole bytes, the purpose of step 4.
         for prbs in 1..=273 {
             for scheme in McsTable::numbered(2).unwrap().schemes() {
                 let allocation = Allocation { symbols: 13, dmrs_re: 12, overhead_re: 6, prbs, layers: 3 };
@@ -222,13 +223,13 @@ mod tests {
 
     #[test]
     fn buffers_are_limited_as_the_carrier_says() {
-        // 273 resource blocks, 4 layers, 256-QAM: the largest transport block, 1277992 bits of 152 code blocks, keeps
-        // 2/3 of its rate.
+        // 273 resource blocks, 4 layers, 256-QAM: the receiver keeps the largest transport block, 1277992 bits in 152
+        // code blocks, at a code rate of 2/3.
         assert_eq!(limited_buffer_bits(273, 4, 8, 1), 1_277_992 * 3 / 2);
         let of_largest = limited_buffer_bits(273, 4, 8, CodeBlocks::of(1_277_992, 948.0 / 1024.0).count);
         let bits = CodeBlocks::of(1_277_992, 948.0 / 1024.0).bits;
         assert!((f64::from(bits) / f64::from(of_largest) - 2.0 / 3.0).abs() < 0.003, "{of_largest}");
-        // Carriers count as the largest of their class; more than four layers do not count.
+        // A carrier counts as the largest of its class; layers above four do not count.
         assert_eq!(limited_buffer_bits(106, 2, 8, 3), limited_buffer_bits(107, 2, 8, 3));
         assert_eq!(limited_buffer_bits(108, 2, 8, 3), limited_buffer_bits(135, 2, 8, 3));
         assert_eq!(limited_buffer_bits(24, 1, 6, 1), limited_buffer_bits(32, 1, 6, 1));
@@ -241,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_block_fails_with_any_of_its_code_blocks() {
-        // 10 % of a transport block of 10 code blocks is 1.05 % of each.
+        // An error rate of 10 % of a transport block with 10 code blocks is 1.05 % per code block.
         let blocks = CodeBlocks::of(10 * 8424 - 24, 0.5);
         assert_eq!(blocks.count, 10);
         assert!((blocks.error_rate(0.010481) - 0.1).abs() < 1e-5);

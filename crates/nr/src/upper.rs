@@ -1,4 +1,4 @@
-//! Layers above the radio of both directions: bearers, grants of the uplink, interruptions.
+//! Layers above the radio in both directions: bearers, uplink grants and interruptions.
 
 use crate::bearers::Bearers;
 use crate::config::NrConfig;
@@ -14,25 +14,25 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Departure, EventLog, Parcel, Port, Push, QueueConfig, UserStatistics};
 use std::collections::BTreeMap;
 
-/// A user's protocols above MAC.
+/// State of a user's protocols above MAC.
 struct Above {
     stack: Bearers,
     requests: Requests,
-    /// Buffer status reports under way, by the number of their block: the slot, and the bytes that waited, also by group
-    /// where the scheduler follows bearers.
+    /// Buffer status reports under way by the number of their block: the slot, and the bytes that waited, in total and,
+    /// if the scheduler follows bearers, by group.
     reports: BTreeMap<u64, (u64, (u64, Levels))>,
-    /// End of an interruption, and whether unconfirmed data are retransmitted after it; `None` without one.
+    /// End of an interruption, and true if unconfirmed data are retransmitted after it; `None` without an interruption.
     interrupted: Option<(SimTime, bool)>,
     /// Time at which the next handover begins.
     handover: SimTime,
-    /// End of the DRX inactivity timer: until then the user listens.
+    /// End of the DRX inactivity timer, until which the user listens.
     awake: SimTime,
     failures: u64,
-    /// Whether the uplink buffer was empty in the slot before.
+    /// True if the uplink buffer was empty in the last slot.
     was_empty: bool,
 }
 
-/// Bearers of all users, and the uplink.
+/// Bearers of all users, and the radio of the uplink.
 pub(crate) struct Upper {
     config: StackConfig,
     pub(crate) uplink: Direction,
@@ -40,7 +40,7 @@ pub(crate) struct Upper {
 }
 
 impl Upper {
-    /// Bearers and the uplink of a cell whose downlink has not begun yet.
+    /// Bearers and uplink of a cell whose downlink is before its first slot.
     pub(crate) fn new(downlink: &Direction, stack: StackConfig, seed: RunSeed) -> Result<Self, CellError> {
         let config = &downlink.config;
         let uplink = Direction::new(config.of_uplink(&stack.uplink), Some(downlink), seed)?;
@@ -65,7 +65,7 @@ impl Upper {
             requests: Requests::default(),
             reports: BTreeMap::new(),
             interrupted: None,
-            // Not all users change at once.
+            // Handovers of users are spread over the period.
             handover: stack.handover.map_or(SimTime::MAX, |handover| {
                 handover.every + SimTime::from_nanos(handover.every.as_nanos() / count * number)
             }),
@@ -76,7 +76,7 @@ impl Upper {
         let mut users: Vec<Above> = (0..count).zip(queues).map(user).collect();
         for (place, further) in stack.further.iter().enumerate() {
             let FurtherBearer { user, bearer, queues, .. } = further;
-            // Streams of queues are numbered behind those of the first bearers.
+            // Random streams of further queues are numbered after those of the first bearers.
             let number = count + place as u64;
             let [down, up] = *queues;
             let queues = [queue(number, down, Way::Down)?, queue(number, up, uplink.config.way)?];
@@ -85,14 +85,14 @@ impl Upper {
         Ok(Self { users, uplink, config: stack })
     }
 
-    /// Keeps events of the uplink and of bearers from here on, or no longer.
+    /// Keeps events of the uplink and of bearers from now on, or stops.
     pub(crate) fn trace(&mut self, keep: bool) {
         self.uplink.log.keep(keep);
         let both = self.users.iter_mut().flat_map(|user| user.stack.each());
         both.flatten().for_each(|bearer| bearer.log.keep(keep));
     }
 
-    /// Hands what bearers have kept to the logs of their directions.
+    /// Moves the events of bearers to the logs of their directions.
     pub(crate) fn tell(&mut self, downlink: &mut EventLog) {
         for [down, up] in self.users.iter_mut().flat_map(|user| user.stack.each()) {
             downlink.take_over(|| down.log.pop());
@@ -134,7 +134,8 @@ impl Upper {
         Push::Accepted
     }
 
-    /// Ends the slot before `slot` and begins `slot`, on the downlink and the uplink.
+    /// Ends the last slot and begins `slot` in downlink and uplink; packets that leave are handed to `leave` with their
+    /// port.
     pub(crate) fn begin(
         &mut self,
         now: SimTime,
@@ -191,7 +192,7 @@ impl Upper {
         let user = &mut self.users[number];
         let mut next = None;
         if let Some(handover) = self.config.handover {
-            // A handover that ended while the user had no data changes nothing.
+            // A handover that ended while the user had no data has no effect.
             while user.handover + handover.interruption <= now && user.handover < now {
                 user.handover += handover.every;
             }
@@ -237,14 +238,14 @@ impl Upper {
                 continue;
             }
             user.requests.on_time(now, config);
-            // The buffer may have filled because a STATUS PDU came due.
+            // The buffer may have filled by a STATUS PDU that came due.
             user.requests.on_data(now, was_empty, config);
             if is_occasion && config.grants == Grants::Requested {
                 let known = slot + radio.hop_slots() + config.processing_slots;
                 let before = user.requests.asked;
                 user.requests.on_occasion(slot, known, config);
                 if user.requests.asked > before {
-                    // A request wakes a user.
+                    // A scheduling request wakes the user.
                     user.awake =
                         user.awake.max(now + self.config.drx.map_or(SimTime::ZERO, |drx| drx.inactivity));
                 }
@@ -302,7 +303,7 @@ impl Upper {
             let radio = &mut self.uplink.users[number];
             radio.wanted = Some(wanted);
             if schedules_bearers {
-                // What is granted without a request may be for any bearer.
+                // A grant without a request may be for any bearer.
                 radio.levels.clone_from(&user.requests.groups);
                 let unknown = wanted.saturating_sub(radio.levels.total());
                 radio.levels.add(self.uplink.config.users[number].priority, unknown);
@@ -323,13 +324,13 @@ impl Upper {
                     reports.pop_first();
                 }
             }
-            // A granted block is always sent, if need be with padding alone.
+            // A granted block is always sent, with padding alone if need be.
             true
         };
         self.uplink.send(now, slot, Some(&mut fill));
     }
 
-    /// Statistics and packets of both directions. `down` is what the radios of the downlink counted.
+    /// Statistics and packets of both directions. `down` has the statistics of the downlink's radio.
     pub(crate) fn report(&self, now: SimTime, down: Vec<UserStatistics>) -> [Reported; 2] {
         let up = self.uplink.users.iter().map(|user| user.report(now)).collect();
         [(DOWN, down), (UP, up)].map(|(way, radios)| {
@@ -350,7 +351,7 @@ impl Upper {
         })
     }
 
-    /// Statistics of each bearer, the first ones of all users before the others; nothing where users have one each.
+    /// Statistics of each bearer, the first bearers of all users before the others; empty if every user has one bearer.
     fn bearers(&self, now: SimTime, way: usize) -> Vec<UserStatistics> {
         if self.config.further.is_empty() {
             return Vec::new();
@@ -362,16 +363,16 @@ impl Upper {
     }
 }
 
-/// Statistics of one direction.
+/// Statistics and packets of one direction.
 pub(crate) struct Reported {
     pub(crate) users: Vec<UserStatistics>,
     pub(crate) bearers: Vec<UserStatistics>,
-    /// Packets of which nothing was sent, and those under way.
+    /// Packets of which no byte was sent, and those under way.
     pub(crate) packets: [Vec<Parcel>; 2],
 }
 
 impl Drx {
-    /// Whether it is within an on-duration.
+    /// True within an on-duration.
     fn listens(&self, now: SimTime) -> bool {
         SimTime::from_nanos(now.as_nanos() % self.cycle.as_nanos()) < self.on
     }

@@ -1,5 +1,4 @@
-//! One user: a channel and what is known of it, a stream of bytes with its packets, HARQ processes, and what is
-//! counted.
+//! Radio of one user: channel and quality reports, stream of bytes with its packets, HARQ processes, and counters.
 
 use crate::channel::Channel;
 use crate::config::NrConfig;
@@ -20,7 +19,7 @@ use crossfade_link::{Departure, Parcel, Push, UserStatistics, Waiting};
 use rand::RngExt;
 use std::collections::VecDeque;
 
-/// A packet with the first byte and the byte behind its last one in the user's stream of bytes.
+/// Packet as a range of the user's stream of bytes, from `start` to one before `end`.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     start: u64,
@@ -30,16 +29,16 @@ struct Packet {
     is_lost: bool,
 }
 
-/// The resource blocks that a user has in a slot.
+/// Resource blocks that a user has in a slot.
 pub(crate) struct Grant<'a> {
     pub(crate) slot: u64,
     pub(crate) symbols: u32,
-    /// The groups of resource blocks, and how many resource blocks these are together.
+    /// Groups of resource blocks; `prbs` is their number of resource blocks together.
     pub(crate) groups: &'a [usize],
     pub(crate) prbs: u32,
-    /// The slot in which the report was measured that the base station uses.
+    /// Slot in which the report was measured that the base station uses.
     pub(crate) measured: u64,
-    /// The first slot in which a block of the grant can be retransmitted.
+    /// First slot in which a block of the grant can be retransmitted.
     pub(crate) again: u64,
 }
 
@@ -55,50 +54,50 @@ pub(crate) struct Told {
 
 pub(crate) struct User {
     channel: Channel,
-    /// The last ratio that was one of all groups, and in dB.
+    /// Last SNR that was common to all groups, linear and in dB.
     of_all: (f64, f64),
-    /// A copy of the channel that stays at the slot of the last report, some slots behind the one that blocks meet.
+    /// Copy of the channel at the slot of the last report, some slots behind `channel`.
     reporter: Channel,
     reported: Reported,
     outer_loop: Option<OuterLoop>,
-    /// The random stream that decides which blocks fail: one draw for each block.
+    /// Random stream that decides which blocks fail: one draw per block.
     errors: Stream,
-    /// The random stream that decides which acknowledgements are misread: one draw for each transmission.
+    /// Random stream that decides which acknowledgements are misread: one draw per transmission.
     feedback: Stream,
     processes: Processes,
-    /// Received blocks that have not arrived yet: the time of arrival, the block's number, and its part of the stream.
+    /// Received blocks under way to the receiver: time of arrival, block number, and part of the stream.
     in_air: VecDeque<(SimTime, u64, (u64, u64))>,
     /// Numbers of blocks that HARQ gave up.
     given_up: Vec<u64>,
-    /// Bytes that the scheduler knows of, where RLC holds the data; `None` where the stream of bytes does.
+    /// Bytes that the scheduler knows of, if RLC holds the data; `None` if the stream of bytes does.
     pub(crate) wanted: Option<u64>,
-    /// These bytes by priority; empty where the user has one priority.
+    /// Bytes of `wanted` by priority; empty if the user has one priority.
     pub(crate) levels: Levels,
-    /// Blocks that have arrived and wait for earlier ones: the byte behind their last one, and when they came.
+    /// Blocks that have arrived and wait for earlier ones: end of their part of the stream, and time of arrival.
     waits: Vec<(u64, SimTime)>,
-    /// Blocks as mean values (fidelity `rate`).
+    /// Blocks as probability masses (fidelity `rate`).
     mean_blocks: MeanBlocks,
-    /// Mean counts of new blocks, of further copies, of failed copies, and of failed and received first copies
-    /// (fidelity `rate`).
+    /// Fidelity `rate`: mean numbers of new blocks, of further copies, of failed copies, and of failed and received
+    /// first copies.
     mean_counts: [f64; 5],
-    /// The fraction of a byte that the last slot left over (fidelity `rate`).
+    /// Fidelity `rate`: fraction of a byte that the last slot left over.
     credit: f64,
     blocks: u64,
     packets: VecDeque<Packet>,
     appended: u64,
     sent_until: u64,
-    /// Packets of the stream of which nothing was sent, and their bytes.
+    /// Number of packets of the stream of which no byte was sent, and their bytes.
     waiting: (usize, u64),
-    /// The queue discipline before the stream; `None` where packets wait in order of arrival.
+    /// Queue discipline before the stream; `None` for order of arrival.
     queue: Option<Discipline>,
     order: Reassembly,
     pub(crate) statistics: UserStatistics,
 }
 
 impl User {
-    /// A user without data. Its random streams are those of its channel ([`Channel::new`]), `error.nr.N` and
-    /// `feedback.nr.N`, on the uplink `error.nr.up.N` and `feedback.nr.up.N`. With RLC above it, packets wait there and
-    /// not here.
+    /// User without data. Its random streams are those of its channel ([`Channel::new`]), `error.nr.N` and
+    /// `feedback.nr.N`, in the uplink `error.nr.up.N` and `feedback.nr.up.N`. With a stack above it, packets wait there
+    /// instead of here.
     pub(crate) fn new(
         number: usize,
         config: &NrConfig,
@@ -138,12 +137,12 @@ impl User {
         })
     }
 
-    /// Channel of the user for the other direction of time division, with another mean ratio. Neither has had a slot.
+    /// Channel of the user for the other direction of TDD, with another mean SNR, before the first slot of both.
     pub(crate) fn channel_back(&self, mean_snr_db: f64) -> Channel {
         self.channel.of_other_way(mean_snr_db)
     }
 
-    /// Takes a packet to be sent, or drops it where the queue is full.
+    /// Enqueues a packet, or drops it if the queue is full.
     pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel, config: &NrConfig) -> Push {
         let (packets, bytes) = self.waiting;
         let is_taken = match &mut self.queue {
@@ -160,7 +159,7 @@ impl User {
         Push::Accepted
     }
 
-    /// Puts a packet that came at `since` at the end of the stream, with headers of `header_bytes`.
+    /// Appends a packet that arrived at `since` to the stream, with headers of `header_bytes`.
     fn append(&mut self, since: SimTime, parcel: Parcel, header_bytes: u32) {
         let start = self.appended;
         self.appended += u64::from(parcel.bytes()) + u64::from(header_bytes);
@@ -178,13 +177,13 @@ impl User {
         }
     }
 
-    /// Unsent bytes of the stream with headers, and of the queue discipline without.
+    /// Unsent bytes: of the stream with headers, of the queue discipline without.
     pub(crate) fn backlog(&self) -> u64 {
         let behind = self.queue.as_ref().map_or(0, |queue| queue.waiting().1);
         self.wanted.unwrap_or(self.appended - self.sent_until + behind)
     }
 
-    /// Whether any data wait, are in the air, or are missing before a timer expires.
+    /// True if data wait, are in HARQ processes or under way, or are awaited by a timer.
     pub(crate) fn is_busy(&self) -> bool {
         self.backlog() > 0
             || self.queue.as_ref().is_some_and(Discipline::is_busy)
@@ -194,17 +193,17 @@ impl User {
             || !self.processes.are_idle()
     }
 
-    /// Number of resource blocks of the next retransmission; `None` if no block has to be retransmitted.
+    /// Number of resource blocks of the next retransmission; `None` if no block must be retransmitted.
     pub(crate) fn failed_prbs(&self) -> Option<u32> {
         self.processes.failed().map(|(_, block)| block.prbs)
     }
 
-    /// Whether the user has new data and a free HARQ process.
+    /// True if the user has new data and a free HARQ process.
     pub(crate) fn can_begin(&self) -> bool {
         self.processes.has_free() && self.backlog() > 0
     }
 
-    /// The statistics at `now`, with the waits of packets that are still queued.
+    /// Statistics at `now`, including the waits of queued packets.
     pub(crate) fn report(&self, now: SimTime) -> UserStatistics {
         let mut statistics = self.statistics.clone();
         let [new, again, failed, first_failed, _] = self.mean_counts.map(|count| count.round() as u64);
@@ -223,18 +222,18 @@ impl User {
         self.packets.range(self.packets.len() - self.waiting.0..)
     }
 
-    /// The packets of which no byte was sent.
+    /// Packets of which no byte was sent.
     pub(crate) fn unsent_parcels(&self) -> impl Iterator<Item = Parcel> {
         let behind = self.queue.as_ref().map(Discipline::parcels).unwrap_or_default();
         self.unsent().map(|packet| packet.parcel).chain(behind)
     }
 
-    /// The packets of which at least one byte was sent and that have not been delivered.
+    /// Packets of which at least one byte was sent and which have not been delivered.
     pub(crate) fn sent_parcels(&self) -> impl Iterator<Item = Parcel> {
         self.packets.range(..self.packets.len() - self.waiting.0).map(|packet| packet.parcel)
     }
 
-    /// Delivers blocks that have arrived by `now` and gives up bytes that were waited for longer than `reordering`;
+    /// Delivers blocks that have arrived by `now` and gives up bytes that were awaited for longer than `reordering`;
     /// each packet that leaves is handed to `leave`.
     pub(crate) fn land(&mut self, now: SimTime, reordering: SimTime, mut leave: impl FnMut(Departure)) {
         for parcel in self.queue.iter_mut().flat_map(Discipline::dropped) {
@@ -272,19 +271,19 @@ impl User {
         }
     }
 
-    /// Takes the number of the next block that has arrived by `now`.
+    /// Takes the number of the next block that has arrived by `now`; `None` without one.
     pub(crate) fn arrived(&mut self, now: SimTime) -> Option<u64> {
         let &(_, number, _) = self.in_air.front().filter(|(at, ..)| *at <= now)?;
         self.in_air.pop_front();
         Some(number)
     }
 
-    /// Takes the number of a block that HARQ gave up.
+    /// Takes the number of a block that HARQ gave up; `None` without one.
     pub(crate) fn given_up(&mut self) -> Option<u64> {
         self.given_up.pop()
     }
 
-    /// Frees all HARQ processes, loses the blocks in the air, and resets the outer loop, as at a change of cell.
+    /// Frees all HARQ processes, drops the blocks under way, and resets the outer loop, as at a handover.
     pub(crate) fn flush(&mut self, config: &NrConfig) {
         self.processes.flush();
         self.in_air.clear();
@@ -304,7 +303,7 @@ impl User {
         });
     }
 
-    /// The quality report that was measured in this slot.
+    /// Quality report that was measured in slot `measured`.
     fn reported(&mut self, measured: u64) -> &mut Reported {
         if !self.reported.is_of(measured) {
             self.reported.renew(measured, self.reporter.at(measured));
@@ -312,23 +311,23 @@ impl User {
         &mut self.reported
     }
 
-    /// The base station looks at the report that was measured in this slot, for a scheduler's
-    /// [`known_ratios`](Self::known_ratios) and [`known_rates`](Self::known_rates).
+    /// Prepares the report measured in slot `measured` for the scheduler's [`known_ratios`](Self::known_ratios) and
+    /// [`known_rates`](Self::known_rates).
     pub(crate) fn look(&mut self, measured: u64) {
         self.reported(measured).look();
     }
 
-    /// The ratios of all groups, or of each, that were known at the last [`look`](Self::look).
+    /// Linear SNR of all groups (one value) or of each, as known at the last [`look`](Self::look).
     pub(crate) fn known_ratios(&self) -> &[f64] {
         self.reported.ratios()
     }
 
-    /// The rates in bits a symbol that a scheduler expects of these ratios.
+    /// Rates in bits per symbol that the scheduler expects at [`known_ratios`](Self::known_ratios).
     pub(crate) fn known_rates(&self) -> &[f64] {
         self.reported.rough_rates()
     }
 
-    /// The MCS index for a new block on the groups of the grant.
+    /// MCS index for a new block on the groups of the grant.
     fn choose(&mut self, grant: &Grant<'_>, adaptation: &Adaptation) -> usize {
         let offset_db = self.outer_loop.as_mut().map_or(0.0, |outer| outer.offset_db(grant.slot));
         self.reported(grant.measured);
@@ -346,7 +345,7 @@ impl User {
         allocation(grant, config).transport_block_bits(scheme.bits_per_symbol, millionths(scheme), 0) / 8
     }
 
-    /// Retransmits the first failed block on the groups of the grant.
+    /// Retransmits the first failed block on the groups of the grant; `None` without one.
     pub(crate) fn send_again(
         &mut self,
         grant: &Grant<'_>,
@@ -357,7 +356,8 @@ impl User {
         Some(self.transmit(place, block, grant, config, rates))
     }
 
-    /// Sends a new block on the groups of the grant; `fill` puts RLC PDUs into it and says whether there were any.
+    /// Sends a new block on the groups of the grant; `fill` puts RLC PDUs into it and returns false without any. `None`
+    /// if nothing was sent.
     pub(crate) fn send(
         &mut self,
         now: SimTime,
@@ -387,7 +387,7 @@ impl User {
         Some(Told { bits, ..told })
     }
 
-    /// The effective ratio in dB that a block of this scheme meets on these groups.
+    /// Effective SNR in dB that a block of this scheme meets on these groups.
     fn met_db(&mut self, grant: &Grant<'_>, scheme: CodedModulation, config: &NrConfig) -> f64 {
         let ratios = self.channel.at(grant.slot);
         if let [one] = *ratios {
@@ -448,16 +448,16 @@ impl User {
             statistics.arq.frames_delivered += 1;
             statistics.failures_before += u64::from(block.sent - 1);
         }
-        // 10 bits a symbol count as 8.
+        // 10 bits per symbol count as 8.
         statistics.frames_by_bits[scheme.bits_per_symbol.min(8) as usize - 1] += 1;
     }
 
-    /// The mean retransmissions of `slot` (fidelity `rate`).
+    /// Fidelity `rate`: mean retransmissions of `slot`.
     pub(crate) fn retransmissions(&self, slot: u64) -> Retransmissions {
         self.mean_blocks.retransmissions(slot)
     }
 
-    /// Sends the mean retransmissions on the groups of the grant (fidelity `rate`).
+    /// Fidelity `rate`: sends the mean retransmissions on the groups of the grant.
     pub(crate) fn repeat(
         &mut self,
         retransmissions: &Retransmissions,
@@ -479,14 +479,14 @@ impl User {
         self.arrive(grant, config);
     }
 
-    /// Puts blocks in the air whose copies of the slot were received (fidelity `rate`).
+    /// Fidelity `rate`: puts blocks under way whose copies of this slot were received.
     fn arrive(&mut self, grant: &Grant<'_>, config: &NrConfig) {
         let at = arrival(grant, config);
         self.mean_blocks.arrive(|number, part| self.in_air.push_back((at, number, part)));
     }
 
-    /// Sends the mean bytes of a slot in which a new block goes out with probability `share` on `scale` times the
-    /// resource blocks of the grant (fidelity `rate`); the bits that were sent.
+    /// Fidelity `rate`: sends the mean bytes of a slot in which a new block is sent with probability `share` on `scale`
+    /// times the resource blocks of the grant; returns the number of bits sent.
     pub(crate) fn flow(
         &mut self,
         now: SimTime,
@@ -502,7 +502,7 @@ impl User {
         let bits = allocation.transport_block_bits(scheme.bits_per_symbol, millionths(scheme), 0);
         let share = share * adaptation.process_share();
         let available = self.credit + f64::from(bits / 8) * share * scale;
-        // One more byte tells whether something waits behind these.
+        // One more byte shows if more data wait behind.
         self.pull(now, available.floor() as u64 + 1, config.header_bytes);
         let unsent = self.appended - self.sent_until;
         let bytes = (available.floor() as u64).min(unsent);
@@ -526,7 +526,7 @@ impl User {
         self.mean_counts[3] += p * share;
         self.mean_counts[4] += share * (1.0 - p);
         self.arrive(grant, config);
-        // The outer loop goes up and down as over single blocks.
+        // The outer loop goes up and down as with single blocks.
         let [is_sent, read]: [f64; 2] = [self.feedback.random(), self.feedback.random()];
         let acknowledged = (1.0 - p) * (1.0 - config.harq.ack_to_nack) + p * config.harq.nack_to_ack;
         if let Some(outer) = self.outer_loop.as_mut().filter(|_| is_sent < share) {
@@ -551,7 +551,7 @@ impl User {
     }
 }
 
-/// Time at which what is received in a slot has arrived.
+/// Time at which a block received in the slot of a grant arrives.
 fn arrival(grant: &Grant<'_>, config: &NrConfig) -> SimTime {
     config.numerology.slot() * (grant.slot + 1) + config.propagation
 }

@@ -1,38 +1,38 @@
-//! JSON texts in chunks: the objects under keys of some names, and in arrays under them, one at a time.
+//! Streaming splitter of JSON texts: hands over, one at a time, the objects under given keys, or in arrays under them.
 //!
-//! A text may be one document, a document a line, or a sequence of documents behind record separators (RFC 7464). Only
-//! the object that is being read is kept, so a log of any length takes little memory.
+//! A text may be one document, one document per line, or a sequence of documents behind record separators (RFC 7464).
+//! Only the current object is kept, so a log of any length takes little memory.
 
 use super::log_error::LogError;
 
-/// A longer element is none of any tool.
+/// Largest accepted object or string in bytes; no supported tool writes a longer one.
 const LONGEST: usize = 1 << 20;
-/// Deeper texts are refused.
+/// Largest accepted nesting depth of objects and arrays.
 const DEEPEST: usize = 64;
 
-/// An object or array that is open.
+/// Object or array whose end has not been read.
 #[derive(Clone, Debug)]
 struct Level {
     is_array: bool,
-    /// The key of it; of what stands in an array the key of that.
+    /// Key of the object or array; an element of an array has the key of the array.
     key: String,
 }
 
-/// The object that is being read.
+/// Selected object whose end has not been read.
 #[derive(Clone, Debug)]
 struct Open {
     text: Vec<u8>,
-    /// Number of levels around it.
+    /// Number of objects and arrays around it.
     depth: usize,
     line: usize,
 }
 
-/// Cuts chunks into elements.
+/// State of the splitter between two chunks of a JSON text.
 #[derive(Clone, Debug)]
 pub(super) struct Elements {
     names: &'static [&'static str],
     levels: Vec<Level>,
-    /// The last string; a key if a colon follows.
+    /// Last string read; it is a key if a colon follows.
     string: Vec<u8>,
     key: String,
     in_string: bool,
@@ -42,7 +42,7 @@ pub(super) struct Elements {
 }
 
 impl Elements {
-    /// Objects under those keys; a whole document has the empty one.
+    /// Splitter that selects the objects under the keys `names`; the key of a whole document is the empty string.
     pub(super) fn new(names: &'static [&'static str]) -> Self {
         Self {
             names,
@@ -56,7 +56,8 @@ impl Elements {
         }
     }
 
-    /// Hands each object that ends in `bytes` to `take`: the line that it begins in, its key and its text.
+    /// Reads a chunk. `take` is called with each selected object that ends in it: line at which it begins, key and
+    /// text.
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
@@ -66,7 +67,8 @@ impl Elements {
             if byte == b'\n' {
                 self.line += 1;
             }
-            // Of a record separator and white space alone (RFC 8259 section 2, RFC 7464).
+            // Control characters other than white space and the record separator are no JSON (RFC 8259 section 2, RFC
+            // 7464).
             if byte < b' ' && !matches!(byte, b'\n' | b'\r' | b'\t' | 0x1e) {
                 return Err(LogError::at(self.line, format!("a byte of value {byte}: not JSON")));
             }
@@ -138,7 +140,7 @@ impl Elements {
         Ok(())
     }
 
-    /// Whether the text ends in the middle of a document, as that of a killed program does.
+    /// True if the text ends inside a document, as the log of a killed program does.
     pub(super) fn is_cut(&self) -> bool {
         !self.levels.is_empty()
     }

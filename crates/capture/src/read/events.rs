@@ -1,4 +1,4 @@
-//! Events of a simulated or an emulated flow, as this program writes them: CSV.
+//! Reader of the CSV files of events that Crossfade writes for a simulated or emulated flow.
 
 use super::flow::MOST_PACKETS;
 use super::log_error::LogError;
@@ -6,23 +6,23 @@ use super::observed::{Fate, Observed};
 use super::told::{PacketLog, Told};
 use std::collections::{BTreeMap, VecDeque};
 
-/// A file has no sizes: those of full packets.
+/// Assumed IP length of each packet in bytes: the file has no sizes, so all count as full.
 const BYTES: u32 = 1500;
-/// Flows beyond these are left out.
+/// Maximum number of flows; packets of further ones are ignored.
 const MOST_FLOWS: usize = 10_000;
 
-/// One flow.
+/// Packets of one flow of the file.
 #[derive(Clone, Debug, Default)]
 struct Flow {
     packets: Vec<Observed>,
-    /// Transmissions under way of each segment.
+    /// Indices of the transmissions of each segment that have neither arrived nor been lost.
     open: BTreeMap<u64, VecDeque<u32>>,
 }
 
-/// A file that is read.
+/// State of the reader between two lines.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Events {
-    /// Places of the columns time, event, flow and seq are.
+    /// Column numbers of time, event, flow and sequence number; `None` before the header line.
     columns: Option<[usize; 4]>,
     flows: BTreeMap<u32, Flow>,
     packets: usize,
@@ -30,7 +30,7 @@ pub(super) struct Events {
     is_cut: bool,
 }
 
-/// Whether a line names the columns of events.
+/// True if a line is the header of such a file.
 pub(super) fn is_header(text: &str) -> bool {
     columns(text).is_some()
 }
@@ -91,7 +91,7 @@ impl Events {
                 of.open.entry(seq).or_default().push_back(of.packets.len() as u32);
                 of.packets.push(Observed { sent_ns: now, bytes: BYTES, fate: Fate::Unknown, seen_ns: None });
             }
-            // The path keeps the order: it is the one that was sent first.
+            // The path preserves order, so the event belongs to the oldest transmission of the segment.
             Some(fate) => {
                 let Some(open) = of.open.get_mut(&seq) else { return Ok(()) };
                 let index = open.pop_front();
@@ -124,7 +124,7 @@ impl Events {
     }
 }
 
-/// The beginning of a word.
+/// First 40 characters of `text`, for an error message.
 pub(super) fn short(text: &str) -> String {
     text.chars().take(40).collect()
 }

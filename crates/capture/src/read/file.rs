@@ -1,13 +1,13 @@
-//! The two file formats: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), read in chunks.
+//! Streaming reader of the two capture formats: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng).
 
 use super::error::ReadError;
 use super::headers::{Frame, Packet, is_known};
 
 const PCAP_HEADER: usize = 24;
 const PACKET_HEADER: usize = 16;
-/// The largest snapshot length that tcpdump takes.
+/// Largest accepted number of captured bytes of a packet: tcpdump's largest snapshot length.
 const MOST_CAPTURED: u32 = 262_144;
-/// The largest block: of a packet with its options.
+/// Largest accepted pcapng block in bytes: a packet of any size with its options fits.
 const MOST_BLOCK: u32 = 16 << 20;
 const MOST_INTERFACES: usize = 4096;
 
@@ -19,16 +19,17 @@ const SIMPLE_PACKET: u32 = 3;
 const PACKET: u32 = 6;
 
 const NANOS: i128 = 1_000_000_000;
-/// The year 2096, and as long before 1970: the difference of two times is one too.
+/// Latest time in nanoseconds since 1970 (in 2096), and its negative the earliest: the difference of two fits into 64
+/// bits.
 const LATEST_NS: i128 = 4_000_000_000_000_000_000;
 
-/// An interface of pcapng.
+/// Interface of a pcapng file: link type and time format of its packets.
 #[derive(Clone, Copy, Debug)]
 struct Interface {
     link_type: u32,
-    /// Units of time a second.
+    /// Time units per second.
     per_second: u64,
-    /// Seconds to add.
+    /// Seconds to add to each time of the interface.
     offset_s: i64,
 }
 
@@ -47,33 +48,35 @@ enum Format {
     },
 }
 
-/// Packets of a file so far.
+/// Numbers of packets read so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     packets: u64,
-    /// Packets of interfaces that are not read, and the link type of the first.
+    /// Number of packets on interfaces with an unsupported link type; `link_type` is that of the first.
     foreign: u64,
     link_type: Option<u32>,
 }
 
-/// Reads a capture handed over in chunks.
+/// Reads a pcap or pcapng file that is handed over in chunks.
 #[derive(Clone, Debug, Default)]
 pub struct FileReader {
-    /// Received bytes that have not been read.
+    /// Received bytes that are not parsed yet.
     rest: Vec<u8>,
-    /// Offset of `rest` in the file.
+    /// Offset of `rest` in the file, in bytes.
     at: u64,
     format: Format,
     counts: Counts,
-    /// Zeros follow where a packet or a block should: what a machine that crashed had not written.
+    /// True after zeros where a packet or block should begin: blocks of the file that a crashed machine had not
+    /// written.
     is_over: bool,
 }
 
 impl FileReader {
-    /// Reads on. `each` is handed every frame that is whole by now, with its IP packet if it is one that can be read.
+    /// Reads the next chunk of the file. `each` is called with every frame complete by now, and with its TCP or UDP
+    /// packet, `None` if it has none.
     ///
     /// # Errors
-    /// What is no capture, or what `each` refuses.
+    /// If the bytes are no capture, or if `each` returns an error.
     pub fn push(
         &mut self,
         chunk: &[u8],
@@ -112,11 +115,11 @@ impl FileReader {
         Ok(())
     }
 
-    /// Whether the file ends in the middle of a packet, as that of a killed tcpdump does, or in zeros, as that of a
-    /// machine that crashed.
+    /// Ends the file; returns true if it is incomplete: it ends in the middle of a packet, as that of a killed tcpdump,
+    /// or in zeros, as that of a crashed machine.
     ///
     /// # Errors
-    /// A file that is too short to be a capture, and one of link types that are not read alone.
+    /// If the file is too short for a capture, or if all its packets have unsupported link types.
     pub fn finish(&self) -> Result<bool, ReadError> {
         match (&self.format, self.counts.link_type) {
             (Format::Unknown, _) => Err(ReadError::NotACapture),
@@ -127,23 +130,23 @@ impl FileReader {
         }
     }
 
-    /// Whether nothing more is read, whatever comes: zeros stand where a packet should.
+    /// True if the file ended in zeros, after which further chunks are ignored.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Number of packets.
+    /// Number of packets read so far.
     pub fn packets(&self) -> u64 {
         self.counts.packets
     }
 
-    /// The format by its first bytes. Gives how many bytes of the file are done with.
+    /// Recognizes the format by the first bytes. Returns the number of bytes parsed, 0 if more are needed.
     fn begin(&mut self, bytes: &[u8]) -> Result<usize, ReadError> {
         let Some(magic) = bytes.first_chunk::<4>() else { return Ok(0) };
         let (little, big) = (u32::from_le_bytes(*magic), u32::from_be_bytes(*magic));
         if little == SECTION {
             self.format = Format::Pcapng { is_big: false, interfaces: Vec::new() };
-            // Zero bytes would be the end of what can be read: the section is read at once.
+            // A section header is parsed as a block; until all of it is there, the format stays unknown.
             let Format::Pcapng { is_big, interfaces } = &mut self.format else { return Ok(0) };
             let taken = block(bytes, self.at, is_big, interfaces, &mut self.counts, &mut |_, _| Ok(()))?;
             if taken == 0 {
@@ -164,7 +167,7 @@ impl FileReader {
         if bytes.len() < PCAP_HEADER {
             return Ok(0);
         }
-        // The upper bits say how long a checksum behind each packet is.
+        // The upper bits are the length of the frame check sequence.
         let link_type = word(bytes, 20, is_big) & 0x0fff_ffff;
         if !is_known(link_type) {
             return Err(ReadError::LinkType(link_type));
@@ -174,7 +177,7 @@ impl FileReader {
     }
 }
 
-/// Whether zeros stand where the header of a packet, or a block, begins.
+/// True if zeros stand where a packet or block should begin.
 fn is_padding(bytes: &[u8]) -> bool {
     bytes.len() >= PACKET_HEADER && bytes[..PACKET_HEADER].iter().all(|byte| *byte == 0)
 }
@@ -200,7 +203,7 @@ fn pcap_packet(
         return Ok(0);
     }
     let [seconds, units, kept, length] = [0, 4, 8, 12].map(|at| word(bytes, at, is_big));
-    // Whatever its byte order: files that were put one behind the other.
+    // Header of another capture, in either byte order: files were concatenated.
     let is_header = |magic: u32| matches!(magic, 0xa1b2_c3d4 | 0xa1b2_3c4d | SECTION);
     if is_header(seconds) || is_header(seconds.swap_bytes()) {
         return Err(ReadError::Another(at));
@@ -238,7 +241,7 @@ fn block(
             order if order.swap_bytes() == BYTE_ORDER => true,
             _ => return Err(ReadError::NotACapture),
         };
-        // What was described holds for its section alone.
+        // Interface descriptions hold for their section only.
         interfaces.clear();
     }
     let length = word(bytes, 4, *is_big);

@@ -1,4 +1,4 @@
-//! One flow of a capture: each packet that was sent, and what became of it.
+//! Reader of one flow of a capture: each packet that was sent, and its fate.
 
 use super::error::ReadError;
 use super::headers::{FlowKey, Frame, Kind, Packet};
@@ -13,26 +13,27 @@ use super::times::Times;
 use super::told::FlowTold;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Maximum number of packets of a flow; a longer capture is read to there.
+/// Maximum number of packets of a flow that are read; the rest of a longer capture is ignored.
 pub const MOST_PACKETS: usize = 4_000_000;
-/// Packets that several processors captured are out of order by less than this.
+/// Maximum disorder, in nanoseconds, of packets that several processors captured; a larger step back is an error.
 const OUT_OF_ORDER_NS: i64 = 1_000_000_000;
-/// A clock is set where this is between two packets of a flow.
+/// Largest plausible time between two packets of a flow, in nanoseconds (one day); a larger one means a clock that was
+/// set.
 const DAY_NS: i64 = 86_400_000_000_000;
-/// A capture of several interfaces has a packet at each that it passes: within this time, so many packets apart, and of
-/// at least this share of the packets.
+/// A capture on several interfaces has a copy of a packet for each that it passes. Copies are at most this many
+/// nanoseconds apart, and `TWINS_APART` packets; at least a share `TWINS` of the segments has one.
 const TWIN_NS: i64 = 1_000_000;
 const TWINS_APART: usize = 64;
 const TWINS: f64 = 0.3;
 
-/// Follows one flow of a capture, both directions of it, and flows beside it on the same path.
+/// Collects the packets of one flow of a capture, in both directions, and of parallel flows on the same path.
 #[derive(Clone, Debug)]
 pub struct FlowReader {
     key: FlowKey,
-    /// Index in `beside` of each flow beside it.
+    /// Index in `beside` of each parallel flow.
     indices: BTreeMap<FlowKey, usize>,
     seen: Vec<Seen>,
-    /// Packets of each flow beside it.
+    /// Packets of each parallel flow.
     beside: Vec<(FlowKey, Vec<Seen>)>,
     times: Times,
     last_ns: i64,
@@ -41,13 +42,13 @@ pub struct FlowReader {
 }
 
 impl FlowReader {
-    /// Follows the flow whose data goes as `key` says.
+    /// Reader of the flow whose data packets have the key `key`.
     pub fn new(key: FlowKey) -> Self {
         Self::with_beside(key, &[])
     }
 
-    /// Follows the flow whose data goes as `key` says, and others between the same hosts: what they sent waited in the
-    /// same queue, so together they show the link.
+    /// Reader of the flow whose data packets have the key `key`, and of the parallel flows `beside` between the same
+    /// hosts. Flows that wait in the same queue together show the capacity of the link.
     pub fn with_beside(key: FlowKey, beside: &[FlowKey]) -> Self {
         Self {
             key,
@@ -61,10 +62,10 @@ impl FlowReader {
         }
     }
 
-    /// Takes a packet, if it is of the flows.
+    /// Stores a captured packet if it belongs to the flow or to a parallel one.
     ///
     /// # Errors
-    /// A clock that was set back.
+    /// If the time of the packet lies more than 1 s before that of an earlier packet, or more than a day after it.
     pub fn look(&mut self, frame: Frame<'_>, packet: Option<Packet>) -> Result<(), ReadError> {
         let Some(packet) = packet else { return Ok(()) };
         let is_of = |key: FlowKey| packet.flow == key || packet.flow == key.reversed();
@@ -102,25 +103,25 @@ impl FlowReader {
         Ok(())
     }
 
-    /// Key of the flow.
+    /// Key of the followed flow, in the direction of its data.
     pub fn key(&self) -> FlowKey {
         self.key
     }
 
-    /// The packets of the flow in the order of time, each once, and the tick of their clock.
+    /// Packets of the flow in order of time, without duplicates, and the clock's tick.
     ///
     /// # Errors
-    /// A clock that was set back.
+    /// If the clock was set back during the capture.
     pub(super) fn into_seen(mut self) -> Result<Ordered, ReadError> {
         let tick_ns = self.times.tick_ns()?;
         put_in_order(&mut self.seen, self.key);
         Ok(Ordered { flow: self.key, seen: self.seen, is_cut: self.is_cut, tick_ns })
     }
 
-    /// The record of a capture at one end: of TCP, or of QUIC in the clear at the sender.
+    /// Packets and fates from a capture at one end: of TCP, or of unencrypted QUIC at the sender.
     ///
     /// # Errors
-    /// A capture that does not show what arrived: of UDP, of encrypted QUIC, or of TCP without timestamps at the
+    /// If the capture does not show which packets arrived: UDP, encrypted QUIC, or TCP without timestamps at the
     /// receiver.
     pub fn finish(self) -> Result<FlowRecord, ReadError> {
         let flow = self.key;
@@ -130,15 +131,15 @@ impl FlowReader {
         }
     }
 
-    /// Content of a capture at one end: each packet, or of encrypted QUIC the bytes carried in intervals of time, by
-    /// the sizes of its packets and the gaps between them, with round trips by its handshake and its spin bit.
+    /// Measurements from a capture at one end: each packet and its fate, or, of encrypted QUIC, the bytes carried per
+    /// interval of time by packet sizes and gaps, with round trips by the handshake and the spin bit.
     ///
     /// # Errors
-    /// A capture that does not show what arrived: of UDP, or of TCP without timestamps at the receiver.
+    /// If the capture does not show which packets arrived: UDP, or TCP without timestamps at the receiver.
     pub fn told(mut self) -> Result<FlowTold, ReadError> {
         let beside = std::mem::take(&mut self.beside);
         let Ordered { flow, seen, is_cut, tick_ns } = self.into_seen()?;
-        // All flows count from the first packet.
+        // The times of all flows count from the first packet.
         let times = beside.iter().flat_map(|(_, seen)| seen).chain(&seen).map(|seen| seen.time_ns);
         let start_ns = times.min().unwrap_or(0);
         let record = |seen: &[Seen], flow: FlowKey| {
@@ -159,7 +160,7 @@ impl FlowReader {
         let own = found.packets.len();
         for (key, mut seen) in beside {
             put_in_order(&mut seen, key);
-            // A flow that says nothing by itself is left out, and one that waited elsewhere.
+            // A parallel flow is left out if it has no record of its own or did not share the queue.
             let Ok(Some(of)) = record(&seen, key) else { continue };
             if of.vantage == Vantage::Sender && shares_queue(&found.packets[..own], &of.packets) {
                 found.packets.extend(of.packets);
@@ -172,29 +173,29 @@ impl FlowReader {
     }
 }
 
-/// Packets of a flow in the order of time.
+/// Packets of a flow in order of time.
 pub(super) struct Ordered {
     pub(super) flow: FlowKey,
     pub(super) seen: Vec<Seen>,
-    /// Whether the capture was read in part.
+    /// True if the capture had more packets than were read.
     pub(super) is_cut: bool,
     pub(super) tick_ns: i64,
 }
 
-/// Sorts packets by time, and those of one time by their numbers, each once.
+/// Sorts packets by time, and packets of equal time by sequence number; removes duplicates.
 fn put_in_order(seen: &mut Vec<Seen>, flow: FlowKey) {
     seen.sort_by_key(|seen| seen.time_ns);
     without_twins(seen);
     in_sequence(seen, flow);
 }
 
-/// Whether the sender of a flow began it as Linux does.
+/// True if the SYN of the flow's sender has its options in the order of Linux.
 pub(super) fn is_of_linux(seen: &[Seen], flow: FlowKey) -> bool {
     seen.iter()
         .any(|of| matches!(of.packet.kind, Kind::Tcp(tcp) if tcp.is_of_linux && of.packet.flow == flow))
 }
 
-/// The record of a connection at one end.
+/// Packets and fates of a TCP connection captured at one end.
 fn of_tcp(flow: FlowKey, seen: &[Seen], start: i64) -> Result<FlowRecord, ReadError> {
     let mut segments = Segments::new(seen, flow);
     for Seen { time_ns, packet } in seen {
@@ -218,8 +219,8 @@ fn of_tcp(flow: FlowKey, seen: &[Seen], start: i64) -> Result<FlowRecord, ReadEr
     Ok(FlowRecord { packets: segments.finish(), ..of_sender })
 }
 
-/// Takes out the second of two captured copies of a segment, if many have one. A retransmission comes later, or with a
-/// timestamp of its own.
+/// Removes second copies of segments, if at least a share `TWINS` of the segments has one. A retransmission differs
+/// from a copy: it comes later, or has another timestamp.
 fn without_twins(seen: &mut Vec<Seen>) {
     let mut recent: VecDeque<Seen> = VecDeque::new();
     let mut is_twin = vec![false; seen.len()];
@@ -244,7 +245,7 @@ fn without_twins(seen: &mut Vec<Seen>) {
     }
 }
 
-/// The packets of QUIC in the clear, if all are.
+/// Packets and fates of an unencrypted QUIC flow; `None` if any packet is encrypted.
 fn in_the_clear(seen: &[Seen], flow: FlowKey, start: i64) -> Option<Vec<Observed>> {
     let (mut packets, mut next, mut acknowledgements) = (Numbered::default(), 0_u64, 0_u64);
     for Seen { time_ns, packet } in seen {

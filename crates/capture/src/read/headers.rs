@@ -1,39 +1,39 @@
-//! The headers of a captured packet: link layer, IP, TCP or UDP, as far as they are needed.
+//! Headers of captured packets, as far as the readers need them: link layer, IP, TCP or UDP.
 
 use std::fmt;
 
-/// A packet of a file: when it was captured, what of it was kept and how long it was.
+/// Frame of a capture file: capture time, link type, length and captured bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// Nanoseconds since 1970, as the clock of the machine said.
+    /// Capture time in nanoseconds since 1970, by the clock of the capturing machine.
     pub time_ns: i64,
-    /// The link type, which says how the bytes begin.
+    /// Link type (number of the registry of pcap link types), which defines the first header of the frame.
     pub link_type: u32,
-    /// Number of the interface in its section of the file; 0 for pcap.
+    /// Number of the interface in its section of a pcapng file; 0 in pcap.
     pub interface: u32,
-    /// Bytes on the wire.
+    /// Length on the wire in bytes.
     pub length: u32,
-    /// The first of them.
+    /// Captured bytes, from the first; fewer than `length` if the capture was cut.
     pub bytes: &'a [u8],
 }
 
-/// An address of IP; of version 4 the last four bytes, behind those that RFC 4291 puts in front of it.
+/// IP address; an IPv4 address is mapped into IPv6 (`::ffff:a.b.c.d`, RFC 4291).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Address(pub [u8; 16]);
 
-/// Identity of one direction of one flow.
+/// Addresses, ports and protocol of one direction of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FlowKey {
     /// Address and port that the packets come from.
     pub source: (Address, u16),
     /// Address and port that the packets go to.
     pub destination: (Address, u16),
-    /// TCP; otherwise UDP.
+    /// True for TCP, false for UDP.
     pub is_tcp: bool,
 }
 
 impl FlowKey {
-    /// The other direction.
+    /// Key of the opposite direction: source and destination exchanged.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self { source: self.destination, destination: self.source, ..self }
@@ -54,12 +54,12 @@ impl fmt::Display for FlowKey {
     }
 }
 
-/// A packet of TCP or UDP.
+/// TCP or UDP packet found in a captured frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packet {
     /// Flow of the packet: addresses, ports and protocol.
     pub flow: FlowKey,
-    /// Bytes of the IP packet.
+    /// Length of the IP packet in bytes.
     pub bytes: u32,
     /// Bytes of transport payload in the packet.
     pub payload: u32,
@@ -67,23 +67,25 @@ pub struct Packet {
     pub kind: Kind,
 }
 
-/// Transport header of TCP or UDP.
+/// Transport header of a captured packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// A segment.
+    /// TCP header.
     Tcp(Tcp),
-    /// A datagram, with a number that another one hardly has: of its first bytes, its length and its identification.
+    /// UDP datagram that is not unencrypted QUIC.
     Udp {
-        /// Fingerprint of the datagram.
+        /// Hash of its first 32 bytes, length and IPv4 identification, which identifies it in the captures of both
+        /// ends.
         fingerprint: u64,
-        /// Whether it may be one of QUIC.
+        /// First bytes, which show if it may be encrypted QUIC.
         begins: Begins,
     },
-    /// A datagram of QUIC before its protection, as captures of this program have it.
+    /// Unencrypted QUIC packet, as Crossfade's own captures have them.
     Quic {
-        /// Fingerprint of the datagram, as for other UDP.
+        /// Hash of its first 32 bytes, length and IPv4 identification, which identifies it in the captures of both
+        /// ends.
         fingerprint: u64,
-        /// Content of its QUIC header.
+        /// Packet number and acknowledgements.
         quic: Quic,
     },
 }
@@ -91,16 +93,16 @@ pub enum Kind {
 /// First bytes of a datagram, as far as they identify QUIC (RFC 8999; RFC 9000 section 17), whose rest is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begins {
-    /// A long header of a known version: the handshake.
+    /// Long header of a known QUIC version: a packet of the handshake.
     Long,
-    /// The fixed bit of a short header.
+    /// Short header, recognized by its fixed bit.
     Short {
-        /// The spin bit (section 17.4), which turns once a round trip unless an end has no use for it.
+        /// Spin bit (RFC 9000 section 17.4), which changes its value once per round trip unless an end disables it.
         spin: bool,
-        /// The bits behind it, which header protection makes random.
+        /// Lower five bits of the first byte, which header protection makes random.
         protected: u8,
     },
-    /// Datagram that is not QUIC.
+    /// First bytes that are not those of QUIC.
     Other,
 }
 
@@ -122,21 +124,22 @@ impl Begins {
     }
 }
 
-/// A packet of QUIC in the clear: a short header, and a STREAM or an ACK frame.
+/// Unencrypted QUIC packet: a short header with a STREAM or an ACK frame.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Quic {
-    /// The last 16 bits of its number.
+    /// Last 16 bits of the packet number.
     pub number: u16,
-    /// First and last number of the ranges that an ACK frame names, and how many there are: none of data.
+    /// Acknowledged packet numbers, first and last of each range, and the number of ranges; 0 ranges in a data packet.
     pub ranges: ([(u32, u32); 4], usize),
-    /// ACK delay.
+    /// Delay in nanoseconds for which the receiver held the acknowledgement back; 0 in a data packet.
     pub delay_ns: i64,
 }
 
 impl Quic {
-    /// The packet in a datagram, if it is one.
+    /// Unencrypted QUIC packet in a UDP payload; `None` if it is anything else.
     fn of(data: &[u8]) -> Option<Self> {
-        // The fixed bit and a number of two bytes, behind a connection id of eight (RFC 9000 section 17.3.1).
+        // First byte: fixed bit and a packet number of two bytes, behind a connection id of eight (RFC 9000 section
+        // 17.3.1).
         if data.first() != Some(&0x41) {
             return None;
         }
@@ -148,7 +151,8 @@ impl Quic {
             0x02 | 0x03 => {}
             _ => return None,
         }
-        // Section 19.3: the largest, the delay in 8 us, further ranges, and each as a gap and a length.
+        // RFC 9000 section 19.3: largest number, delay in 8 us, number of further ranges, and each range as a gap and a
+        // length.
         let mut at = 12;
         let mut next = || varint(data, &mut at);
         let (largest, delay, more, length) = (next()?, next()?, next()?, next()?);
@@ -161,7 +165,7 @@ impl Quic {
                 found.ranges.1 += 1;
             }
             if index < more {
-                // What was cut off was acknowledged before.
+                // Ranges that were cut off are old: earlier frames acknowledged them.
                 let (Some(gap), Some(length)) = (next(), next()) else { break };
                 last = first.checked_sub(gap)?.checked_sub(2)?;
                 first = last.checked_sub(length)?;
@@ -171,7 +175,7 @@ impl Quic {
     }
 }
 
-/// A number in 1, 2, 4 or 8 bytes (section 16).
+/// Decodes a variable-length integer of 1, 2, 4 or 8 bytes (RFC 9000 section 16) and advances `at` past it.
 fn varint(data: &[u8], at: &mut usize) -> Option<u64> {
     let first = *data.get(*at)?;
     let length = 1_usize << (first >> 6);
@@ -180,37 +184,37 @@ fn varint(data: &[u8], at: &mut usize) -> Option<u64> {
     Some(bytes[1..].iter().fold(u64::from(first & 0x3f), |value, byte| value << 8 | u64::from(*byte)))
 }
 
-/// The header of a segment.
+/// TCP header of a captured segment.
 #[expect(clippy::struct_excessive_bools, reason = "flags of a header")]
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Tcp {
-    /// Number of the first byte.
+    /// Sequence number of the first payload byte.
     pub seq: u32,
-    /// Next byte that is expected.
+    /// Acknowledgement number: next byte that the other end expects.
     pub ack: u32,
-    /// SYN.
+    /// SYN flag.
     pub syn: bool,
-    /// ACK.
+    /// ACK flag.
     pub has_ack: bool,
-    /// FIN or RST.
+    /// True if the FIN or the RST flag is set.
     pub ends: bool,
-    /// Ranges that arrived, and how many there are.
+    /// SACK blocks, first sequence number and one past the last of each, and the number of blocks.
     pub sack: ([(u32, u32); 4], usize),
-    /// `TSval` and `TSecr` (RFC 7323).
+    /// `TSval` and `TSecr` of the timestamps option (RFC 7323); `None` without the option.
     pub timestamps: Option<(u32, u32)>,
-    /// Maximum segment size, of a SYN.
+    /// Maximum segment size option in bytes; `None` without it.
     pub mss: Option<u16>,
-    /// Whether it is a SYN with its options in the order in which Linux writes them, and no other system does: maximum
-    /// segment size, SACK permitted, timestamps, no operation, window scale.
+    /// True for a SYN with its options in the order that Linux alone uses: maximum segment size, SACK permitted,
+    /// timestamps, no operation, window scale.
     pub is_of_linux: bool,
 }
 
-/// Whether packets of the link type are read.
+/// True if frames of the link type can be parsed.
 pub(super) fn is_known(link_type: u32) -> bool {
     matches!(link_type, 0 | 1 | 12 | 14 | 101 | 108 | 113 | 228 | 229 | 276)
 }
 
-/// Payload of the link layer, if it is IP.
+/// IP packet in a frame; `None` if the link layer carries another protocol.
 fn ip_of(link_type: u32, bytes: &[u8]) -> Option<&[u8]> {
     let ether = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
     match link_type {
@@ -220,12 +224,12 @@ fn ip_of(link_type: u32, bytes: &[u8]) -> Option<&[u8]> {
                 113 => (16, ether(14)?),
                 _ => (20, ether(0)?),
             };
-            // Tags of VLANs.
+            // VLAN tags.
             while matches!(kind, 0x8100 | 0x88a8 | 0x9100) {
                 kind = ether(at + 2)?;
                 at += 4;
             }
-            // A session of PPPoE, and the protocol of PPP in it (RFC 2516 section 4).
+            // PPPoE session, and the PPP protocol in it (RFC 2516 section 4).
             if kind == 0x8864 {
                 kind = match ether(at + 6)? {
                     0x0021 => 0x0800,
@@ -242,10 +246,11 @@ fn ip_of(link_type: u32, bytes: &[u8]) -> Option<&[u8]> {
 }
 
 impl Packet {
-    /// The packet in a frame; none of others than TCP and UDP, of fragments behind the first, or of headers cut off.
+    /// TCP or UDP packet in a frame; `None` for other protocols, fragments after the first, and headers that were cut
+    /// off.
     pub(super) fn of(frame: &Frame<'_>) -> Option<Self> {
         let ip = ip_of(frame.link_type, frame.bytes)?;
-        // Where the link layer's header ends, the rest of the frame follows.
+        // Length on the wire without the link layer's header.
         let on_wire = frame.length.saturating_sub((frame.bytes.len() - ip.len()) as u32);
         let two = |bytes: &[u8], at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
         let (protocol, addresses, header, said, identification) = match ip.first()? >> 4 {
@@ -263,7 +268,7 @@ impl Packet {
             6 => {
                 let address = |at: usize| Some(Address(ip.get(at..at + 16)?.try_into().ok()?));
                 let (mut next, mut header) = (*ip.get(6)?, 40);
-                // Hop-by-hop, routing and destination options.
+                // IPv6 hop-by-hop, routing and destination options.
                 while matches!(next, 0 | 43 | 60) {
                     let length = usize::from(*ip.get(header + 1)?) * 8 + 8;
                     next = *ip.get(header)?;
@@ -275,7 +280,7 @@ impl Packet {
             }
             _ => return None,
         };
-        // A packet that the interface will cut has no length yet, or one that does not fit.
+        // A packet captured before segmentation offload may have an IP length of 0.
         let bytes = if said == 0 { on_wire } else { said };
         let rest = ip.get(header..)?;
         let ports = [two(rest, 0)?, two(rest, 2)?];
@@ -309,10 +314,10 @@ impl Packet {
     }
 }
 
-/// Number of bytes that distinguish a datagram from others: those of QUIC differ from the tenth on.
+/// Number of first payload bytes in the fingerprint; QUIC datagrams differ from the tenth byte on.
 const FINGERPRINTED: usize = 32;
 
-/// FNV-1a of what two captures of a datagram have in common.
+/// FNV-1a hash of the properties of a datagram that are equal in the captures of both ends.
 fn fingerprint(data: &[u8], payload: u32, identification: u16) -> u64 {
     let parts = [data, &payload.to_be_bytes(), &identification.to_be_bytes()];
     parts.concat().iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
@@ -350,7 +355,7 @@ fn tcp(bytes: &[u8], length: usize) -> Option<Tcp> {
                     break;
                 }
                 match (kind, size) {
-                    // Of an option that is cut off, the blocks that were kept: the first is the newest.
+                    // Of a SACK option that was cut off, the captured blocks: the first is the newest.
                     (5, 10 | 18 | 26 | 34) => {
                         let count = (end - at).min(size).saturating_sub(2) / 8;
                         for block in 0..count {

@@ -1,5 +1,5 @@
-//! JSON of iperf3 (`--json`, and `--json-stream`): what was carried in intervals, of TCP with the sender's round trip
-//! and retransmissions, of UDP with what was lost.
+//! Reader of iperf3's JSON (`--json` and `--json-stream`): per interval the bytes carried and, for TCP, the sender's
+//! RTT and retransmissions; for UDP, lost datagrams.
 
 use super::log_error::LogError;
 use super::told::{StretchLog, Told, number, parsed};
@@ -8,17 +8,17 @@ use serde_json::Value;
 
 pub(super) const NAMES: &[&str] = &["test_start", "intervals", "data", "sum"];
 
-/// Bytes of data in a full segment, and with headers.
+/// Bytes of a full TCP segment without and with headers, by which payload is converted to bytes on the wire.
 const SEGMENT: (f64, f64) = (1448.0, 1500.0);
-/// Headers of IPv4 and UDP.
+/// Bytes of the IPv4 and UDP headers, which iperf3 does not count.
 const BELOW: f64 = 28.0;
-/// More intervals than of a year of tenths of a second are none of a test.
+/// Maximum number of intervals: more than a year of tenths of a second would be no test.
 const MOST: usize = 4_000_000;
-/// Largest plausible number of bytes of a test, and of a block.
+/// Largest plausible number of bytes of a test.
 const MOST_BYTES: f64 = 1e15;
 const LARGEST_BLOCK: f64 = 65_507.0;
 
-/// A log that is read.
+/// State of the reader of an iperf3 log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Iperf {
     is_udp: bool,
@@ -26,7 +26,7 @@ pub(super) struct Iperf {
     reverse: bool,
     streams: f64,
     stretches: Vec<Carried>,
-    /// The share of all datagrams that were lost, as the end of the log has it.
+    /// Share of all datagrams that were lost, from the summary at the end of the log.
     lost_share: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! JSON of irtt: probes at a constant interval, with the times of both ends.
+//! Reader of irtt's JSON: round trips of UDP probes sent at a constant interval.
 
 use super::flow::MOST_PACKETS;
 use super::log_error::LogError;
@@ -8,12 +8,12 @@ use serde_json::Value;
 
 pub(super) const NAMES: &[&str] = &["round_trips", "params"];
 
-/// Headers of IPv4 and UDP.
+/// Bytes of the IPv4 and UDP headers, which irtt's packet length leaves out.
 const BELOW: u32 = 28;
-/// The least payload: the header of irtt with its stamps.
+/// Smallest UDP payload of a probe in bytes: irtt's header with its time stamps.
 const LEAST: u32 = 60;
 
-/// A log that is read.
+/// State of the reader of an irtt log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Irtt {
     packets: Vec<Observed>,

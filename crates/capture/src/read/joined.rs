@@ -7,14 +7,15 @@ use super::observed::{Fate, FlowRecord, Observed, Seen, Vantage};
 use super::segments::mss_of;
 use std::collections::BTreeMap;
 
-/// Datagrams of the same content are told apart if so much time is between them: those of zeros by the identification
-/// of IPv4, which begins again after 65536. Shortest delays are of windows of this length too.
+/// Datagrams of the same content are distinguished if they are at least this many nanoseconds apart: in datagrams of
+/// zeros only the IPv4 identification differs, and it repeats after 65536. Shortest delays are taken per window of this
+/// length too.
 const NEAR_NS: i64 = 1_000_000_000;
 
-/// Identity of a packet: for TCP the offset of its data in the flow, for UDP its content.
+/// Identity of a packet in both captures: for TCP the offset of its data in the flow, for UDP a hash of its content.
 type Name = u64;
 
-/// A packet at one end.
+/// Packet captured at one end.
 #[derive(Clone, Copy)]
 struct At {
     name: Name,
@@ -22,11 +23,11 @@ struct At {
     bytes: u32,
 }
 
-/// Joins what the sender's interface saw with what the receiver's did. The receiver's may lie behind a translation of
-/// addresses: its flow need only be of the same protocol.
+/// Joins the captures of a flow at both ends. The receiver's capture may lie behind address translation: only the
+/// protocol of its flow must be that of the sender's.
 ///
 /// # Errors
-/// Captures of different flows, or of packets that cannot be told apart.
+/// If the captures are of different flows, or their packets cannot be distinguished.
 pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, ReadError> {
     let Ordered { flow, seen: sent, is_cut: first_cut, tick_ns } = sender.into_seen()?;
     let Ordered { flow: other, seen: arrived, is_cut: second_cut, .. } = receiver.into_seen()?;
@@ -59,7 +60,7 @@ pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, Read
         .iter()
         .map(|at| Observed { sent_ns: at.time_ns - start, bytes: at.bytes, fate: Fate::Lost, seen_ns: None })
         .collect();
-    // The clocks are apart by what the fastest packet that was sent once took.
+    // Offset of the two clocks, less the shortest delay of packets that were sent once.
     let once = arrived.iter().filter_map(|at| match by_name.get(&at.name).map(Vec::as_slice) {
         Some([index]) => Some(at.time_ns - sent[*index as usize].time_ns),
         _ => None,
@@ -69,7 +70,7 @@ pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, Read
     for at in &arrived {
         let Some(transmissions) = by_name.get(&at.name) else { continue };
         joined += 1;
-        // The last that can have arrived by then, and has not.
+        // The last transmission that can have arrived by then and has no arrival yet.
         let is_it = |index: &&u32| {
             let packet = &found[**index as usize];
             packet.fate == Fate::Lost && sent[**index as usize].time_ns.saturating_add(apart) <= at.time_ns
@@ -82,7 +83,7 @@ pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, Read
     if 2 * joined < arrived.len() || joined == 0 {
         return Err(ReadError::NotJoined { joined, packets: arrived.len() });
     }
-    // There and back is no less than nothing, whatever the clocks are apart.
+    // The clock offset cancels in a round trip, which cannot be negative.
     let forth = found.iter().filter_map(|packet| Some(packet.seen_ns? - packet.sent_ns)).min();
     let back = reverse.iter().map(|(_, delay)| *delay).min();
     if forth.zip(back).is_some_and(|(forth, back)| forth.saturating_add(back) < 0) {
@@ -101,8 +102,9 @@ pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, Read
     })
 }
 
-/// Delays of packets of the other direction, the shortest of each second: when each was sent since the first packet
-/// of the sender, by the receiver's clock, and its delay. Names that come twice are left out.
+/// Packets of the opposite direction, one per second, that with the shortest delay: time sent by the receiver's clock,
+/// since the first packet of the sender's capture, and delay, both in nanoseconds. Packets that cannot be told from
+/// others are left out.
 fn reverse(sender: &[Seen], flow: FlowKey, receiver: &[Seen], other: FlowKey) -> Vec<(i64, i64)> {
     let start = sender.first().map_or(0, |seen| seen.time_ns);
     let named = |seen: &[Seen], flow: FlowKey| {
@@ -135,7 +137,7 @@ fn reverse(sender: &[Seen], flow: FlowKey, receiver: &[Seen], other: FlowKey) ->
     shortest
 }
 
-/// Identity of a packet of the other direction: for TCP its acknowledgement number and timestamp.
+/// Identity of a packet of the opposite direction: for TCP a hash of its numbers, timestamps and SACK blocks.
 fn backward(packet: &Packet) -> Name {
     match packet.kind {
         Kind::Udp { fingerprint, .. } | Kind::Quic { fingerprint, .. } => fingerprint,
@@ -151,7 +153,8 @@ fn backward(packet: &Packet) -> Name {
     }
 }
 
-/// Packets sent before the other capture began or arriving after it ended are not lost: their fate is unknown.
+/// Sets the fate of packets before the first and after the last that arrived to unknown: the other capture may not
+/// cover them.
 fn cut_to_common(found: &mut [Observed]) {
     let first = found.iter().position(|packet| packet.fate == Fate::Arrived);
     let last = found.iter().rposition(|packet| packet.fate == Fate::Arrived);
@@ -163,7 +166,8 @@ fn cut_to_common(found: &mut [Observed]) {
     }
 }
 
-/// The packets with data of one end, those of trains apart, and the number that theirs count from.
+/// Data packets captured at one end, offloaded ones split into segments, and the sequence number from which their
+/// offsets count.
 fn packets(
     seen: &[Seen],
     flow: FlowKey,

@@ -1,9 +1,9 @@
-//! Logs of both ends of a link in one file: of mahimahi's `mm-link` (`--uplink-log`, `--downlink-log`) and of
-//! Pantheon's tunnels, merged.
+//! Reader of logs of both ends of a link in one file: mahimahi's `mm-link` (`--uplink-log`, `--downlink-log`) and
+//! Pantheon's merged tunnel logs.
 //!
-//! A line has a time in ms and `+ BYTES` (a packet came), `- BYTES DELAY` (one left, so long after it came), `d PACKETS
-//! BYTES` (the queue dropped some) or `# BYTES` (an opportunity of the emulator). Those of Pantheon end in the number
-//! of a flow.
+//! A line has a time in ms and `+ BYTES` (a packet came), `- BYTES DELAY` (a packet left, DELAY ms after it came), `d
+//! PACKETS BYTES` (the queue dropped packets) or `# BYTES` (a transmission opportunity of the emulator). Lines of
+//! Pantheon end with the number of a flow.
 
 use super::events::short;
 use super::flow::MOST_PACKETS;
@@ -12,28 +12,28 @@ use super::observed::{Fate, Observed};
 use super::told::{PacketLog, Told};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Times of packets are rounded to this, and so are delays: their difference is off by as much at most.
+/// Rounding of times and delays in the log, in us; arrival time plus delay matches a departure to this accuracy.
 const ROUNDING_US: i64 = 1;
-/// Opportunities are written when they are used, and packets of two flows when they are merged.
+/// Maximum disorder of lines in us: opportunities are logged when they are used, and logs of several flows are merged.
 const OUT_OF_ORDER_US: i64 = 1_000_000;
 /// Longest plausible delay of a link, in ms.
 const LONGEST_MS: f64 = 1e7;
 const LATEST_MS: f64 = 4e12;
-/// Flows beyond these are left out.
+/// Maximum number of flows; packets of further ones are ignored.
 const MOST_FLOWS: usize = 1000;
 const MILLISECOND_NS: i64 = 1_000_000;
 
-/// Packets of a flow.
+/// Packets of one flow of the log.
 #[derive(Clone, Debug, Default)]
 struct Flow {
     packets: Vec<Observed>,
     bytes: u64,
-    /// Packets that came and have not left, by when they came and their size.
+    /// Indices of packets that came and have not left, by arrival time in us and size in bytes.
     open: BTreeMap<(i64, u32), VecDeque<u32>>,
     last_arrived: Option<u32>,
 }
 
-/// A log that is read.
+/// State of the reader of a link log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LinkLog {
     flows: BTreeMap<u64, Flow>,
@@ -42,16 +42,16 @@ pub(super) struct LinkLog {
     last_us: i64,
     /// Start of the log's clock, in ms since 1970.
     init_ms: f64,
-    /// One-way delay that `mm-delay` adds around it.
+    /// One-way delay in ms that `mm-delay` shells add, from the log's header.
     delay_ms: f64,
     has_fractions: bool,
     is_mahimahi: bool,
-    /// Departures of packets that had not come.
+    /// Number of departures without a matching arrival.
     unknown: u64,
     is_cut: bool,
 }
 
-/// Whether a line is one that such a log begins with, or has.
+/// True if a line is the header of such a log, or an arrival or departure in it.
 pub(super) fn is_line(text: &str) -> bool {
     if text.starts_with("# mahimahi mm-link") {
         return true;
@@ -112,7 +112,7 @@ impl LinkLog {
                 let (size, delay, flow) = (bytes(size)?, millis(delay, LONGEST_MS)?, flow(rest.first())?);
                 self.left(at_us, size, (delay * 1e3).round() as i64, flow);
             }
-            // What never leaves was dropped: these lines say no more of which.
+            // Packets without a departure count as dropped; a drop line does not say which packets it means.
             ["d", packets, size] if packets.parse::<u32>().is_ok() && size.parse::<u64>().is_ok() => {}
             ["#", size] => {
                 bytes(size)?;
@@ -128,7 +128,7 @@ impl LinkLog {
             self.init_ms = Some(time).filter(|time: &f64| (0.0..LATEST_MS).contains(time)).unwrap_or(0.0);
         }
         if let Some(shells) = text.strip_prefix("mahimahi config:") {
-            // Of shells one in another: [delay 10 ms] [loss (up) rate=0.1].
+            // Nested shells of mahimahi, such as [delay 10 ms] [loss (up) rate=0.1].
             let delays = shells.split('[').filter_map(|shell| {
                 let words: Vec<&str> = shell.split([' ', ']']).collect();
                 match words[..] {
@@ -193,7 +193,7 @@ impl LinkLog {
                 self.unknown
             )));
         }
-        // What is behind the last that left may be under way.
+        // Packets after the last one that left may still be under way.
         let behind = of.last_arrived.map_or(0, |last| last as usize + 1);
         for packet in of.packets[..behind].iter_mut().filter(|packet| packet.fate == Fate::Unknown) {
             packet.fate = Fate::Lost;

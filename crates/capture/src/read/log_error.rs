@@ -1,20 +1,20 @@
-//! Why a log is refused.
+//! Errors in reading a log of another tool.
 
 use thiserror::Error;
 
-/// Error of a log, in one line.
+/// Error in reading a log; its text is one line for the user.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// A line that the format does not have.
+    /// A line does not have the format of the log.
     #[error("line {line}: {problem}")]
     Line {
         /// Line, counted from 1.
         line: usize,
-        /// Problem.
+        /// Text that names the value and what is allowed.
         problem: String,
     },
-    /// Something that the log as a whole lacks.
+    /// The log as a whole is unusable, for the reason in this text.
     #[error("{0}")]
     Whole(String),
 }

@@ -1,5 +1,5 @@
-//! Logs of other tools, told by their content and read in chunks: what became of packets, or what was carried in
-//! stretches of time.
+//! Streaming reader of logs of other tools, recognized by their content: fates of packets, or bytes carried per
+//! interval.
 
 use super::elements::Elements;
 use super::events::{self, Events};
@@ -12,17 +12,17 @@ use super::qlog::{self, Qlog};
 use super::ss::{self, Ss};
 use super::told::Told;
 
-/// Longer lines are none of any tool.
+/// Longest accepted line in bytes; no supported tool writes a longer one.
 const LONGEST_LINE: usize = 1 << 20;
-/// Number of first bytes that identify a log.
+/// Number of first bytes of a log by which [`LogKind::of`] recognizes the tool.
 pub const HEAD: usize = 1 << 16;
 
-/// Tool that wrote a log.
+/// Tool and format of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogKind {
-    /// qlog of QUIC: one document.
+    /// qlog of a QUIC sender as one JSON document.
     Qlog,
-    /// qlog of QUIC: a document a line.
+    /// qlog of a QUIC sender with one JSON document per event.
     QlogSequence,
     /// JSON of iperf3.
     Iperf,
@@ -32,14 +32,14 @@ pub enum LogKind {
     Ping,
     /// Output of `ss -ti`.
     Ss,
-    /// Events of this program.
+    /// CSV of events that Crossfade writes.
     Events,
-    /// A log of both ends of a link: of `mm-link`, or of Pantheon.
+    /// Log of both ends of a link, by mahimahi's `mm-link` or by Pantheon.
     Link,
 }
 
 impl LogKind {
-    /// Kind of a log with these first bytes; `None` for an unknown log.
+    /// Recognizes a log by its first bytes `head`; `None` if no supported tool writes such.
     pub fn of(head: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(&head[..head.len().min(HEAD)]);
         let text = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
@@ -65,7 +65,7 @@ impl LogKind {
         })
     }
 
-    /// Name of the kind of log, as the command line has it.
+    /// Name of the tool, as the command line prints it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Qlog | Self::QlogSequence => "qlog",
@@ -90,12 +90,13 @@ enum Parser {
     Link(LinkLog),
 }
 
-/// Reads a log that is handed over in chunks.
+/// Reads a log of another tool that is handed over in chunks.
 ///
 /// ```
 /// use crossfade_capture::read::{LogKind, LogReader, Told};
 ///
-/// let text = b"PING 10.0.0.1 (10.0.0.1) 56(84) bytes of data.\n64 bytes from 10.0.0.1: icmp_seq=1 ttl=57 time=11.2 ms\n";
+/// let text = b"PING 10.0.0.1 (10.0.0.1) 56(84) bytes of data.\n64 bytes from 10.0.0.1: icmp_seq=1 ttl=57 time=11.2
+/// ms\n";
 /// let mut reader = LogReader::new(LogKind::of(text).unwrap());
 /// reader.push(text).unwrap();
 /// let Told::Packets(log) = reader.finish().unwrap() else { panic!() };
@@ -105,13 +106,13 @@ enum Parser {
 pub struct LogReader {
     parser: Parser,
     elements: Option<Elements>,
-    /// Bytes after the last line break, and the number of lines.
+    /// Bytes of the current line, and in `lines` the number of complete lines.
     rest: Vec<u8>,
     lines: usize,
 }
 
 impl LogReader {
-    /// A reader of logs of this kind.
+    /// Reader of a log of this kind, before its first chunk.
     pub fn new(kind: LogKind) -> Self {
         let (parser, names) = match kind {
             LogKind::Qlog => (Parser::Qlog(Qlog::default()), Some(qlog::NAMES)),
@@ -126,10 +127,10 @@ impl LogReader {
         Self { parser, elements: names.map(Elements::new), rest: Vec::new(), lines: 0 }
     }
 
-    /// Reads on.
+    /// Reads the next chunk of the log.
     ///
     /// # Errors
-    /// A line or an object that no such log has.
+    /// If a line or object does not have the format of the log.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), LogError> {
         let Self { parser, elements, rest, lines } = self;
         if let Some(elements) = elements {
@@ -155,15 +156,15 @@ impl LogReader {
         Ok(())
     }
 
-    /// Ends the log and returns its content.
+    /// Ends the log and returns what it measured.
     ///
     /// # Errors
-    /// A log that says nothing.
+    /// If the log has no measurement.
     pub fn finish(mut self) -> Result<Told, LogError> {
         let ends_early = self.elements.as_ref().is_some_and(Elements::is_cut);
         if !self.rest.is_empty() {
             let last = line(&mut self.parser, self.lines + 1, &self.rest);
-            // The last line of a program that was killed may be cut off.
+            // The last line of a killed program may be incomplete, so errors in it are ignored.
             if self.lines == 0 {
                 last?;
             }

@@ -1,9 +1,9 @@
-//! Captures read: pcap and pcapng in chunks, the headers of their packets, and what became of each packet of a flow.
-//! Logs of other tools (qlog, iperf3, irtt, ping, ss) are told by their content and read in chunks by a [`LogReader`].
+//! Readers of captures (pcap and pcapng, in chunks), which find the fate of each packet of a flow. Logs of other tools
+//! (qlog, iperf3, irtt, ping, ss) are recognized by their content and read in chunks by a [`LogReader`].
 //!
-//! A capture is read twice: a [`Survey`] finds the flow that carried most, and a [`FlowReader`] follows it. Both are
-//! handed the [`Packet`]s of a [`FileReader`], which takes the bytes of a file in chunks of any size. Memory is
-//! bounded: by [`MOST_FLOWS`] in the first, by [`MOST_PACKETS`] in the second.
+//! A capture is read twice: a [`Survey`] finds the flow that carried most bytes, and a [`FlowReader`] follows it. Both
+//! are handed the [`Packet`]s of a [`FileReader`], which takes the bytes of a file in chunks of any size. Memory is
+//! bounded: by [`MOST_FLOWS`] in the survey, by [`MOST_PACKETS`] in the flow.
 //!
 //! ```
 //! use crossfade_capture::read::{FileReader, Survey};

@@ -1,28 +1,28 @@
-//! Packets with numbers of their own, each sent once, and acknowledgements of ranges of them: QUIC (RFC 9000 section
-//! 13).
+//! Fates of packets that are numbered and never sent twice under one number, by acknowledgements of ranges: QUIC (RFC
+//! 9000 section 13).
 //!
-//! Nothing is ambiguous: an acknowledgement names packets, and how long it was held back. What a later one leaves out
-//! was lost.
+//! Unlike in TCP nothing is ambiguous: an acknowledgement names packet numbers and the time for which it was held back.
+//! Lower numbers that it leaves out count as lost.
 
 use super::observed::{Fate, Observed};
 use std::collections::BTreeMap;
 
-/// Packets of a sender, and what acknowledgements say of them.
+/// Packets of a QUIC sender and their fates so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbered {
     packets: Vec<Observed>,
-    /// Packets whose fate is not known, by their numbers.
+    /// Index in `packets` of each packet number that is not acknowledged.
     open: BTreeMap<u64, u32>,
     largest: Option<u64>,
 }
 
 impl Numbered {
-    /// Number of packets sent.
+    /// Number of packets sent so far.
     pub(super) fn len(&self) -> usize {
         self.packets.len()
     }
 
-    /// A packet was sent. A number that is under way already is not counted again.
+    /// Records a packet sent at `now`, in ns; a number that is already under way is ignored.
     pub(super) fn sent(&mut self, now: i64, number: u64, bytes: u32) {
         if self.open.contains_key(&number) {
             return;
@@ -31,15 +31,15 @@ impl Numbered {
         self.packets.push(Observed { sent_ns: now, bytes, fate: Fate::Unknown, seen_ns: None });
     }
 
-    /// The sender took a packet for lost. An acknowledgement that still comes is right.
+    /// Marks a packet that the sender declared lost; a later acknowledgement overrides it.
     pub(super) fn lost(&mut self, number: u64) {
         if let Some(index) = self.open.get(&number) {
             self.packets[*index as usize].fate = Fate::Lost;
         }
     }
 
-    /// An acknowledgement of ranges, first and last number of each, which its sender held back for a time. Returns how
-    /// many packets it is the first to acknowledge.
+    /// Records an acknowledgement received at `now`: `ranges` with first and last packet number, held back for
+    /// `delay_ns`. Returns the number of packets that it is the first to acknowledge.
     pub(super) fn acknowledged(
         &mut self,
         now: i64,
@@ -59,7 +59,7 @@ impl Numbered {
                 news += 1;
             }
         }
-        // The delay is that of the packet with the largest number (section 13.2.5).
+        // The delay belongs to the largest acknowledged number (RFC 9000 section 13.2.5).
         if let Some((number, index)) = newest
             && self.largest.is_none_or(|largest| number > largest)
         {
@@ -71,7 +71,7 @@ impl Numbered {
         news
     }
 
-    /// All packets in the order of sending. Those in front of the largest that was acknowledged are lost.
+    /// All packets in order of sending; those with a number below the largest acknowledged one count as lost.
     pub(super) fn finish(mut self) -> Vec<Observed> {
         for (number, index) in &self.open {
             if self.largest.is_some_and(|largest| *number < largest) {

@@ -1,69 +1,70 @@
-//! Fate of each packet of a flow.
+//! Packets of a captured flow and their fates.
 
 use super::headers::{FlowKey, Packet};
 
-/// Fate of a packet.
+/// Fate of a captured packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The packet arrived.
     Arrived,
     /// The packet did not arrive.
     Lost,
-    /// The capture does not say.
+    /// The capture does not show if the packet arrived.
     Unknown,
 }
 
-/// A packet that was sent.
+/// Packet sent by a flow: time, size and fate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observed {
-    /// Time at which it was sent, in nanoseconds since the first.
+    /// Time at which the packet was sent, in nanoseconds since the first.
     pub sent_ns: i64,
-    /// Bytes of the IP packet.
+    /// Length of the IP packet in bytes.
     pub bytes: u32,
-    /// Fate.
+    /// Fate of the packet.
     pub fate: Fate,
-    /// Time at which its arrival was seen (of both ends), or the acknowledgement that it triggered (of the sender
-    /// alone); none of a packet of which this cannot be told.
+    /// Time, in nanoseconds since the first packet was sent, at which the packet arrived (captures of both ends), or at
+    /// which the acknowledgement that it triggered arrived (capture of one end). `None` if the packet was lost, or if
+    /// no acknowledgement belongs to it alone.
     pub seen_ns: Option<i64>,
 }
 
-/// Clocks by which a record was made.
+/// Place of a capture, which decides if delays are round trips or one-way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vantage {
-    /// The sender's: a delay is a round trip.
+    /// Captured at the sender: delays are round trips.
     Sender,
-    /// The receiver's, and what timestamps tell of the sender's: a delay is a round trip.
+    /// Captured at the receiver, with the times of sending from TCP timestamps: delays are round trips.
     Receiver,
-    /// Captures of both ends: delays are one way, with the offset of the two clocks.
+    /// Captured at both ends: delays are one-way, plus the unknown offset of the two clocks.
     BothEnds,
 }
 
-/// All packets of a flow, in the order of sending.
+/// Packets of a captured flow, in order of sending, with their fates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowRecord {
-    /// Key of the flow.
+    /// Addresses, ports and protocol of the flow, in the direction of its data.
     pub flow: FlowKey,
-    /// Clocks of the times.
+    /// Place of the capture.
     pub vantage: Vantage,
-    /// The packets.
+    /// Packets in order of sending.
     pub packets: Vec<Observed>,
-    /// Whether there were more than [`MOST_PACKETS`](super::MOST_PACKETS).
+    /// True if the flow had more than [`MOST_PACKETS`](super::MOST_PACKETS) packets, of which the rest is missing.
     pub is_cut: bool,
-    /// Whether packets were larger than a segment: the interface cut or joined them.
+    /// True if captured packets were larger than a segment, by segmentation offload or coalescing in the interface.
     pub offloads: bool,
-    /// Tick of the clock that tells when packets were sent, where it is a coarse one.
+    /// Tick, in nanoseconds, of the clock that dates transmissions; 0 if the clock is fine.
     pub tick_ns: i64,
-    /// Captures of both ends: when packets of the other direction were sent, by the receiver's clock, and how long
-    /// they took to the sender; the shortest of each second.
+    /// Packets of the opposite direction, from captures of both ends: time sent by the receiver's clock, and delay, in
+    /// nanoseconds. One per second, that with the shortest delay; empty for a capture of one end.
     pub reverse: Vec<(i64, i64)>,
-    /// Whether the sender's SYN is one of Linux.
+    /// True if the sender's SYN has its options in the order of Linux.
     pub is_of_linux: bool,
-    /// Other flows between the same hosts whose packets are among these.
+    /// Parallel flows between the same hosts, which shared the queue and whose packets are included.
     pub beside: Vec<FlowKey>,
 }
 
 impl FlowRecord {
-    /// A record of the sender alone that has no packets yet.
+    /// Empty record of a flow captured at the sender.
     pub(super) fn of_sender(flow: FlowKey) -> Self {
         Self {
             flow,
@@ -79,7 +80,7 @@ impl FlowRecord {
     }
 }
 
-/// A packet as one end has it.
+/// Packet captured at one end, with its capture time in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Seen {
     pub(super) time_ns: i64,

@@ -1,4 +1,4 @@
-//! Output of `ping`: of iputils (with `-D` and `-O` too), BSD and macOS, `BusyBox` and Windows.
+//! Reader of the output of `ping`: iputils (also with `-D` and `-O`), BSD and macOS, `BusyBox` and Windows.
 
 use super::events::short;
 use super::flow::MOST_PACKETS;
@@ -6,24 +6,25 @@ use super::log_error::LogError;
 use super::observed::{Fate, Observed};
 use super::told::{PacketLog, Told};
 
-/// Headers of IP and ICMP in front of the bytes that are printed: 8 of ICMP are in them, 20 of IP are not.
+/// Bytes of the IP header, which the printed number of bytes leaves out (it includes the ICMP header).
 const IP: u32 = 20;
 /// Default interval of probes, in seconds.
 const INTERVAL_S: f64 = 1.0;
 
-/// Output that is read.
+/// State of the reader of ping's output.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ping {
-    /// Number, round trip in s if it came back, bytes, and when the answer was printed.
+    /// Answers so far: sequence number, round trip in s (`None` if lost), IP length in bytes, and time printed by `-D`
+    /// in s.
     answers: Vec<(u64, Option<f64>, u32, Option<f64>)>,
-    /// Windows does not number its answers.
+    /// Sequence number of the next answer if it has none, as on Windows.
     unnumbered: u64,
     lasts_s: Option<f64>,
     host: String,
     is_cut: bool,
 }
 
-/// Whether a line is one that `ping` prints.
+/// True if a line is the first of ping's output, or an answer.
 pub(super) fn is_line(text: &str) -> bool {
     let text = stamped(text).1;
     (text.starts_with("PING ") && text.contains("bytes"))
@@ -31,7 +32,7 @@ pub(super) fn is_line(text: &str) -> bool {
         || (text.contains(" bytes from ") && text.contains("time"))
 }
 
-/// The time in front of a line (`ping -D`), and the rest.
+/// Splits the time in seconds that `ping -D` prints from the rest of a line.
 fn stamped(text: &str) -> (Option<f64>, &str) {
     let stamp = text.strip_prefix('[').and_then(|rest| rest.split_once("] "));
     match stamp.map(|(time, rest)| (time.parse::<f64>(), rest)) {
@@ -40,7 +41,7 @@ fn stamped(text: &str) -> (Option<f64>, &str) {
     }
 }
 
-/// The word behind a key, up to a space.
+/// Word that follows `key` in a line, up to a space, comma or colon.
 fn after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let rest = &text[text.find(key)? + key.len()..];
     Some(rest.split([' ', ',', ':']).next().unwrap_or(rest))
@@ -53,7 +54,7 @@ impl Ping {
             rest.split(' ').next().unwrap_or_default().clone_into(&mut self.host);
             return Ok(());
         }
-        // Of iputils: "10 packets transmitted, 10 received, 0% packet loss, time 9012ms".
+        // Summary of iputils: "10 packets transmitted, 10 received, 0% packet loss, time 9012ms".
         if text.contains("packets transmitted") {
             let took = after(text, "time ").and_then(|took| took.strip_suffix("ms"));
             self.lasts_s = took.and_then(|took| took.parse::<f64>().ok()).map(|ms| ms / 1e3);
@@ -99,7 +100,7 @@ impl Ping {
         let Some((first, ..)) = self.answers.first() else {
             return Err(LogError::whole("the output of ping has no answer"));
         };
-        // Numbers have 16 bits and begin again; answers may come late.
+        // Sequence numbers have 16 bits and wrap around; answers may come out of order.
         let (mut last, mut probes) =
             (u64::from(*first as u16), Vec::<(u64, Option<f64>, u32, Option<f64>)>::new());
         for (number, round_trip, bytes, stamp) in &self.answers {

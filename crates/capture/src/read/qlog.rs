@@ -1,7 +1,8 @@
-//! qlog of a QUIC sender (draft-ietf-quic-qlog-main-schema and -quic-events): JSON, or JSON text sequences.
+//! Reader of the qlog of a QUIC sender (draft-ietf-quic-qlog-main-schema and -quic-events): one JSON document, or a
+//! JSON text sequence.
 //!
-//! Packets of the application's number space count: when each was sent, and which acknowledgement named it. Its delay
-//! leaves out the time for which the receiver held the acknowledgement back.
+//! Only packets of the application's packet number space count. The delay of a packet ends with the acknowledgement
+//! that names it, less the time for which the receiver held that acknowledgement back.
 
 use super::flow::MOST_PACKETS;
 use super::log_error::LogError;
@@ -10,24 +11,24 @@ use super::observed::Observed;
 use super::told::{PacketLog, Told, number, parsed};
 use serde_json::Value;
 
-/// Keys of a log that is one document.
+/// Keys of the objects that are read from a qlog of one document.
 pub(super) const NAMES: &[&str] = &["events", "common_fields", "configuration"];
-/// A log of a document a line.
+/// Key of the objects that are read from a qlog with one document per event: the empty key of a whole document.
 pub(super) const SEQUENCE: &[&str] = &[""];
 
-/// Headers of IPv4 and UDP, which the length in a qlog leaves out.
+/// Bytes of the IPv4 and UDP headers, which the packet length in a qlog leaves out.
 const BELOW: u32 = 28;
 
-/// A century and a quarter: the difference of two times is one too.
+/// Latest time in nanoseconds since the first event (127 years): the difference of two times fits into 64 bits.
 const LATEST_NS: f64 = 4e18;
 
-/// A log that is read.
+/// State of the reader of a qlog.
 #[derive(Clone, Debug)]
 pub(super) struct Qlog {
     packets: Numbered,
     received_bytes: f64,
     sent_bytes: f64,
-    /// Units of time a second: of milliseconds, or in old logs of microseconds.
+    /// Time units per second: milliseconds, or microseconds in old qlogs.
     per_second: f64,
     is_delta: bool,
     start: Option<f64>,
@@ -51,7 +52,7 @@ impl Default for Qlog {
 }
 
 impl Qlog {
-    /// An event, or what holds for all.
+    /// Reads one object: an event, or the fields that all events share.
     pub(super) fn element(&mut self, line: usize, key: &str, text: &[u8]) -> Result<(), LogError> {
         let of = parsed(line, text)?;
         match key {
@@ -60,7 +61,7 @@ impl Qlog {
                 self.common(&of);
                 Ok(())
             }
-            // The first document of a sequence says what holds for all.
+            // The first document of a sequence has the fields that all events share.
             _ => match of.get("trace") {
                 Some(trace) => {
                     trace.get("common_fields").into_iter().for_each(|fields| self.common(fields));

@@ -1,9 +1,9 @@
-//! TCP captured where its data arrives: what the timestamps option tells of the other end (RFC 7323).
+//! TCP captured at the receiver: the timestamps option dates the transmissions (RFC 7323).
 //!
-//! A segment carries the sender's clock (`TSval`), so its one-way delay is known up to how far the clocks are apart, to
-//! a tick. The receiver's own clock comes back (`TSecr`) with the segments that an acknowledgement released: the
-//! shortest such echo is a round trip of the empty path. Both together are round trips of every segment. A range that
-//! was left out and came with a later `TSval` was lost.
+//! A segment carries the sender's clock (`TSval`), so its one-way delay is known to a tick, plus the unknown offset of
+//! the clocks. The receiver's own clock comes back (`TSecr`) with the segments that an acknowledgement released: the
+//! shortest such echo is the round trip of the empty path. Both together give the round trip of every segment. A range
+//! of bytes was lost if it arrives after later data and with a later `TSval`.
 
 use super::error::ReadError;
 use super::headers::{FlowKey, Kind, Tcp};
@@ -11,31 +11,35 @@ use super::observed::{Fate, Observed, Seen};
 use super::segments::mss_of;
 use std::collections::BTreeMap;
 
-/// Ticks a second that senders use.
+/// Frequencies of the timestamps clock that senders use, in ticks per second.
 const TICKS: [f64; 5] = [100.0, 250.0, 1000.0, 10_000.0, 1e6];
-/// Number of remembered values of the receiver's clock.
+/// Number of remembered values of the receiver's timestamps clock.
 const MOST_VALUES: usize = 4096;
-/// Fewer segments tell no clock.
+/// Minimum number of segments from which the frequency of the clock is estimated.
 const FEWEST: usize = 100;
 
-/// A segment that arrived, or one that is known to have been lost.
+/// Segment that arrived, or one that is known to have been lost.
 #[derive(Clone, Copy)]
 struct Arrival {
-    /// Time at which it arrived; of a lost one when that was seen.
+    /// Arrival time in nanoseconds; of a lost segment, the time at which the loss was detected.
     at_ns: i64,
     ticks: i64,
     bytes: u32,
     is_lost: bool,
 }
 
-/// The packets of a flow, with the times of sending that timestamps tell, and how long a tick is.
+/// Packets of a flow, with transmission times by the timestamps option, and the tick of the sender's clock in
+/// nanoseconds.
+///
+/// # Errors
+/// If too few segments have timestamps, or the tick cannot be determined.
 pub(super) fn packets(seen: &[Seen], flow: FlowKey) -> Result<(Vec<Observed>, i64), ReadError> {
     let mss = mss_of(seen, flow).max(1);
     let start = seen.first().map_or(0, |seen| seen.time_ns);
     let mut arrivals: Vec<Arrival> = Vec::new();
     let mut origin: Option<(u32, u32)> = None;
     let (mut next, mut last_ticks) = (0_i64, 0_i64);
-    // Holes by where they begin: their end, and the clock of the segment that showed them.
+    // Holes in the received bytes, by their first offset: their end, and the sender's clock in the segment behind them.
     let mut holes: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
     let mut values: BTreeMap<u32, i64> = BTreeMap::new();
     let mut shortest_ns = i64::MAX;
@@ -71,7 +75,7 @@ pub(super) fn packets(seen: &[Seen], flow: FlowKey) -> Result<(Vec<Observed>, i6
             filled(&mut holes, (from, to), (now, ticks), (mss, headers), &mut arrivals);
         }
         next = next.max(to);
-        // Trains that the interface joined are taken apart.
+        // Segments that the interface coalesced are split.
         let mut at = from;
         while at < to {
             let size = i64::from(mss).min(to - at);
@@ -84,14 +88,14 @@ pub(super) fn packets(seen: &[Seen], flow: FlowKey) -> Result<(Vec<Observed>, i6
     }
     let rate = ticks_a_second(&arrivals).ok_or(ReadError::AtReceiver)?;
     let tick_ns = (1e9 / rate) as i64;
-    // The middle of the tick.
+    // Time at the middle of the tick.
     let clock_ns = |ticks: i64| ((ticks as f64 + 0.5) / rate * 1e9) as i64;
     let seen = arrivals.iter().filter(|arrival| !arrival.is_lost);
     let apart = seen.map(|arrival| arrival.at_ns - clock_ns(arrival.ticks)).min().unwrap_or(0);
     let mut found: Vec<Observed> = arrivals
         .iter()
         .map(|arrival| Observed {
-            // The shortest delay is that round trip.
+            // The shortest delay is set to the shortest round trip.
             sent_ns: clock_ns(arrival.ticks) + apart - shortest_ns,
             bytes: arrival.bytes,
             fate: if arrival.is_lost { Fate::Lost } else { Fate::Arrived },
@@ -102,7 +106,8 @@ pub(super) fn packets(seen: &[Seen], flow: FlowKey) -> Result<(Vec<Observed>, i6
     Ok((found, tick_ns))
 }
 
-/// A segment fills holes: what it brings was lost if it was sent after the segment behind the hole was.
+/// Records that the bytes `from` to `to` arrived at `now` in holes. They were lost before if their clock value is later
+/// than that of the segment which showed the hole.
 fn filled(
     holes: &mut BTreeMap<i64, (i64, i64)>,
     (from, to): (i64, i64),
@@ -132,7 +137,8 @@ fn filled(
     }
 }
 
-/// Frequency of the sender's clock: the usual frequency nearest to the observed one.
+/// Frequency of the sender's clock in ticks per second: the usual frequency within a factor of 1.5 of the observed one;
+/// `None` without one, or if the capture lasts less than 0.5 s.
 fn ticks_a_second(arrivals: &[Arrival]) -> Option<f64> {
     let seen: Vec<&Arrival> = arrivals.iter().filter(|arrival| !arrival.is_lost).collect();
     let (first, last) = (seen.first()?, seen.last()?);
@@ -141,6 +147,6 @@ fn ticks_a_second(arrivals: &[Arrival]) -> Option<f64> {
         return None;
     }
     let rate = (last.ticks - first.ticks) as f64 / seconds;
-    // A queue that fills or empties changes this by its delay alone.
+    // A queue that fills or drains changes the observed frequency only by its change of delay.
     TICKS.into_iter().find(|ticks| (rate / ticks).max(ticks / rate) < 1.5)
 }

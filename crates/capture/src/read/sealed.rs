@@ -1,28 +1,29 @@
-//! Encrypted QUIC at one end: the sizes of its packets and the gaps between them say what was carried; its handshake
-//! and its spin bit say round trips (RFC 9000 section 17.4). What was lost stays unknown.
+//! Encrypted QUIC captured at one end: bytes carried by the sizes of packets and the gaps between them; round trips by
+//! the handshake and the spin bit (RFC 9000 section 17.4). Losses stay unknown.
 
 use super::headers::{Begins, FlowKey, Kind};
 use super::observed::Seen;
 use super::told::StretchLog;
 use crossfade_core::Carried;
 
-/// Length of a stretch: a burst of a few packets does not count for the rate of the link.
+/// Length of an interval in seconds, so long that a burst of a few packets does not set the rate of the link.
 const STRETCH_S: f64 = 0.5;
-/// Maximum number of intervals.
+/// Maximum number of intervals; a longer capture has longer ones.
 const MOST: f64 = 10_000.0;
-/// Least share of a flow's packets that begin as QUIC's do, for the flow to be taken for QUIC.
+/// Smallest share of a flow's packets that must have a QUIC header for the flow to be taken for QUIC.
 const NEARLY_ALL: f64 = 0.99;
-/// Header protection makes so many different values of five random bits of as many packets as this, and constant
-/// content does not.
+/// Minimum number of different values of the five protected bits: random header protection exceeds it, constant content
+/// does not.
 const DIFFERENT: u32 = 16;
-/// The spin bit turns at most at this share of the packets: else it is random.
+/// Largest share of packets at which the spin bit changes; with more it is random and ignored.
 const TURNS: f64 = 0.25;
-/// Bytes of a full packet, if none is larger, and of the largest; a larger one is a train that the interface cuts or
-/// joined.
+/// Bytes of a full packet if none is larger. Packets above `LARGEST` were coalesced by the interface and count as
+/// several.
 const FULL: u32 = 1200;
 const LARGEST: u32 = 1500;
 
-/// First bytes of a datagram; `None` for TCP. An encrypted datagram may look like a clear one by chance.
+/// First bytes of a datagram, as of encrypted QUIC; `None` for TCP. A datagram that was taken for unencrypted QUIC by
+/// chance counts as a short header.
 fn begins(of: &Seen) -> Option<Begins> {
     match of.packet.kind {
         Kind::Udp { begins, .. } => Some(begins),
@@ -31,7 +32,7 @@ fn begins(of: &Seen) -> Option<Begins> {
     }
 }
 
-/// Bytes carried in the direction of `flow`; `None` if it is not QUIC.
+/// Bytes carried per interval in the direction of `flow`; `None` if it is not QUIC or lasts less than one interval.
 pub(super) fn stretches(seen: &[Seen], flow: FlowKey, is_cut: bool) -> Option<StretchLog> {
     let (mut known, mut long, mut protected) = (0_u64, 0_u64, 0_u32);
     for of in seen {
@@ -78,7 +79,7 @@ pub(super) fn stretches(seen: &[Seen], flow: FlowKey, is_cut: bool) -> Option<St
             stretch.rtt_s = Some(stretch.rtt_s.map_or(trip_s, |least| least.min(trip_s)));
         }
     }
-    // Ends hold answers back: round trips of one kind are compared with each other.
+    // Hosts hold answers back, differently in handshake and flow, so only round trips of one kind are compared.
     let least_ns = trips.iter().map(|trip| trip.1).min().or_else(|| handshake(seen));
     Some(StretchLog {
         flow: format!("QUIC, {flow}"),
@@ -92,17 +93,18 @@ pub(super) fn stretches(seen: &[Seen], flow: FlowKey, is_cut: bool) -> Option<St
     })
 }
 
-/// Times from the first packet of one end to that of the other, and from that to the next of the first: both together
-/// are a round trip wherever they were captured.
+/// Round trip of the handshake in nanoseconds, at any place of capture: from the first packet of one end to its next
+/// one after the answer of the other end. `None` if the capture does not begin with the handshake.
 fn handshake(seen: &[Seen]) -> Option<i64> {
     let first = seen.first().filter(|of| begins(of) == Some(Begins::Long))?;
     let answer = seen.iter().position(|of| of.packet.flow != first.packet.flow)?;
     let next = seen[answer..].iter().find(|of| of.packet.flow == first.packet.flow)?;
-    // A packet that was retransmitted in between would make it longer.
+    // A retransmission in between makes the round trip longer.
     (next.time_ns > first.time_ns).then(|| next.time_ns - first.time_ns)
 }
 
-/// Times at which the spin bit of the packets of `flow` turned, each with the time since it turned before.
+/// Times at which the spin bit in the packets of `flow` changed, each with the time since the previous change (one
+/// round trip), in nanoseconds.
 fn round_trips(seen: &[Seen], flow: FlowKey) -> Vec<(i64, i64)> {
     let (mut packets, mut last, mut turns) = (0_u64, None, Vec::new());
     for of in seen.iter().filter(|of| of.packet.flow == flow) {

@@ -1,57 +1,59 @@
-//! TCP at the sender: what each acknowledgement says of which transmission.
+//! TCP captured at the sender: which transmission each acknowledgement belongs to.
 //!
-//! An acknowledgement is triggered by the segment that arrived last. Of those that it is the first to acknowledge, this
-//! is the one that was sent last, as the path keeps the order. Its time belongs to that segment; of the others it is
-//! known that they arrived. A range that was retransmitted and is acknowledged sooner than a round trip after that had
-//! arrived the first time.
+//! The segment that arrived last triggers an acknowledgement. As the path preserves order, it is the one sent last
+//! among those that are acknowledged for the first time, and the arrival time of the acknowledgement belongs to it; the
+//! others are only known to have arrived. If a retransmitted range is acknowledged sooner than a round trip after its
+//! retransmission, the original had arrived.
 
 use super::headers::{FlowKey, Kind, Packet, Tcp};
 use super::observed::{Fate, Observed, Seen};
 use std::collections::BTreeMap;
 
-/// Bytes of timestamps in every segment (RFC 7323 appendix A).
+/// Bytes of the timestamps option in every segment (RFC 7323 appendix A).
 const TIMESTAMPS: u32 = 12;
-/// Less than the shortest round trip by this share is no round trip.
+/// Share of the shortest round trip below which a time is too short to be a round trip.
 const SHORTEST: f64 = 0.98;
 
-/// An end answers sooner than this, a path of some length does not.
+/// Time in nanoseconds within which the capturing host itself answers; an answer over a path takes longer.
 const SAME_HOST_NS: i64 = 500_000;
 /// Number of remembered timestamps.
 const MOST_VALUES: usize = 4096;
 
-/// A range of bytes that is not acknowledged as a whole yet.
+/// Range of bytes that is not yet cumulatively acknowledged.
 #[derive(Clone, Debug)]
 struct Piece {
     end: i64,
-    /// Indices of its transmissions.
+    /// Indices of its transmissions in `packets`.
     transmissions: Vec<u32>,
     is_acknowledged: bool,
 }
 
-/// All transmissions of a flow.
+/// All transmissions of a flow and their fates so far.
 #[derive(Clone, Debug)]
 pub(super) struct Segments {
     packets: Vec<Observed>,
-    /// `TSval` of each.
+    /// `TSval` of each transmission; `None` without timestamps.
     clocks: Vec<Option<u32>>,
     pieces: BTreeMap<i64, Piece>,
-    /// Numbers as they are on the wire: the first, from which others count.
+    /// Sequence number on the wire of the first byte, from which offsets count.
     first: Option<u32>,
-    /// One past the highest sent byte, and the highest cumulative acknowledgement.
+    /// Offset one past the highest byte sent; `una` is the highest cumulative acknowledgement.
     next: i64,
     una: i64,
     mss: u32,
     shortest_ns: i64,
-    /// The last round trip of a range that was sent once.
+    /// Last round trip, in nanoseconds, of a range that was sent once.
     recent_ns: Option<i64>,
-    /// Whether packets larger than a segment were seen.
+    /// True if packets larger than a segment were captured.
     pub(super) offloads: bool,
-    /// Time at which each `TSval` of the receiver was first seen, and the shortest time until data echoed it.
+    /// Time at which each `TSval` of the receiver first arrived; `shortest_echo_ns` is the shortest time until data
+    /// echoed one.
     values: BTreeMap<u32, i64>,
     shortest_echo_ns: i64,
 }
 
-/// The payload of a full segment: as the SYNs say, else the most frequent large one that a packet may have.
+/// Payload bytes of a full segment: by the options of both SYNs, otherwise the most frequent plausible payload from 500
+/// to 8960 bytes.
 pub(super) fn mss_of(seen: &[Seen], flow: FlowKey) -> u32 {
     let (mut offered, mut stamped) = ([None; 2], false);
     let mut sizes: BTreeMap<u32, u64> = BTreeMap::new();
@@ -71,7 +73,7 @@ pub(super) fn mss_of(seen: &[Seen], flow: FlowKey) -> u32 {
         sizes.iter().filter(|(size, _)| (500..=8960).contains(*size)).max_by_key(|(_, count)| **count);
     let largest = sizes.keys().next_back().copied().unwrap_or(1);
     match (offered, common) {
-        // What one end offers bounds what the other sends.
+        // The option of each end bounds what the other sends.
         ([Some(a), Some(b)], _) if a.min(b) > options => a.min(b) - options,
         (_, Some((size, _))) if *size <= 1460 || largest <= 8960 => *size,
         _ if largest > 1460 => 1460 - options,
@@ -97,13 +99,13 @@ impl Segments {
         }
     }
 
-    /// A number of the wire as one that does not wrap around: the one that is nearest to what is under way.
+    /// Offset of a sequence number in the flow without wrap-around: the candidate nearest to the data in flight.
     fn unwrapped(&self, number: u32) -> i64 {
         let near = self.first.unwrap_or(number).wrapping_add(self.una as u32);
         self.una + i64::from(number.wrapping_sub(near).cast_signed())
     }
 
-    /// The sender handed a segment, or a train of them, to its interface.
+    /// Records a segment, or several in one offloaded packet, that the sender handed to its interface at `now`.
     pub(super) fn sent(&mut self, now: i64, packet: &Packet, tcp: &Tcp) {
         if self.first.is_none() {
             self.first = Some(if tcp.syn { tcp.seq.wrapping_add(1) } else { tcp.seq });
@@ -117,7 +119,7 @@ impl Segments {
         let headers = packet.bytes - packet.payload;
         let start = self.unwrapped(tcp.seq) + i64::from(tcp.syn);
         let end = start + i64::from(packet.payload);
-        // Again: every piece that it covers.
+        // Retransmission: every known piece in the range.
         let again: Vec<i64> = self
             .pieces
             .range(start..self.next.min(end).max(start))
@@ -127,7 +129,8 @@ impl Segments {
         for from in again {
             let index = self.packets.len() as u32;
             let Some(piece) = self.pieces.get_mut(&from) else { continue };
-            // After a timeout a sender may retransmit what was acknowledged selectively: no acknowledgement tells more of it.
+            // After a timeout a sender may retransmit selectively acknowledged data: no later acknowledgement shows the
+            // fate.
             if !piece.is_acknowledged {
                 piece.transmissions.push(index);
             }
@@ -148,8 +151,8 @@ impl Segments {
         self.next = self.next.max(end);
     }
 
-    /// Parts of a range that were not sent before: beyond the highest byte, and holes of segments that left out of
-    /// order or that the capture missed.
+    /// Parts of a range that are sent for the first time: beyond the highest byte, and gaps of segments that left out
+    /// of order or that the capture missed.
     fn unseen(&self, start: i64, end: i64) -> Vec<(i64, i64)> {
         let (mut at, mut found) = (start.max(self.una), Vec::new());
         if at < self.next {
@@ -173,10 +176,10 @@ impl Segments {
         self.clocks.push(tcp.timestamps.map(|(value, _)| value));
     }
 
-    /// An acknowledgement came.
+    /// Records an acknowledgement that reached the sender at `now`.
     pub(super) fn acknowledged(&mut self, now: i64, tcp: &Tcp) {
         if self.first.is_none() {
-            // Nothing was sent before it: numbers count from what it expects.
+            // No data before it: offsets count from the byte that it expects.
             self.first = Some(tcp.ack);
         }
         if let Some((value, _)) = tcp.timestamps {
@@ -204,18 +207,18 @@ impl Segments {
                 piece.is_acknowledged = true;
                 let which = match echoed {
                     Some(which) if *start == self.una => Which::This(which),
-                    // What follows in the same acknowledgement went with the first transmission too.
+                    // Pieces behind it in the cumulative acknowledgement arrived in their first transmission too.
                     Some(0) if number == 0 => Which::This(0),
                     _ => Which::Likeliest { now, shortest_ns, recent_ns },
                 };
                 let of = arrived(&mut self.packets, &piece.transmissions, which);
-                // Packets count in the order of sending, also those of one time.
+                // Indices are in order of sending, also for equal times.
                 if trigger.is_none_or(|other| other <= of) {
                     (trigger, was_sent_once) = (Some(of), piece.transmissions.len() == 1);
                 }
             }
         }
-        // Of a range that was sent several times nothing tells the round trip (Karn and Partridge, SIGCOMM 1987).
+        // The round trip of a range that was sent several times is ambiguous (Karn and Partridge, SIGCOMM 1987).
         if let Some(of) = trigger.filter(|_| was_sent_once) {
             let packet = &mut self.packets[of as usize];
             packet.seen_ns = Some(now);
@@ -228,8 +231,9 @@ impl Segments {
         }
     }
 
-    /// Transmission of the first piece that an acknowledgement echoes, if it was sent several times: `TSecr` is the
-    /// `TSval` of the segment that began where the last acknowledgement ended (RFC 7323 section 4.3).
+    /// Index of the transmission of the first unacknowledged piece whose `TSval` an acknowledgement echoes; `None` if
+    /// it was sent once. `TSecr` is the `TSval` of the segment that began where the last acknowledgement ended (RFC
+    /// 7323 section 4.3).
     fn echoed(&self, ack: i64, tcp: &Tcp) -> Option<usize> {
         let (_, echo) = tcp.timestamps?;
         let piece = self.pieces.get(&self.una).filter(|piece| ack > self.una && !piece.is_acknowledged)?;
@@ -242,7 +246,8 @@ impl Segments {
         piece.transmissions.iter().rposition(is_not_later)
     }
 
-    /// Whether acknowledgements follow data at once, and what echoes their timestamps follows them a round trip later.
+    /// True if the capture is at the receiver: acknowledgements follow data at once, and data that echo their
+    /// timestamps follow a round trip later.
     pub(super) fn is_at_receiver(&self) -> bool {
         let is_known = self.shortest_echo_ns < i64::MAX;
         is_known
@@ -255,17 +260,17 @@ impl Segments {
     }
 }
 
-/// Evidence of which transmission arrived.
+/// Evidence by which the transmission that arrived is chosen.
 #[derive(Clone, Copy)]
 enum Which {
-    /// Transmission by its timestamp.
+    /// Index of the transmission that the echoed timestamp names.
     This(usize),
-    /// The transmission, sent at least a round trip ago, whose delay is nearest to that of a range that was sent once;
-    /// without such a range the last.
+    /// No timestamp: the transmission, sent at least a round trip ago, whose delay is nearest to the last one of a
+    /// range sent once; without such a delay, the last transmission.
     Likeliest { now: i64, shortest_ns: i64, recent_ns: Option<i64> },
 }
 
-/// Transmission of an acknowledged piece that arrived. Earlier ones were lost.
+/// Index of the transmission of an acknowledged piece that arrived; earlier ones are marked lost, later ones unknown.
 fn arrived(packets: &mut [Observed], transmissions: &[u32], which: Which) -> u32 {
     let of = match which {
         Which::This(at) => transmissions[at.min(transmissions.len() - 1)],
@@ -275,7 +280,7 @@ fn arrived(packets: &mut [Observed], transmissions: &[u32], which: Which) -> u32
                 shortest_ns == i64::MAX || since(index) as f64 >= SHORTEST * shortest_ns as f64
             };
             let mut old = transmissions.iter().rev().filter(is_old);
-            // The path keeps the order, so what arrived last took as long.
+            // The path preserves order, so this range took about as long as the last one.
             let likeliest = match recent_ns {
                 Some(recent_ns) => old.min_by_key(|index| since(index).abs_diff(recent_ns)),
                 None => old.next(),

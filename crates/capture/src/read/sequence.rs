@@ -1,12 +1,12 @@
-//! Order of packets that a capture has at one time.
+//! Order of captured packets with equal times.
 //!
-//! The clock of a capture cannot tell which of them left first. Where several processors wrote the file, the packets
-//! may stand in the wrong order, although they left in that of their numbers.
+//! The capture's clock cannot distinguish which of them left first. Where several processors wrote the file, such
+//! packets may be out of order in the file although they left in order of their sequence numbers.
 
 use super::headers::{FlowKey, Kind};
 use super::observed::Seen;
 
-/// Puts new data of a flow that left at one time in the order of its numbers. Retransmissions and acknowledgements keep
+/// Sorts new data packets of a flow with equal times by sequence number. Retransmissions and acknowledgements keep
 /// their places.
 pub(super) fn in_sequence(seen: &mut [Seen], flow: FlowKey) {
     let mut next: Option<u32> = None;
@@ -33,7 +33,7 @@ pub(super) fn in_sequence(seen: &mut [Seen], flow: FlowKey) {
     }
 }
 
-/// First number of a flow's data, and one past the last, both modulo 2^32.
+/// First sequence number of a data packet of the flow, and one past its last, modulo 2^32; `None` for other packets.
 fn numbers(of: &Seen, flow: FlowKey) -> Option<(u32, u32)> {
     let packet = of.packet;
     if packet.flow != flow {
@@ -41,7 +41,7 @@ fn numbers(of: &Seen, flow: FlowKey) -> Option<(u32, u32)> {
     }
     match packet.kind {
         Kind::Tcp(tcp) if packet.payload > 0 => Some((tcp.seq, tcp.seq.wrapping_add(packet.payload))),
-        // The high half of a number of 16 bits wraps around as one of 32 bits does.
+        // A packet number of 16 bits in the upper half wraps around like a sequence number of 32 bits.
         Kind::Quic { quic, .. } if quic.ranges.1 == 0 => {
             let number = u32::from(quic.number) << 16;
             Some((number, number.wrapping_add(1 << 16)))
@@ -50,7 +50,7 @@ fn numbers(of: &Seen, flow: FlowKey) -> Option<(u32, u32)> {
     }
 }
 
-/// How far a number is ahead of another one that is less than 2^31 away.
+/// Signed distance of `number` from `of` modulo 2^32; they must be less than 2^31 apart.
 fn ahead(number: u32, of: u32) -> i32 {
     number.wrapping_sub(of).cast_signed()
 }

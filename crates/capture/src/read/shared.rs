@@ -1,21 +1,21 @@
-//! Whether two flows waited in one queue: round trips of packets that were sent at one time are then alike.
+//! Test for a shared queue of two flows: round trips of packets sent at the same time are then similar.
 
 use super::observed::Observed;
 
-/// Packets count as sent at one time within this share of the shortest round trip.
+/// Packets are sent at the same time if they are at most this share of the shortest round trip apart.
 const AT_ONE_TIME: f64 = 0.125;
-/// Minimum number of such packets, and number that stands for all.
+/// Minimum number of pairs of packets sent at the same time; `MOST` is the number of packets examined.
 const FEWEST: usize = 20;
 const MOST: usize = 2000;
-/// Round trips at one time differ at most by this share of what those at other times differ by.
+/// Largest ratio of the median difference of round trips at the same time to that at different times.
 const ALIKE: f64 = 0.5;
 
-/// Packets with a round trip: time of sending and round trip in nanoseconds.
+/// Time of sending and round trip, in nanoseconds, of each packet that has a round trip.
 fn trips(of: &[Observed]) -> Vec<(i64, i64)> {
     of.iter().filter_map(|packet| Some((packet.sent_ns, packet.seen_ns? - packet.sent_ns))).collect()
 }
 
-/// Whether round trips of two flows rise and fall together. Packets are in the order of sending.
+/// True if the round trips of two flows rise and fall together. Both have their packets in order of sending.
 pub(super) fn shares_queue(first: &[Observed], other: &[Observed]) -> bool {
     let (first, other) = (trips(first), trips(other));
     let Some(shortest) = first.iter().map(|trip| trip.1).min() else { return false };
@@ -32,14 +32,14 @@ pub(super) fn shares_queue(first: &[Observed], other: &[Observed]) -> bool {
     if matched.len() < FEWEST {
         return false;
     }
-    // Those at other times are half of the record apart.
+    // Pairs at different times: half of the record apart.
     let apart = matched.iter().cycle().skip(matched.len() / 2);
     let at_one_time = middle(matched.iter().map(|(one, other)| one.abs_diff(*other)));
     let at_others = middle(matched.iter().zip(apart).map(|((one, _), (_, other))| one.abs_diff(*other)));
     at_one_time as f64 <= ALIKE * at_others as f64
 }
 
-/// The median.
+/// Median of the values.
 fn middle(of: impl Iterator<Item = u64>) -> u64 {
     let mut found: Vec<u64> = of.collect();
     let at = found.len() / 2;
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use crate::read::observed::Fate;
 
-    /// A packet each 5 ms whose round trip is 30 ms and what stands in the queue at its time.
+    /// Flow with a packet each 5 ms, whose round trip is 30 ms plus the queueing delay at its time.
     fn flow(first_ns: i64, queue_ns: impl Fn(i64) -> i64) -> Vec<Observed> {
         let packet = |index: i64| {
             let sent_ns = first_ns + index * 5_000_000;

@@ -1,4 +1,4 @@
-//! Output of `ss -ti` about TCP connections, once or repeatedly.
+//! Reader of the output of `ss -ti`, the statistics of TCP connections, printed once or repeatedly.
 
 use super::events::short;
 use super::log_error::LogError;
@@ -6,17 +6,17 @@ use super::told::{StretchLog, Told};
 use crossfade_core::Carried;
 use std::collections::BTreeMap;
 
-/// More samples of a connection are not kept.
+/// Maximum number of samples kept of a connection.
 const MOST: usize = 1_000_000;
 const MOST_CONNECTIONS: usize = 10_000;
-/// Default interval of samples, in seconds.
+/// Interval of samples in seconds if the output has no times.
 const INTERVAL_S: f64 = 1.0;
 
-/// Largest plausible time and number of bytes.
+/// Largest plausible time in seconds since 1970; `MOST_OF_ALL` is the largest plausible value of any other number.
 const LATEST_S: f64 = 1e10;
 const MOST_OF_ALL: f64 = 1e15;
 
-/// One sample of a connection.
+/// Statistics of a connection at one time: the fields that `ss` prints.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     at_s: Option<f64>,
@@ -30,17 +30,17 @@ struct Sample {
     is_limited: bool,
 }
 
-/// Output that is read.
+/// State of the reader of the output.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ss {
     connections: BTreeMap<String, Vec<Sample>>,
     name: Option<String>,
-    /// The last line that was a time: `date +%s.%N` in a loop.
+    /// Time in seconds from the last line that is a number, as `date +%s.%N` prints it in a loop.
     now_s: Option<f64>,
     is_cut: bool,
 }
 
-/// Whether a line has what `ss -i` prints of TCP.
+/// True if a line has the statistics that `ss -i` prints of a TCP connection.
 pub(super) fn is_line(text: &str) -> bool {
     text.contains(" rtt:") && text.contains(" mss:") && text.contains(" cwnd:")
 }
@@ -53,7 +53,7 @@ impl Ss {
         }
         if !is_line(text) {
             let words: Vec<&str> = text.split_whitespace().collect();
-            // State, two queues and two addresses; without a state where one was asked for.
+            // A line of state, two queue lengths and two addresses; no state if `ss` was asked for one state alone.
             let addresses =
                 words.iter().filter(|word| word.contains(':')).take(2).copied().collect::<Vec<_>>();
             if let [local, peer] = addresses[..] {
@@ -99,7 +99,7 @@ impl Ss {
             stretches.push(Carried {
                 from_s,
                 to_s,
-                // What was delivered at, where the kernel says it: the time between samples may have been idle.
+                // Delivery rate of the kernel where it is printed: the connection may have been idle between samples.
                 bytes: pair[1]
                     .delivery_bps
                     .map_or((after - before) * wire, |bps| bps * wire * (to_s - from_s) / 8.0),
@@ -143,7 +143,7 @@ fn sample(line: usize, text: &str) -> Result<Sample, LogError> {
             "mss" => found.mss = parse(value)?.max(1.0),
             "bytes_acked" => found.acked = Some(parse(value)?),
             "data_segs_out" => found.segments = Some(parse(value)?),
-            // Now and in all.
+            // Retransmissions under way, and in total.
             "retrans" => found.sent_again = Some(parse(value.rsplit('/').next().unwrap_or_default())?),
             "app_limited" => found.is_limited = true,
             "delivery_rate" => {
@@ -161,7 +161,7 @@ fn sample(line: usize, text: &str) -> Result<Sample, LogError> {
     Ok(found)
 }
 
-/// A rate as ss prints it.
+/// Rate in bit/s from the text that `ss` prints, such as `11.6Mbps`.
 fn bps(text: &str) -> Option<f64> {
     let number = text.strip_suffix("bps")?;
     let (number, unit) = match number.as_bytes().last()? {

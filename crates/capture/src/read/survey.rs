@@ -1,34 +1,34 @@
-//! Flows of a capture, and those that carried most.
+//! Survey of the flows of a capture, which finds those that carried most bytes.
 
 use super::error::ReadError;
 use super::headers::{FlowKey, Frame, Packet};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More flows than this are not told apart; what they carried counts as that of others.
+/// Maximum number of flows that are counted one by one; the data of further ones count only in the total.
 pub const MOST_FLOWS: usize = 100_000;
 
-/// Number of flows between two hosts that are read together.
+/// Maximum number of parallel flows between two hosts that are read together.
 const MOST_BESIDE: usize = 64;
 
-/// Traffic of one direction of a flow.
+/// Number of data packets and bytes in one direction of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Packets with data.
+    /// Number of packets with payload.
     pub packets: u64,
-    /// Bytes of data.
+    /// Bytes of transport payload.
     pub payload: u64,
 }
 
-/// Counts what each flow of a capture carried.
+/// Counts packets and bytes of each flow of a capture.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
     flows: BTreeMap<FlowKey, Tally>,
-    /// Bytes of data of all flows.
+    /// Payload bytes of all flows.
     all: u64,
 }
 
 impl Survey {
-    /// Counts a packet.
+    /// Counts a packet in its flow, if it has payload.
     pub fn look(&mut self, _: Frame<'_>, packet: Option<Packet>) {
         let Some(packet) = packet.filter(|packet| packet.payload > 0) else { return };
         self.all = self.all.saturating_add(packet.payload.into());
@@ -40,17 +40,17 @@ impl Survey {
         tally.payload = tally.payload.saturating_add(packet.payload.into());
     }
 
-    /// The direction of a flow that carried most, and the traffic of that direction.
+    /// Flow direction that carried most payload bytes, and its traffic.
     ///
     /// # Errors
-    /// A capture without data.
+    /// If the capture has no packet with payload.
     pub fn largest(&self) -> Result<(FlowKey, Tally), ReadError> {
         let largest = self.flows.iter().max_by_key(|(_, tally)| tally.payload);
         largest.map(|(key, tally)| (*key, *tally)).ok_or(ReadError::NoFlow)
     }
 
-    /// Flows of the same protocol from the same host to the same host, which take the same path: those that carried
-    /// most, without `key` itself.
+    /// Parallel flows of `key`: those of the same protocol between the same hosts in the same direction, which take the
+    /// same path. At most 64, those with most bytes first, without `key` itself.
     pub fn beside(&self, key: FlowKey) -> Vec<FlowKey> {
         let is_beside = |of: &FlowKey| {
             *of != key
@@ -68,7 +68,7 @@ impl Survey {
         found.into_iter().take(MOST_BESIDE).map(|(_, of)| of).collect()
     }
 
-    /// Share of the data that these flows carried, of all data except those to the host that sends these.
+    /// Share of the flows `keys` in the payload bytes of the capture, traffic to their sources excluded.
     pub fn share(&self, keys: &BTreeSet<FlowKey>) -> f64 {
         let sources: BTreeSet<_> = keys.iter().map(|key| key.source.0).collect();
         let to_source = self.flows.iter().filter(|(of, _)| sources.contains(&of.destination.0));
@@ -77,7 +77,7 @@ impl Survey {
         own as f64 / self.all.saturating_sub(back).max(1) as f64
     }
 
-    /// Traffic of a direction of a flow.
+    /// Traffic of a flow direction; zero for an unknown one.
     pub fn of(&self, key: FlowKey) -> Tally {
         self.flows.get(&key).copied().unwrap_or_default()
     }

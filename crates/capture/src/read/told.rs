@@ -1,73 +1,73 @@
-//! Content of a log, and helpers to read its JSON.
+//! Measurements from a log or a capture, and helpers to read JSON.
 
 use super::log_error::LogError;
 use super::observed::{FlowRecord, Observed};
 use crossfade_core::Carried;
 use serde_json::Value;
 
-/// Packets of which a log says what became.
+/// Fates of packets from a log of another tool.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent properties of a log")]
 pub struct PacketLog {
-    /// Logged event.
+    /// Name of the tool and the flow, for the user.
     pub flow: String,
-    /// The packets, in the order of sending.
+    /// Packets in order of sending.
     pub packets: Vec<Observed>,
-    /// Whether delays are round trips.
+    /// True if delays are round trips, false if one-way.
     pub is_round_trip: bool,
-    /// Whether they are probes, which never wait for one another: they say nothing of a rate.
+    /// True for probes, which never queue behind each other and so show no rate of the link.
     pub are_probes: bool,
-    /// Whether the log has the sizes of packets.
+    /// True if the log has the sizes of packets; otherwise they are assumed.
     pub has_sizes: bool,
-    /// Whether the log ends early, or was read in part.
+    /// True if the log ends early, or was too long to be read to the end.
     pub is_cut: bool,
-    /// Resolution of its times, unless known to be below a transmission time.
+    /// Resolution of the log's times in nanoseconds; 0 if fine.
     pub tick_ns: i64,
-    /// Time at which the first packet was sent, in seconds of the clock that logs of both directions share; 0 where
-    /// there is none.
+    /// Time at which the first packet was sent, in seconds of the clock that the logs of both directions share; 0 if
+    /// unknown.
     pub starts_s: f64,
 }
 
-/// Stretches of time of a flow.
+/// Bytes carried by a flow per interval of time, with losses and round trips where known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StretchLog {
-    /// Logged event.
+    /// Name of the tool and the flow, for the user.
     pub flow: String,
-    /// UDP; otherwise TCP.
+    /// True for UDP, false for TCP or QUIC.
     pub is_udp: bool,
-    /// Bytes of a full packet on the wire.
+    /// Bytes of a full packet on the wire, headers included.
     pub packet_bytes: f64,
-    /// Flows side by side.
+    /// Number of parallel flows whose sum was measured.
     pub flows: f64,
-    /// The share of packets that were lost in all.
+    /// Share of all packets that were lost; `None` if the log does not have it.
     pub lost_share: Option<f64>,
-    /// The shortest round trip, if the log has it.
+    /// Shortest round trip in seconds; `None` if the log does not have it.
     pub least_rtt_s: Option<f64>,
-    /// The stretches.
+    /// Intervals in order of time.
     pub stretches: Vec<Carried>,
-    /// Whether the log ends early, or was read in part.
+    /// True if the log ends early, or was too long to be read to the end.
     pub is_cut: bool,
 }
 
-/// Content of a log.
+/// Measurements from a log of another tool.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Told {
-    /// Packet by packet.
+    /// Fate of each packet.
     Packets(PacketLog),
-    /// Log in intervals of time.
+    /// Bytes carried per interval of time.
     Stretches(StretchLog),
 }
 
-/// Content of a capture at one end about a flow.
+/// Measurements of a flow from a capture at one end.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowTold {
-    /// Packet by packet.
+    /// Fate of each packet.
     Packets(FlowRecord),
-    /// Log in intervals of time.
+    /// Bytes carried per interval of time, of encrypted QUIC.
     Stretches(StretchLog),
 }
 
-/// An object of JSON.
+/// Parses an object of JSON that begins at `line` of the log.
 pub(super) fn parsed(line: usize, text: &[u8]) -> Result<Value, LogError> {
     serde_json::from_slice(text).map_err(|error| {
         // serde_json counts the lines of the object.
@@ -77,7 +77,7 @@ pub(super) fn parsed(line: usize, text: &[u8]) -> Result<Value, LogError> {
     })
 }
 
-/// A number, also as text.
+/// Number in a JSON value, also if it is written as a string; `None` for anything else.
 pub(super) fn number(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.parse().ok())
 }

@@ -1,4 +1,4 @@
-//! Lossy runs, their captures, and tshark.
+//! Simulated transfers over a lossy path, their captures, and helpers for tshark.
 
 use crossfade_capture::{Capture, CaptureConfig, Connection, Ecn, IpVersion, WHOLE_PACKETS};
 use crossfade_core::{EventQueue, RunSeed, SimTime};
@@ -18,25 +18,25 @@ pub(crate) const V4: CaptureConfig = CaptureConfig { ip: IpVersion::V4, snaplen:
 pub(crate) fn has_tshark() -> bool {
     let found = Command::new("tshark").arg("--version").output().is_ok();
     if !found {
-        // Not a macro: the test harness would keep what it prints to itself.
+        // Written to stderr directly: the test harness would capture the output of a macro.
         let _ =
             writeln!(std::io::stderr(), "SKIPPED: no tshark on the PATH (Debian: apt-get install tshark)");
     }
     found
 }
 
-/// What the network or a clock does to an end.
+/// Event of the simulated path or of a timer.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     DataArrives(Segment),
-    /// The oldest under way.
+    /// The oldest acknowledgement under way arrives.
     AckArrives,
     Timer,
-    /// An acknowledgement held back is due.
+    /// The receiver's delayed-acknowledgement timer expires.
     AckTimer,
 }
 
-/// What the sender's interface saw.
+/// Segment or acknowledgement at the sender's interface.
 #[derive(Clone, Debug)]
 pub(crate) enum Seen {
     Sent(Segment),
@@ -45,7 +45,7 @@ pub(crate) enum Seen {
 
 pub(crate) type Log = Vec<(SimTime, Seen)>;
 
-/// So many segments to send.
+/// TCP configuration of a transfer of `segments` segments.
 pub(crate) fn tcp(flavour: Flavour, variant: Variant, w_max: u32, segments: u64) -> TcpConfig {
     TcpConfig {
         initial_window: 2.0,
@@ -56,20 +56,21 @@ pub(crate) fn tcp(flavour: Flavour, variant: Variant, w_max: u32, segments: u64)
     }
 }
 
-/// A sender and a receiver 40 ms apart; 10 Mbit/s, and independent losses each way.
+/// Transfer between a sender and a receiver with an RTT of 40 ms over a link of 10 Mbit/s, with independent losses of
+/// data and of acknowledgements.
 pub(crate) struct Run {
     pub(crate) tcp: TcpConfig,
     pub(crate) connection: Connection,
     pub(crate) start: SimTime,
     pub(crate) loss: f64,
     pub(crate) ack_loss: f64,
-    /// At these times the path stands still until the second.
+    /// Start and end of a stall: nothing passes the path in between.
     pub(crate) stall: Option<(SimTime, SimTime)>,
     pub(crate) seed: u64,
 }
 
 impl Run {
-    /// Without losses.
+    /// Transfer without losses.
     pub(crate) fn new(tcp: TcpConfig, seed: u64) -> Self {
         let connection = Connection {
             mss: MSS,
@@ -91,7 +92,7 @@ impl Run {
         let mut acks = VecDeque::new();
         let mut log = Log::new();
         let (mut now, mut idle_at) = (self.start, SimTime::ZERO);
-        // When the next event of each timer comes: of the sender's, and of the receiver's.
+        // Expiry times of the sender's and the receiver's timer.
         let mut due = [None; 2];
         loop {
             while let Some(segment) = sender.poll_transmit(now) {
@@ -151,7 +152,7 @@ impl Run {
     }
 }
 
-/// Feeds the logs of flows 0, 1, ... in order of time.
+/// Capture of flows 0, 1, ..., whose logs are merged in order of time.
 pub(crate) fn capture(config: CaptureConfig, flows: &[(Connection, Log)]) -> Capture {
     let mut capture = Capture::new(config, flows[0].0).unwrap();
     let mut events = Vec::new();
@@ -169,7 +170,7 @@ pub(crate) fn capture(config: CaptureConfig, flows: &[(Connection, Log)]) -> Cap
     capture
 }
 
-/// A file for tshark, to be removed.
+/// Writes a capture to a temporary file for tshark; the caller removes it.
 pub(crate) fn save(name: &str, capture: &Capture) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcap"));
     std::fs::write(&path, capture.bytes()).unwrap();

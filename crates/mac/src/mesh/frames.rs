@@ -1,4 +1,4 @@
-//! Frames of a mesh: they begin, reach radios and end.
+//! Transmission of frames in a mesh: begin, reception at each radio, and end.
 
 use super::{Mesh, Node};
 use crate::air::Neighbour;
@@ -12,7 +12,7 @@ use crossfade_core::SimTime;
 use crossfade_link::LinkEvent;
 
 impl Mesh {
-    /// The time of `node` has come.
+    /// Runs the due event of `node`: the end of its frame, or the next step of its station.
     pub(super) fn on_time(&mut self, node: u32) {
         let now = self.now;
         if self.nodes[node as usize].on_air.is_some() {
@@ -41,7 +41,7 @@ impl Mesh {
         statistics.data_losses += u64::from(kind == FrameKind::Data);
     }
 
-    /// All have decided: their frames go on the air.
+    /// Puts the frames on the air that all stations have decided to send at this time.
     pub(super) fn begin_frames(&mut self) {
         let beginning = std::mem::take(&mut self.beginning);
         for (frame, _) in &beginning {
@@ -91,7 +91,7 @@ impl Mesh {
         self.settle(from);
     }
 
-    /// A frame begins at one of those whom it reaches.
+    /// Begins the reception of a frame at one neighbour of its sender.
     fn reach(&mut self, frame: &Frame, neighbour: &Neighbour) {
         let (now, from, node) = (self.now, frame.from, neighbour.node);
         let arrival = self.air.arrival(from, neighbour);
@@ -120,8 +120,8 @@ impl Mesh {
         self.settle(node);
     }
 
-    /// An idle radio locks on a frame: with the weights of its exchange if that is with the sender, else with what the
-    /// nulls leave of those best for it.
+    /// Locks an idle radio on a frame: with the weights of the node's exchange if the sender is its peer, otherwise
+    /// with the best weights for this frame under the nulls.
     fn lock_on(&mut self, node: u32, arriving: &Arriving) {
         let least = self.air.least_signal();
         let mut weights = None;
@@ -144,7 +144,7 @@ impl Mesh {
     fn end_frame(&mut self, from: u32) {
         let Some(frame) = self.node(from).on_air.take() else { return };
         let now = self.now;
-        // All understand it before anybody finds the medium idle.
+        // All receivers decode the frame before the medium becomes idle for any of them.
         for i in 0..self.air.neighbours(from).len() {
             let neighbour = self.air.neighbours(from)[i];
             let (threshold, noise) = (self.threshold, self.air.noise);
@@ -168,12 +168,12 @@ impl Mesh {
         }
         let node = self.node(from);
         node.radio.transmit(false);
-        // What comes after a frame of your own is a wait, or nothing.
+        // After its own frame a station waits for an answer or becomes idle; it sends nothing.
         let _nothing = node.station.on_time(now);
         self.settle(from);
     }
 
-    /// A frame was understood by the one it is for.
+    /// Handles a frame that was decoded by the station to which it is addressed.
     fn on_frame(&mut self, frame: &Frame, lock: &Lock) {
         let (now, node) = (self.now, frame.to);
         match self.node(node).station.on_frame(now, frame) {
@@ -195,7 +195,7 @@ impl Mesh {
         }
     }
 
-    /// `node` is in an exchange, with the weights with which it heard the call.
+    /// Starts an exchange of a called `node`, with the weights by which it received the call.
     fn engage(&mut self, node: u32, lock: &Lock) {
         if let (Some(arrays), Some(weights)) = (&mut self.arrays, lock.weights) {
             arrays.set_weights(node, weights);
@@ -205,13 +205,14 @@ impl Mesh {
         }
     }
 
-    /// A frame was understood by one whom it is not for.
+    /// Handles a frame that was decoded by a `node` to which it is not addressed: extends its NAV, and its knowledge of
+    /// exchanges.
     fn overhear(&mut self, frame: &Frame, node: u32, seen: &Vector) {
         let now = self.now;
         let Timing { sifs, cts, .. } = self.timing;
         let until = match (&self.arrays, frame.kind) {
             (None, _) | (_, FrameKind::Data) => frame.until,
-            // Whoever can null the others need not wait for them, only let them begin.
+            // A node that can null others does not wait for the end of their exchange, only for its first two frames.
             (_, FrameKind::Rts) => now + sifs + cts,
             (_, FrameKind::Cts | FrameKind::Ack) => now,
         };
@@ -221,7 +222,7 @@ impl Mesh {
         }
     }
 
-    /// An overheard RTS or CTS tells that its sender is engaged.
+    /// Records the sender of an overheard RTS or CTS as engaged.
     fn learn(&mut self, frame: &Frame, node: u32, seen: &Vector) {
         let now = self.now;
         let Timing { sifs, cts, slot, .. } = self.timing;
@@ -236,7 +237,7 @@ impl Mesh {
         self.hold_if_engaged(node);
     }
 
-    /// With perfect knowledge all others in the interference range know at once that `node` is engaged with `peer`.
+    /// With perfect knowledge, tells all other nodes in the interference range that `node` is engaged with `peer`.
     fn announce(&mut self, node: u32, peer: u32, role: Role, until: SimTime, data_by: SimTime) {
         for i in 0..self.air.neighbours(node).len() {
             let neighbour = self.air.neighbours(node)[i];

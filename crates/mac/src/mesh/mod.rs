@@ -1,8 +1,8 @@
-//! The fabric: stations that share the air.
+//! Mesh as a fabric: stations of 802.11 that share a medium.
 //!
-//! The mesh passes on what happens: frames that begin and end to the radios they reach, what radios hear to their
-//! stations, packets from node to node. At one instant first frames end, then stations act on what they know, and
-//! only then begin the frames that they decided to send: two counters that end in the same slot collide.
+//! The mesh delivers the beginnings and ends of frames to the radios that they reach, what radios decode to their
+//! stations, and packets from node to node. At one instant frames end first, then stations act on what they know, and
+//! only then begin the frames that they decided to send: stations whose backoff ends in the same slot collide.
 
 mod frames;
 mod nulling;
@@ -27,10 +27,10 @@ use crossfade_link::{
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// Channel coefficients of all pairs together that a mesh may hold.
+/// Maximum number of complex channel coefficients of all pairs together, which bounds memory.
 const MOST_COEFFICIENTS: usize = 1 << 22;
 
-/// One node.
+/// Node of a mesh: station, radio, queue and counters.
 struct Node {
     station: Station,
     radio: Radio,
@@ -42,9 +42,9 @@ struct Node {
     statistics: NodeStatistics,
 }
 
-/// A multihop network of 802.11 stations as a fabric: a port a node, packets between any two of them, both ways.
+/// A multihop network of 802.11 stations as a fabric: each node is a port, and packets go between any two.
 ///
-/// Equal configuration, seed and pushes give equal departures, bit for bit.
+/// Departures are a function of configuration, seed and pushes, bit for bit.
 pub struct Mesh {
     config: MeshConfig,
     timing: Timing,
@@ -54,27 +54,27 @@ pub struct Mesh {
     arrays: Option<Arrays>,
     nodes: Vec<Node>,
     timers: Timers,
-    /// Frames that begin now, once all have decided.
+    /// Frames that begin at this time, with their ends, once all stations have decided.
     beginning: Vec<(Frame, SimTime)>,
     departures: VecDeque<(Port, Departure)>,
-    /// Packets that have entered and not left, by name.
+    /// Packets that have entered and not left, by parcel identifier.
     inside: BTreeMap<u32, Parcel>,
-    /// Statistics of all nodes: a transmission is a packet's on one hop, whatever retransmissions it takes.
+    /// Statistics of all nodes together; a transmission is one packet over one hop, retransmissions included.
     statistics: LinkStatistics,
     log: EventLog,
-    /// Empty between uses; kept for its memory.
+    /// Scratch space for constraints, empty between uses.
     constraints: Vec<Vector>,
     now: SimTime,
 }
 
 impl Mesh {
-    /// A mesh in which nothing has been sent.
+    /// Builds a mesh at time zero.
     ///
-    /// Its streams are called `mac.backoff.N`, `mac.shadowing.N`, `mac.estimation.N` and `mac.channel.A.B.K`.
+    /// Its random streams are named `mac.backoff.N`, `mac.shadowing.N`, `mac.estimation.N` and `mac.channel.A.B.K`.
     ///
     /// # Errors
-    /// A configuration that cannot be ([`MeshConfig::check`]), static routes that cannot be, or arrays too large for
-    /// so many nodes.
+    /// If the configuration ([`MeshConfig::check`]) or a static route is invalid, or if channels of so many antennas
+    /// and nodes would exceed the memory limit.
     pub fn new(config: MeshConfig, seed: RunSeed) -> Result<Self, MeshError> {
         config.check()?;
         let timing = config.dcf.timing()?;
@@ -124,12 +124,12 @@ impl Mesh {
         })
     }
 
-    /// The routes.
+    /// Routes between all nodes.
     pub fn routes(&self) -> &Routes {
         &self.routes
     }
 
-    /// The spans of the exchanges.
+    /// Durations of frames and interframe spaces.
     pub fn timing(&self) -> &Timing {
         &self.timing
     }
@@ -138,7 +138,7 @@ impl Mesh {
         &mut self.nodes[node as usize]
     }
 
-    /// The station's time may have changed, and the radio's activity.
+    /// Updates the timer and the activity counters of `node` after its station or radio may have changed.
     fn settle(&mut self, node: u32) {
         let now = self.now;
         let Node { station, radio, statistics, .. } = &mut self.nodes[node as usize];
@@ -147,7 +147,7 @@ impl Mesh {
         self.timers.set(node, station.next_event().unwrap_or(SimTime::MAX), begins);
     }
 
-    /// A packet joins the queue of `node`, which has a route for it; false if it is full.
+    /// Appends a packet to the queue of `node`, which must have a route for it; returns false if the queue is full.
     fn enqueue(&mut self, node: u32, packet: Packet) -> bool {
         let limit = self.config.queue;
         let Node { interface, statistics, .. } = self.node(node);
@@ -177,7 +177,7 @@ impl Mesh {
         });
     }
 
-    /// The station of `node` gets the next packet, if there is one.
+    /// Hands the first packet of the queue to the station of `node`; does nothing if the queue is empty.
     fn begin_next(&mut self, node: u32) {
         let (now, timing) = (self.now, self.timing);
         let Some(current) = self.node(node).interface.take_next() else { return };
@@ -192,7 +192,7 @@ impl Mesh {
         self.settle(node);
     }
 
-    /// DATA of `from` has come to `node`.
+    /// Handles DATA from `from` that arrived at `node`: delivers or forwards the packet, unless it is a duplicate.
     fn on_packet(&mut self, node: u32, from: u32, sequence: u64) {
         let Node { interface, statistics, .. } = self.node(node);
         if !interface.is_new(from, sequence) {
@@ -213,7 +213,8 @@ impl Mesh {
         }
     }
 
-    /// `node` is done with its packet; whether the next node has it.
+    /// Ends the current packet of `node`, delivered or dropped, and begins the next; returns true if the next hop has
+    /// received it.
     fn finish_packet(&mut self, node: u32) -> bool {
         let Some(current) = self.node(node).interface.current.take() else { return false };
         if !current.forwarded {
@@ -269,7 +270,7 @@ impl Fabric for Mesh {
     }
 
     fn report(&mut self, now: SimTime) -> LinkReport {
-        // What is still to happen bounds what can be told.
+        // The report cannot be later than the next pending event.
         self.now = self.next_event().map_or(now, |next| now.min(next)).max(self.now);
         let now = self.now;
         let settled = |Node { radio, statistics, .. }: &mut Node| {
@@ -280,7 +281,7 @@ impl Fabric for Mesh {
         let mut statistics = self.statistics.clone();
         let waiting = self.nodes.iter().flat_map(|node| &node.interface.queue);
         statistics.add_waits(waiting.map(|packet| now.saturating_sub(packet.since)));
-        // Until it is there or lost a queue may drop it.
+        // A later queue may still drop any packet that has not left.
         let unsent = self.inside.values().copied().collect();
         LinkReport { nodes, unsent, ..LinkReport::new(now, statistics, Occupancy::None) }
     }

@@ -1,4 +1,4 @@
-//! Nulling in a mesh with arrays: which nodes must wait for which, and the weights of a call.
+//! Nulling in a mesh with arrays: deferral of calls, and antenna weights for a call.
 
 use super::{Mesh, Node};
 use crate::config::Overload;
@@ -7,7 +7,8 @@ use crossfade_core::SimTime;
 use crossfade_link::LinkEvent;
 
 impl Mesh {
-    /// Time before which `node` must not call `to`: while that is engaged, or while there are too many nulls to make.
+    /// Time before which `node` must not call `to`: while `to` is engaged, or while `node` has too many signals to
+    /// null.
     fn engaged_until(&mut self, node: u32, to: u32) -> Option<SimTime> {
         let arrays = self.arrays.as_ref()?;
         let table = &mut self.nodes[node as usize].table;
@@ -23,7 +24,7 @@ impl Mesh {
         if rank < arrays.config.antennas { None } else { table.first_end() }
     }
 
-    /// Puts off the call of `node`, if it has one to make and must not; whether it must not.
+    /// Defers the call of `node` if it has a packet and must not call yet; returns true if it must not.
     pub(super) fn hold_if_engaged(&mut self, node: u32) -> bool {
         let Some(job) = self.nodes[node as usize].station.job() else { return false };
         let Some(until) = self.engaged_until(node, job.to) else { return false };
@@ -37,7 +38,8 @@ impl Mesh {
         true
     }
 
-    /// The backoff of a call is over: puts it off, or finds the weights for it.
+    /// At the end of the backoff of a call: defers it and returns true, or sets the antenna weights for it and returns
+    /// false.
     pub(super) fn puts_off_call(&mut self, node: u32) -> bool {
         if self.arrays.is_none() {
             return false;

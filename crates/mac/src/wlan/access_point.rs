@@ -1,27 +1,28 @@
-//! Turns of stations at the access point (T. Høiland-Jørgensen et al., USENIX ATC 2017, section 3.2).
+//! Airtime fairness of an access point: order in which stations are served (T. Høiland-Jørgensen et al., USENIX ATC
+//! 2017, section 3.2).
 //!
-//! Stations for which packets wait are in two lists, as the queues of FQ-CoDel are (RFC 8290): a station that had
-//! nothing comes to the new ones, which go first, and when its airtime is used up, or nothing waits any more, to the
-//! old ones. Airtime is charged after a transmission, with all its attempts; what a station sends itself is charged
-//! while packets wait for it.
+//! Stations with waiting packets are in two lists, like the queues of FQ-CoDel (RFC 8290). A station that had none
+//! joins the list of new stations, which are served first; when its airtime is used up, or it has no more packets, it
+//! moves to the list of old stations. Airtime is charged after each exchange, with all attempts; that of a station's
+//! own transmissions is charged while packets for it wait.
 
 use std::collections::VecDeque;
 
-/// Airtime that a station may use in its turn, as Linux weighs one by default.
+/// Airtime quantum of a turn in nanoseconds: 256 us, Linux's default weight of a station.
 const QUANTUM_NS: i64 = 256_000;
 
-/// The stations of one category in the order of their turns.
+/// Stations of one access category with waiting packets, in the order of their turns.
 pub(super) struct Turns {
     is_fair: bool,
     new: VecDeque<u16>,
     old: VecDeque<u16>,
     is_listed: Vec<bool>,
-    /// Airtime that each has left, in nanoseconds.
+    /// Remaining airtime of each station, in nanoseconds.
     deficits: Vec<i64>,
 }
 
 impl Turns {
-    /// Turns without waiting stations. With `is_fair` stations have equal airtime, otherwise equal numbers of turns.
+    /// No waiting stations. With `is_fair` stations get equal airtime, otherwise equal numbers of turns.
     pub(super) fn new(stations: usize, is_fair: bool) -> Self {
         Self {
             is_fair,
@@ -32,7 +33,7 @@ impl Turns {
         }
     }
 
-    /// Something waits for a station.
+    /// Adds a station for which a packet waits, if it is not listed.
     pub(super) fn enlist(&mut self, station: usize) {
         if !self.is_listed[station] {
             self.is_listed[station] = true;
@@ -41,19 +42,19 @@ impl Turns {
         }
     }
 
-    /// A station has used so much airtime.
+    /// Charges a listed station for `nanos` nanoseconds of airtime.
     pub(super) fn charge(&mut self, station: usize, nanos: u64) {
         if self.is_listed[station] {
             self.deficits[station] -= nanos.cast_signed();
         }
     }
 
-    /// Whether anything can be sent to a listed station.
+    /// True if `has_work` holds for any listed station.
     pub(super) fn any(&self, mut has_work: impl FnMut(usize) -> bool) -> bool {
         self.new.iter().chain(&self.old).any(|&station| has_work(usize::from(station)))
     }
 
-    /// The listed stations, those with most airtime left first; without fairness in the order of their turns.
+    /// Listed stations, those with most remaining airtime first; without fairness in the order of their turns.
     pub(super) fn order(&self) -> Vec<usize> {
         let mut all: Vec<usize> = self.new.iter().chain(&self.old).map(|&one| usize::from(one)).collect();
         if self.is_fair {
@@ -62,15 +63,15 @@ impl Turns {
         all
     }
 
-    /// The station whose turn it is, of those to which something `can` be sent now. Who has nothing to come at all
-    /// leaves the lists.
+    /// Station whose turn it is, among those for which `can` holds: a transmission to them is possible now. Stations
+    /// for which `has_work` does not hold either leave the lists.
     pub(super) fn next(
         &mut self,
         mut has_work: impl FnMut(usize) -> bool,
         mut can: impl FnMut(usize) -> bool,
     ) -> Option<usize> {
         let mut passed = [0, 0];
-        // Without an end only while all are in debt, which the turns pay.
+        // The loop repeats only while all stations have used up their airtime; each turn adds a quantum.
         loop {
             let is_new = passed[0] < self.new.len();
             let at = passed[usize::from(!is_new)];
@@ -79,12 +80,12 @@ impl Turns {
             let place = usize::from(station);
             if !can(place) {
                 if has_work(place) {
-                    // On another link.
+                    // A packet waits for it, but cannot be sent on this link now.
                     passed[usize::from(!is_new)] += 1;
                     continue;
                 }
                 from.remove(at);
-                // A new station that is empty passes through the old ones first.
+                // A new station without packets first passes through the old ones, as in FQ-CoDel.
                 if is_new && !self.old.is_empty() {
                     self.old.push_back(station);
                 } else {
@@ -111,7 +112,7 @@ impl Turns {
 mod tests {
     use super::*;
 
-    /// The airtime of stations whose transmissions last so long, each of which always has more.
+    /// Airtime in nanoseconds that stations with endless backlogs get in 10,000 exchanges with the durations `lasts`.
     fn airtime(is_fair: bool, lasts: &[u64]) -> Vec<u64> {
         let mut turns = Turns::new(lasts.len(), is_fair);
         (0..lasts.len()).for_each(|station| turns.enlist(station));
@@ -145,7 +146,7 @@ mod tests {
         turns.enlist(2);
         assert_eq!(turns.next(|_| true, |_| true), Some(2));
         turns.charge(2, 100_000);
-        // It is empty: it passes through the old ones and is forgotten there.
+        // Station 2 has no packets: it passes through the old stations, where it leaves the lists.
         assert_ne!(turns.next(|station| station != 2, |station| station != 2), Some(2));
         for _ in 0..100 {
             let station = turns.next(|station| station != 2, |station| station != 2).unwrap();

@@ -1,53 +1,53 @@
-//! Shares of the air among stations of different rates (T. Høiland-Jørgensen et al., USENIX ATC 2017, equations 1 to
-//! 5).
+//! Shares of the air among stations with different rates, with and without airtime fairness (T. Høiland-Jørgensen et
+//! al., USENIX ATC 2017, equations 1 to 5).
 
 use super::modes::Mode;
 use crossfade_core::SimTime;
 
-/// A station that always has something to be sent.
+/// Station with an endless backlog, in the model of airtime shares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AirtimeUser {
-    /// Packets of its aggregates, in the mean.
+    /// Mean number of packets in its aggregates.
     pub packets: f64,
-    /// Bytes that a packet takes in them.
+    /// Bytes that a packet takes in an aggregate, headers and padding included.
     pub bytes: f64,
-    /// Bits that count of a packet.
+    /// Payload bits of a packet, which count for the throughput.
     pub bits: f64,
-    /// The bit rate.
+    /// Bit rate of its transmissions in bit/s.
     pub rate_bps: f64,
 }
 
-/// Sharing of the air.
+/// Rule by which stations share the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// A transmission each in turn: the slowest takes most of the air.
+    /// Equal numbers of transmissions: the slowest station takes most of the air.
     Turns,
-    /// Equal time for each.
+    /// Equal airtime for each station.
     Airtime,
 }
 
-/// Overhead of every transmission beside its bits.
+/// Overhead of every transmission in addition to its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overhead {
-    /// The preamble, which counts as transmission time.
+    /// Duration of the preamble, which counts as transmission time.
     pub preamble: SimTime,
-    /// Interframe spaces, backoff and acknowledgement, which do not.
+    /// Duration of interframe spaces, backoff and acknowledgement, which do not count as transmission time.
     pub around: SimTime,
 }
 
 impl AirtimeUser {
-    /// Duration of a transmission of it, in seconds.
+    /// Duration of a transmission of the station in seconds.
     fn transmission_s(&self, overhead: Overhead) -> f64 {
         overhead.preamble.as_secs_f64() + 8.0 * self.packets * self.bytes / self.rate_bps
     }
 
-    /// Its rate with the air to itself, in bit/s.
+    /// Throughput in bit/s if the station has the air to itself.
     fn alone_bps(&self, overhead: Overhead) -> f64 {
         self.packets * self.bits / (self.transmission_s(overhead) + overhead.around.as_secs_f64())
     }
 }
 
-/// Each user's share of the transmission time, and its rate in bit/s.
+/// For each station, its share of the transmission time and its throughput in bit/s.
 pub fn shares(users: &[AirtimeUser], overhead: Overhead, sharing: Sharing) -> Vec<(f64, f64)> {
     let total: f64 = users.iter().map(|user| user.transmission_s(overhead)).sum();
     let share = |user: &AirtimeUser| match sharing {
@@ -57,8 +57,8 @@ pub fn shares(users: &[AirtimeUser], overhead: Overhead, sharing: Sharing) -> Ve
     users.iter().map(|user| (share(user), share(user) * user.alone_bps(overhead))).collect()
 }
 
-/// The mean time around a transmission of a mode that is followed by a block acknowledgement: an interframe space, half
-/// of the first contention window, SIFS and the answer.
+/// Mean time around a transmission that a block acknowledgement follows: AIFS, half of the first contention window,
+/// SIFS and the block acknowledgement.
 pub fn around(mode: Mode, category: super::edca::Category, answer: super::edca::BlockAckFrame) -> SimTime {
     let band = mode.band();
     let wait = super::edca::SLOT * u64::from(category.windows[0]);
@@ -70,8 +70,8 @@ mod tests {
     use super::*;
     use crate::wlan::{BEST_EFFORT, Band, BlockAckFrame, EDCA, Standard};
 
-    /// The model's columns of the paper's table 1: two stations at 144.4 Mbit/s and one at 7.2, with the aggregates
-    /// that it measured.
+    /// Airtime shares and throughputs equal the model's columns of the paper's table 1: two stations at 144.4 Mbit/s
+    /// and one at 7.2 Mbit/s, with the measured aggregates.
     #[test]
     fn the_model_of_the_anomaly_is_repeated() {
         let mode = Mode::new(Standard::N, Band::Ghz5, 7, 2, 20, 400).unwrap();

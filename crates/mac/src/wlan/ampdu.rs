@@ -1,33 +1,33 @@
-//! Content and duration of one A-MPDU.
+//! A-MPDU (aggregate): contents, limits and duration.
 
 use super::modes::{Durations, Mode, Standard};
 use crate::error::{MeshError, out_of_range};
 use crossfade_core::SimTime;
 
-/// Bytes that a data frame with a category adds to a packet: a MAC header of 26, FCS of 4, LLC and SNAP of 8.
+/// Bytes that a QoS data frame adds to a packet: MAC header of 26, FCS of 4, LLC and SNAP of 8.
 pub const MPDU_OVERHEAD: u32 = 38;
 
-/// The longest PPDU.
+/// Longest duration of a PPDU, `aPPDUMaxTime`.
 pub const LONGEST_PPDU: SimTime = SimTime::from_micros(5484);
 
-/// Bytes of an MPDU in an aggregate: a delimiter of 4, and padding to whole words of 4.
+/// Bytes of an MPDU of `mpdu` bytes in an aggregate: a delimiter of 4 bytes, and padding to a multiple of 4.
 pub const fn subframe_bytes(mpdu: u32) -> u32 {
     (mpdu + 4).next_multiple_of(4)
 }
 
-/// Limits of one aggregate, and of unacknowledged MPDUs.
+/// Limits of an aggregate and of the number of unacknowledged MPDUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AmpduLimits {
-    /// Bytes of its PSDU.
+    /// Largest PSDU in bytes.
     pub bytes: u32,
-    /// Duration of its PPDU.
+    /// Longest PPDU.
     pub duration: SimTime,
-    /// MPDUs of the block acknowledgement window.
+    /// Block acknowledgement window in MPDUs.
     pub window: u32,
 }
 
 impl AmpduLimits {
-    /// The limits of a standard; of a and g, which do not aggregate, one MPDU.
+    /// Limits of the standard; one MPDU for 802.11a and g, which have no aggregates.
     pub const fn of(standard: Standard) -> Self {
         let bytes = match standard.longest_ampdu() {
             Some(bytes) => bytes,
@@ -36,10 +36,10 @@ impl AmpduLimits {
         Self { bytes, duration: LONGEST_PPDU, window: standard.largest_window() }
     }
 
-    /// Checks the limits of a standard.
+    /// Checks that the limits are within those of a standard.
     ///
     /// # Errors
-    /// More bytes, a longer PPDU or a larger window than the standard allows, and nothing at all.
+    /// If the PSDU, the PPDU or the window is larger than the standard allows, or zero.
     pub fn check(&self, standard: Standard) -> Result<(), MeshError> {
         let most = Self::of(standard);
         let letters = standard.letters();
@@ -58,13 +58,13 @@ impl AmpduLimits {
     }
 }
 
-/// An A-MPDU that is being put together.
+/// A-MPDU under construction: its mode, size and limits.
 #[derive(Clone, Debug)]
 pub struct Ampdu {
     mode: Mode,
-    /// Bytes that its PSDU has at most.
+    /// Maximum number of bytes of the PSDU.
     most: u64,
-    /// Bytes of the longest MPDU that it begins with, whatever `most` is.
+    /// Maximum number of bytes of the first MPDU, which may exceed `most`.
     longest_first: u32,
     bytes: u32,
     mpdus: u32,
@@ -72,21 +72,21 @@ pub struct Ampdu {
 }
 
 impl Ampdu {
-    /// An empty one, which is sent in `mode`; `time` is what is left of a transmission opportunity, if that is limited.
-    /// The first MPDU is taken whatever its length.
+    /// Empty A-MPDU in `mode`; `time` is what remains of a limited transmission opportunity. The first MPDU is accepted
+    /// at any length.
     pub fn new(mode: Mode, limits: &AmpduLimits, time: Option<SimTime>) -> Self {
         let duration = time.map_or(limits.duration, |time| time.min(limits.duration));
         let most = u64::from(limits.bytes).min(mode.bytes_within(duration));
         Self { mode, most, longest_first: u32::MAX, bytes: 0, mpdus: 0, window: limits.window }
     }
 
-    /// An empty one of at most so many bytes and MPDUs, in a part of a PPDU whose duration is not its own. The first
-    /// MPDU is taken if its subframe has at most `longest_first` bytes.
+    /// Empty A-MPDU of at most `most` bytes and `window` MPDUs, as part of a multi-user PPDU. The first MPDU is
+    /// accepted if its subframe has at most `longest_first` bytes.
     pub(super) const fn of_bytes(mode: Mode, most: u64, longest_first: u32, window: u32) -> Self {
         Self { mode, most, longest_first: longest_first.saturating_sub(4), bytes: 0, mpdus: 0, window }
     }
 
-    /// The longest MPDU that still fits; `None` where none does.
+    /// Length in bytes of the longest MPDU that still fits; `None` if none does.
     pub fn room(&self) -> Option<u32> {
         if self.mpdus == 0 {
             return (self.longest_first > 0).then_some(self.longest_first);
@@ -95,7 +95,7 @@ impl Ampdu {
         (self.mpdus < self.window && left > 4).then(|| (left - 4).min(u64::from(u32::MAX)) as u32)
     }
 
-    /// Takes an MPDU, if it fits.
+    /// Appends an MPDU of `mpdu` bytes; returns false if it does not fit.
     pub fn push(&mut self, mpdu: u32) -> bool {
         let fits = self.room().is_some_and(|room| subframe_bytes(mpdu) - 4 <= room);
         if fits {
@@ -105,12 +105,12 @@ impl Ampdu {
         fits
     }
 
-    /// Number of MPDUs.
+    /// Number of MPDUs in the aggregate.
     pub const fn mpdus(&self) -> u32 {
         self.mpdus
     }
 
-    /// Bytes of its PSDU; an MPDU of 802.11a or g goes without a delimiter.
+    /// Bytes of the PSDU; an MPDU of 802.11a or g has no delimiter.
     pub const fn bytes(&self) -> u32 {
         match self.mode.standard() {
             Standard::A | Standard::G => self.bytes.saturating_sub(4),
@@ -118,7 +118,7 @@ impl Ampdu {
         }
     }
 
-    /// Duration of its PPDU.
+    /// Duration of the PPDU.
     pub fn duration(&self) -> SimTime {
         self.mode.ppdu(self.bytes(), Durations::Standard)
     }
@@ -137,7 +137,7 @@ mod tests {
         ampdu
     }
 
-    /// MPDUs of a packet of 1500 bytes: the duration, the bytes and the window end an aggregate.
+    /// With packets of 1500 bytes, the tightest of duration, bytes and window ends an aggregate.
     #[test]
     fn the_tightest_limit_ends_an_aggregate() {
         let found: Vec<u32> = (0..8).map(|mcs| full(Standard::N, mcs, 1, 20, 800).mpdus()).collect();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     proptest! {
-        /// A PPDU with any one packet that 802.11 carries is within the standard's limit, in every mode.
+        /// A PPDU with any single 802.11 packet is within the standard's limit in every mode.
         #[test]
         fn no_first_mpdu_takes_longer_than_the_longest_ppdu(
             standard in prop::sample::select(vec![
@@ -193,7 +193,7 @@ mod tests {
             }
         }
 
-        /// Whatever goes in: beyond the first MPDU, nothing lasts longer or has more bytes than allowed.
+        /// Whatever is pushed, an aggregate of more than one MPDU is within its duration and bytes.
         #[test]
         fn no_aggregate_is_beyond_its_limits(
             sizes in prop::collection::vec(40_u32..4000, 1..200),

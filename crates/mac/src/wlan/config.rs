@@ -1,4 +1,4 @@
-//! Configuration of an access point and its stations.
+//! Configuration of a Wi-Fi network: access point, stations, queues and neighbours.
 
 use super::ampdu::AmpduLimits;
 use super::edca::{Backoff, Category};
@@ -13,160 +13,160 @@ use crossfade_link::{QueueConfig, QueueLimit};
 use crossfade_phy::ErrorRateTable;
 use std::sync::Arc;
 
-/// Most stations of a network.
+/// Maximum number of stations of a network.
 pub const MOST_STATIONS: usize = 1000;
-/// Most neighbouring networks.
+/// Maximum number of neighbouring networks.
 pub const MOST_NEIGHBOURS: usize = 100;
-/// Most links of a multi-link device.
+/// Maximum number of links of a multi-link device.
 pub const MOST_LINKS: usize = 3;
 
-/// Configuration of an access point, its stations and its neighbours.
+/// Configuration of a Wi-Fi network: an access point, its stations and neighbouring networks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WlanConfig {
-    /// The stations. Station n with category c of K is behind port 1 + n K + c; the access point is behind port 0.
+    /// Stations. Station n with category c of K has port 1 + n K + c; port 0 is the access point.
     pub stations: Vec<StationConfig>,
-    /// The categories that are in use, by what they contend with, the first in an internal collision first.
+    /// Access categories in use, in order of priority in internal collisions.
     pub categories: Vec<Category>,
-    /// Rule of the backoff of all that contend.
+    /// Backoff rule of all contenders.
     pub backoff: Backoff,
-    /// Transmissions of an MPDU, at most; none is without limit.
+    /// Maximum number of transmissions of an MPDU; `None` for no limit.
     pub attempts: Option<u32>,
-    /// Whether RTS and CTS go first.
+    /// True if an RTS/CTS exchange precedes each transmission opportunity.
     pub rts: bool,
-    /// Whether a missed block acknowledgement is asked for with a BAR, or the MPDUs are retransmitted.
+    /// True if the sender asks for a missing block acknowledgement by a block acknowledgement request (BAR); false if
+    /// it retransmits the MPDUs.
     pub asks: bool,
-    /// Time for which a recipient waits for a missing MPDU before it passes on what came after it; without limit if
-    /// none.
+    /// Time for which a recipient waits for a missing MPDU before it delivers later ones; `None` for no limit.
     pub reorder_timeout: Option<SimTime>,
-    /// The queue of each station and category, and of the access point for each where it has one for each.
+    /// Queue of each station and category, and of the access point for each station and category unless it has one
+    /// FIFO.
     pub queue: QueueConfig,
-    /// Queues of the access point.
+    /// Queues of the access point: one per station and category, or one FIFO.
     pub access_point: AccessPointQueues,
     /// Parameters common to the radios of stations.
     pub radio: RadioConfig,
-    /// Networks that share the channel.
+    /// Neighbouring networks on the same channel; `None` for none.
     pub neighbours: Option<Neighbours>,
-    /// PPDUs of several stations, with stations of 802.11ax and be that have an equal width and guard interval, and no
-    /// more of them than that width has RUs.
+    /// OFDMA with stations of 802.11ax and be of equal width and guard interval, at most as many as the width has RUs;
+    /// `None` without OFDMA.
     pub ofdma: Option<OfdmaConfig>,
-    /// The links of multi-link devices, each a channel of its own; empty is one link, that of `stations` and
-    /// `neighbours`.
+    /// Links of multi-link devices, each on its own channel; empty for one link, that of `stations` and `neighbours`.
     pub links: Vec<LinkConfig>,
-    /// Parameters of the stations that have one radio for their links (EMLSR), in the order of `stations`; none of a
-    /// station that sends and receives on all of its links at once (STR). Empty is a network without EMLSR.
+    /// EMLSR parameters of each station in the order of `stations`: `Some` if it has one radio for all links, `None` if
+    /// it sends and receives on all links at once (STR). Empty for a network without EMLSR.
     pub emlsr: Vec<Option<EmlsrConfig>>,
 }
 
-/// A link of multi-link devices, with a band, a width and a contention of its own.
+/// Link of multi-link devices, with its own band, width and contention.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
-    /// The stations as they are on this link, in the order of [`WlanConfig::stations`]; none of one that does not use
-    /// it.
+    /// Stations as configured on this link, in the order of [`WlanConfig::stations`]; `None` for a station that does
+    /// not use it.
     pub stations: Vec<Option<StationConfig>>,
-    /// Networks that share its channel.
+    /// Neighbouring networks on this link's channel; `None` for none.
     pub neighbours: Option<Neighbours>,
-    /// The ratios of radios are so much higher on it, in dB.
+    /// Difference in dB that is added to the SNR of all radios on this link.
     pub snr_offset_db: f64,
 }
 
-/// A station.
+/// Station: its modes, aggregate limits, rate control and reception.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StationConfig {
-    /// The modes in which data are sent to it and from it, of one standard, in rising order of their rates.
+    /// Modes for data to and from the station, all of one standard, in rising order of bit rate.
     pub modes: Vec<Mode>,
-    /// Limits of aggregates.
+    /// Limits of aggregates and of the block acknowledgement window.
     pub limits: AmpduLimits,
-    /// Rate control.
+    /// Rate control of the access point for this station, and of the station.
     pub rate: RateConfig,
-    /// Reception of MPDUs without a collision.
+    /// Reception of MPDUs that do not collide.
     pub reception: ReceptionConfig,
 }
 
-/// Rate control.
+/// Rate control: selection of the mode of each aggregate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RateConfig {
-    /// The mode at this place.
+    /// Always the mode with this index.
     Constant(usize),
-    /// The fastest mode that at the ratio of the moment loses at most this share of MPDUs of 1500 bytes.
+    /// Fastest mode that at the current SNR loses at most this share of MPDUs of 1500 bytes.
     Ideal(f64),
-    /// Minstrel-HT: rates by the acknowledgements so far.
+    /// Minstrel-HT: modes by the acknowledgements received so far.
     Minstrel,
 }
 
-/// Reception of MPDUs without a collision.
+/// Model of the reception of MPDUs that do not collide.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReceptionConfig {
-    /// Share of MPDUs that are lost, whatever their size and mode; answers always arrive.
+    /// Fixed share of MPDUs that are lost, independent of size and mode; acknowledgements are never lost.
     ErrorRate(f64),
-    /// The table of error rates says it.
+    /// Error rates by SNR from a table.
     Radio(StationRadio),
 }
 
-/// The radio of a station.
+/// Radio channel of a station.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StationRadio {
-    /// The mean ratio of the downlink in dB, of all streams together.
+    /// Mean SNR of the downlink in dB, over all spatial streams together.
     pub mean_snr_db: f64,
-    /// Difference of the uplink in dB.
+    /// Difference of the uplink's mean SNR to the downlink's, in dB.
     pub uplink_offset_db: f64,
-    /// Speed of the station in m/s, by which shadowing changes.
+    /// Speed of the station in m/s, which sets the correlation of shadowing.
     pub speed_mps: f64,
-    /// The maximum Doppler shift in cycles a [`STEP`](super::reception::STEP).
+    /// Maximum Doppler shift in cycles per [`STEP`](super::reception::STEP).
     pub fd_t: f64,
-    /// Recorded ratios in place of fading around the mean.
+    /// Recorded SNR values, which replace fading around the mean; `None` for fading.
     pub trace: Option<SinrTrace>,
 }
 
-/// Parameters common to radios.
+/// Parameters common to the radios of all stations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioConfig {
-    /// Delay profile; `None` is a constant channel.
+    /// Delay profile of fading; `None` for a constant channel.
     pub profile: Option<DelayProfile>,
-    /// Shadowing along the way of a station.
+    /// Shadowing along the path of each station; `None` without shadowing.
     pub shadowing: Option<ShadowingConfig>,
-    /// Receivers need so much more than ideal ones.
+    /// Implementation loss in dB, subtracted from the SNR.
     pub implementation_loss_db: f64,
-    /// Error rates in place of those that come with this crate, by the names of [`Mode::name`].
+    /// Table of error rates by [`Mode::name`], which replaces the one of this crate; `None` for that of this crate.
     pub errors: Option<Arc<ErrorRateTable>>,
 }
 
 impl Default for RadioConfig {
-    /// Constant channels and ideal receivers.
+    /// Constant channels, ideal receivers, and the error rates of this crate.
     fn default() -> Self {
         Self { profile: None, shadowing: None, implementation_loss_db: 0.0, errors: None }
     }
 }
 
-/// Queues of the access point.
+/// Queueing at the access point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AccessPointQueues {
-    /// A queue for each station and category.
+    /// A queue per station and category, as in Linux.
     PerStation {
-        /// Stations have equal shares of the air, whatever they send in it; otherwise equal numbers of transmissions.
+        /// True if stations get equal airtime, false if equal numbers of transmissions.
         airtime_fairness: bool,
-        /// Airtime limit below the queues (AQL).
+        /// Airtime queue limits below the queues (AQL); `None` without them.
         aql: Option<Aql>,
     },
-    /// One for all, before a driver that holds [`DRIVER_PACKETS`].
+    /// One FIFO per category for all stations, with this limit, above a driver that holds [`DRIVER_PACKETS`].
     OneFifo(QueueLimit),
 }
 
-/// Packets that the driver of a box with one FIFO holds.
+/// Maximum number of packets of a category in the driver of an access point with one FIFO.
 pub const DRIVER_PACKETS: usize = 128;
 
-/// Airtime queue limits: what a driver holds of each station, by how long it takes to send.
+/// Airtime queue limits (AQL): airtime of the packets that the driver may hold per station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aql {
-    /// Airtime that each station may have queued in any case.
+    /// Airtime that each station may always have in the driver.
     pub low: SimTime,
-    /// Airtime that each station may have queued while all stations together have less than the threshold.
+    /// Airtime that each station may have in the driver while the sum over all stations is below the threshold.
     pub high: SimTime,
-    /// Queued airtime of all stations together from which `low` holds.
+    /// Airtime in the driver over all stations from which `low` applies.
     pub threshold: SimTime,
 }
 
 impl Aql {
-    /// The limits of Linux.
+    /// Limits of Linux: 5 ms, 12 ms and 24 ms.
     pub const LINUX: Self = Self {
         low: SimTime::from_millis(5),
         high: SimTime::from_millis(12),
@@ -174,14 +174,14 @@ impl Aql {
     };
 }
 
-/// Networks that share the channel, each of which contends as one station of best effort.
+/// Neighbouring networks on the same channel, each of which contends like one station with best effort traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Neighbours {
-    /// Number of neighbours.
+    /// Number of neighbouring networks.
     pub count: usize,
-    /// The share of time that their aggregates would take together if nothing else were sent; 1 is without end.
+    /// Share of time that their aggregates together would take on an otherwise idle channel; 1 for an endless backlog.
     pub busy: f64,
-    /// Duration of a neighbour's aggregate.
+    /// Duration of each aggregate of a neighbour.
     pub aggregate: SimTime,
 }
 
@@ -189,10 +189,10 @@ impl WlanConfig {
     /// Checks all parameters.
     ///
     /// # Errors
-    /// No stations or more than 1000, more than three links, a link without stations or a station without links, no
-    /// categories, error rates outside 0 to 1, a mode that there is not, limits beyond the standard of a station,
-    /// stations in several bands, neighbours that cannot be, PPDUs of no station, EMLSR of a station that does not use
-    /// several links.
+    /// If there are no stations or more than 1000, more than three links, a link without stations, a station without
+    /// links, no categories or more than four, an error rate outside 0 to 1, a mode index out of range, limits beyond
+    /// those of a station's standard, stations of one link in several bands, invalid neighbours or queue limits, OFDMA
+    /// with links or without users, or EMLSR of a station with fewer than two links.
     pub fn check(&self) -> Result<(), MeshError> {
         let count = self.stations.len();
         if !(1..=MOST_STATIONS).contains(&count) {
@@ -263,7 +263,7 @@ impl WlanConfig {
     }
 }
 
-/// Checks the stations of one link.
+/// Checks the stations of one link: modes in one band, limits, rate control and error rates.
 fn check_stations<'a>(stations: impl Iterator<Item = &'a StationConfig>) -> Result<(), MeshError> {
     let mut band = None;
     for station in stations {
@@ -295,10 +295,11 @@ fn check_stations<'a>(stations: impl Iterator<Item = &'a StationConfig>) -> Resu
 }
 
 impl Neighbours {
-    /// Checks the neighbours.
+    /// Checks the parameters of neighbouring networks.
     ///
     /// # Errors
-    /// No neighbours or more than 100, a share of time outside 0 to 1, an aggregate that is too short or too long.
+    /// If there are none or more than 100, the share of time is not above 0 and at most 1, or an aggregate is shorter
+    /// than 20 us or longer than 5.484 ms.
     pub fn check(self) -> Result<(), MeshError> {
         let Self { count, busy, aggregate } = self;
         if !(1..=MOST_NEIGHBOURS).contains(&count) {
@@ -314,8 +315,8 @@ impl Neighbours {
     }
 }
 
-/// Bytes that a data frame of a standard adds to a packet: a MAC header, FCS of 4, LLC and SNAP of 8. Those of 802.11a
-/// and g name no category.
+/// Bytes that a data frame of a standard adds to a packet: MAC header, FCS of 4, LLC and SNAP of 8. The MAC header of
+/// 802.11a and g has no QoS field and is 2 bytes shorter.
 pub const fn mpdu_overhead(standard: Standard) -> u32 {
     match standard {
         Standard::A | Standard::G => super::ampdu::MPDU_OVERHEAD - 2,

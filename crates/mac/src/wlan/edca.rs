@@ -1,59 +1,60 @@
-//! Contention of access categories for one air that all hear (IEEE 802.11-2016 clause 10.22.2).
+//! Contention of access categories for a channel on which all stations hear each other (EDCA, IEEE 802.11-2016 clause
+//! 10.22.2).
 //!
-//! Time is cut into slots from the end of the last transmission on. At the first boundary after its AIFS, and at each
-//! one from then on, a category with a counter above 0 lowers it by one, and one with a counter of 0 and something to
-//! send transmits: a counter that reaches 0 at a boundary lets it transmit at the next. A transmission that begins at a
-//! boundary has lowered the counters of all others there.
+//! Time is divided into backoff slots from the end of the last transmission. At the first slot boundary after its AIFS,
+//! and at each later one, a category with a counter above 0 decrements it, and one with counter 0 and a packet
+//! transmits: a counter that reaches 0 at a boundary lets the category transmit at the next. A transmission that begins
+//! at a boundary has decremented all other counters there.
 //!
-//! With [`Backoff::Dcf`] stations follow the distributed coordination function of 802.11a and g instead (clause 10.3.4.3
-//! of IEEE 802.11-2020): a counter is lowered after each whole idle slot that follows the interframe space, and
-//! transmits as soon as it is 0. So a busy medium counts as no slot.
+//! With [`Backoff::Dcf`] stations follow the distributed coordination function of 802.11a and g instead (clause
+//! 10.3.4.3 of IEEE 802.11-2020): a counter is decremented after each whole idle slot that follows the interframe
+//! space, and the station transmits as soon as it is 0. A busy medium then counts as no slot.
 
 use super::modes::{Band, Durations, Mode};
 use crossfade_core::{SimTime, Stream};
 use rand::Rng;
 
-/// Bytes of an RTS, and of a CTS or an acknowledgement.
+/// Bytes of an RTS frame; `ANSWER_BYTES` are those of a CTS or an ACK.
 pub(super) const RTS_BYTES: u32 = 20;
 pub(super) const ANSWER_BYTES: u32 = 14;
 
-/// The unit of the backoff of OFDM stations.
+/// Backoff slot of OFDM stations.
 pub const SLOT: SimTime = SimTime::from_micros(9);
 
-/// Rule by which counters are lowered.
+/// Rule by which backoff counters are decremented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backoff {
-    /// At each slot boundary, that at the end of the interframe space included.
+    /// At each slot boundary, including that at the end of the interframe space.
     #[default]
     Edca,
-    /// After each idle slot, the first of which begins at the end of the interframe space.
+    /// After each whole idle slot, the first of which begins at the end of the interframe space.
     Dcf,
 }
 
-/// Contention parameters of a category.
+/// Contention parameters of an access category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Category {
-    /// The first and the largest contention window.
+    /// Smallest and largest contention window, in slots.
     pub windows: [u32; 2],
-    /// Slots beyond SIFS.
+    /// AIFSN: number of slots of AIFS in addition to SIFS.
     pub aifsn: u32,
-    /// The limit of a transmission opportunity; zero is one exchange.
+    /// Limit of a transmission opportunity (TXOP); zero for one exchange.
     pub txop: SimTime,
-    /// The user priority of its packets (IEEE 802.11-2020 table 10-1), which is their traffic identifier.
+    /// User priority of its packets, which is their traffic identifier (IEEE 802.11-2020 table 10-1).
     pub priority: u8,
 }
 
-/// Place of voice in [`EDCA`].
+/// Index of voice in [`EDCA`].
 pub const VOICE: usize = 0;
-/// Place of video in [`EDCA`].
+/// Index of video in [`EDCA`].
 pub const VIDEO: usize = 1;
-/// Place of best effort in [`EDCA`].
+/// Index of best effort in [`EDCA`].
 pub const BEST_EFFORT: usize = 2;
-/// Place of background in [`EDCA`].
+/// Index of background in [`EDCA`].
 pub const BACKGROUND: usize = 3;
 
-/// The categories of stations of OFDM, the first in an internal collision first (IEEE 802.11-2020 table 9-155); best
-/// effort and background with one exchange an opportunity, as most products have it.
+/// Access categories of OFDM stations, in order of priority in internal collisions (IEEE 802.11-2020 table 9-155); best
+/// effort and background have one exchange per opportunity, as in most products.
 pub const EDCA: [Category; 4] = [
     Category { windows: [3, 7], aifsn: 2, txop: SimTime::from_micros(2080), priority: 6 },
     Category { windows: [7, 15], aifsn: 2, txop: SimTime::from_micros(4096), priority: 5 },
@@ -62,13 +63,13 @@ pub const EDCA: [Category; 4] = [
 ];
 
 impl Category {
-    /// The time for which it waits on an idle medium.
+    /// AIFS: time for which the medium must be idle before the category's first slot boundary.
     pub fn aifs(&self, band: Band) -> SimTime {
         band.sifs() + SLOT * u64::from(self.aifsn)
     }
 }
 
-/// A compressed block acknowledgement.
+/// Compressed block acknowledgement frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockAckFrame {
     /// Length of the frame in bytes.
@@ -76,7 +77,7 @@ pub struct BlockAckFrame {
 }
 
 impl BlockAckFrame {
-    /// The one of a window of so many MPDUs.
+    /// Block acknowledgement with a bitmap for a window of `window` MPDUs.
     pub const fn of_window(window: u32) -> Self {
         let bitmap = match window {
             0..=64 => 8,
@@ -87,39 +88,39 @@ impl BlockAckFrame {
         Self { bytes: 24 + bitmap }
     }
 
-    /// Duration of the answer to data in a mode.
+    /// Duration of the block acknowledgement of data in mode `data`.
     pub fn duration(self, data: Mode) -> SimTime {
         data.control().ppdu(self.bytes, Durations::Standard)
     }
 }
 
-/// One category of one station.
+/// Access category of one station in the contention for a channel.
 #[derive(Clone, Copy, Debug)]
 struct Contender {
     category: Category,
     aifs: SimTime,
     window: u32,
     counter: u32,
-    /// Whether its radio is on another link: its counter stands still.
+    /// True while the station's radio is on another link, which suspends the counter.
     is_deaf: bool,
-    /// Time since which it senses the air.
+    /// Time from which the station senses the channel.
     senses_since: SimTime,
 }
 
 impl Contender {
-    /// The first boundary that counts in an air that is idle since a time.
+    /// First slot boundary that counts on a channel idle since `idle_since`.
     #[inline]
     fn first(&self, idle_since: SimTime) -> SimTime {
         let first = idle_since + self.aifs;
         if self.senses_since <= idle_since {
             return first;
         }
-        // Boundaries are the same for all contenders.
+        // Slot boundaries are common to all contenders.
         first + SLOT * (self.senses_since - idle_since).as_nanos().div_ceil(SLOT.as_nanos())
     }
 
-    /// Lowers the counter by the boundaries that have passed by `now` in an air that is idle since a time; with DCF by
-    /// the slots between them.
+    /// Decrements the counter by the slot boundaries (EDCA) or whole slots (DCF) that have passed by `now` on a channel
+    /// idle since `idle_since`.
     #[inline]
     fn lower(&mut self, backoff: Backoff, idle_since: SimTime, now: SimTime) {
         let first = self.first(idle_since);
@@ -131,17 +132,17 @@ impl Contender {
     }
 }
 
-/// Contenders of one air.
+/// Contention of all access categories of all stations for one channel.
 pub struct Contest {
     backoff: Backoff,
     contenders: Vec<Contender>,
-    /// Time at which the air became idle. After a collision, the time from which the waiting counts.
+    /// Time at which the channel became idle; after a collision, the end of the extended wait.
     idle_since: SimTime,
     stream: Stream,
 }
 
 impl Contest {
-    /// An air that is idle from time zero on.
+    /// Contention for a channel that is idle from time zero on.
     pub fn new(
         band: Band,
         backoff: Backoff,
@@ -164,23 +165,23 @@ impl Contest {
         }
     }
 
-    /// Draws a counter from the window of `contender`: what came to it found the air busy.
+    /// Draws a counter from the contention window of `contender`.
     pub fn draw(&mut self, contender: usize) {
         let window = self.contenders[contender].window;
-        // The product's upper half: uniform to 2^-48 whatever the window.
+        // Upper half of the product: uniform to within 2^-48 for every window.
         let draw = u128::from(self.stream.next_u64()) * u128::from(window + 1);
         self.contenders[contender].counter = (draw >> 64) as u32;
     }
 
-    /// Something came to `contender`, which had nothing to send, while the air was busy: it draws, unless its counter
-    /// still runs.
+    /// Records a packet of a `contender` without others while the channel is busy: a counter is drawn unless one is
+    /// running.
     pub fn arrive(&mut self, contender: usize) {
         if self.contenders[contender].counter == 0 {
             self.draw(contender);
         }
     }
 
-    /// Time at which `contender` transmits if the air stays idle, with something to send since `since`.
+    /// Time at which `contender` transmits if the channel stays idle and it has a packet since `since`.
     pub fn access(&self, contender: usize, since: SimTime) -> SimTime {
         let of = &self.contenders[contender];
         let first = of.first(self.idle_since) + SLOT * u64::from(of.counter);
@@ -188,7 +189,8 @@ impl Contest {
         first + SLOT * late
     }
 
-    /// A transmission begins at `now`: counters of all but `senders` are lowered by the boundaries that have passed.
+    /// Records that `senders` begin to transmit at `now`: all other counters are decremented by the boundaries that
+    /// have passed.
     pub fn begin(&mut self, now: SimTime, senders: &[usize]) {
         for (number, contender) in self.contenders.iter_mut().enumerate() {
             if !senders.contains(&number) {
@@ -197,8 +199,8 @@ impl Contest {
         }
     }
 
-    /// The radio of `contender` leaves the air at `now`: its counter stands still. In an idle air it has been lowered by
-    /// the boundaries that have passed.
+    /// Suspends the counter of `contender`, whose radio leaves the channel at `now`; on an idle channel it is first
+    /// decremented by the boundaries that have passed.
     pub fn deafen(&mut self, contender: usize, now: SimTime, is_idle: bool) {
         let of = &mut self.contenders[contender];
         if is_idle {
@@ -207,33 +209,34 @@ impl Contest {
         of.is_deaf = true;
     }
 
-    /// The radio of `contender` senses the air from `now` on: the boundaries that count are an interframe space later.
+    /// Resumes the counter of `contender`, whose radio senses the channel from `now` on: boundaries count an AIFS
+    /// later.
     pub fn sense(&mut self, contender: usize, now: SimTime) {
         let of = &mut self.contenders[contender];
         (of.is_deaf, of.senses_since) = (false, now);
     }
 
-    /// The air is idle from `now` on.
+    /// Records that the channel is idle from `now` on.
     pub fn end(&mut self, now: SimTime) {
         self.idle_since = now;
     }
 
-    /// Success of the first exchange in `contender`'s opportunity: a new counter from the smallest window.
+    /// After a successful first exchange of an opportunity: resets the window of `contender` and draws a counter.
     pub fn succeed(&mut self, contender: usize) {
         let of = &mut self.contenders[contender];
         of.window = of.category.windows[0];
         self.draw(contender);
     }
 
-    /// Failure of `contender`'s first exchange, or a lost internal collision: a new counter from twice the
-    /// window.
+    /// After a failed first exchange or a lost internal collision: doubles the window of `contender` and draws a
+    /// counter.
     pub fn fail(&mut self, contender: usize) {
         let of = &mut self.contenders[contender];
         of.window = (2 * of.window + 1).min(of.category.windows[1]);
         self.draw(contender);
     }
 
-    /// Retry limit of `contender`: its window is the smallest again.
+    /// Resets the window of `contender` to the smallest, as at the retry limit.
     pub fn reset(&mut self, contender: usize) {
         self.contenders[contender].window = self.contenders[contender].category.windows[0];
     }
@@ -271,17 +274,17 @@ mod tests {
         let mut air = contest(&[EDCA[BEST_EFFORT], EDCA[BEST_EFFORT]]);
         air.contenders[0].counter = 2;
         air.contenders[1].counter = 4;
-        // Lowered at 43 and 52 us, it transmits at 61 us.
+        // Decremented at 43 and 52 us, contender 0 transmits at 61 us.
         assert_eq!(air.access(0, SimTime::ZERO), US * 61);
         air.begin(US * 61, &[0]);
-        // The other one was lowered at 43, 52 and 61 us.
+        // The counter of contender 1 was decremented at 43, 52 and 61 us.
         assert_eq!(air.contenders[1].counter, 1);
         air.end(US * 1000);
         assert_eq!(air.access(1, SimTime::ZERO), US * (1000 + 43 + 9));
     }
 
-    /// With DCF the boundary at the end of the interframe space lowers nothing, and what is left after a transmission
-    /// takes whole slots.
+    /// With DCF the boundary at the end of the interframe space decrements nothing, and a counter left after a
+    /// transmission takes whole slots.
     #[test]
     fn a_busy_medium_is_no_slot_of_dcf() {
         let mut air = contest_by(Backoff::Dcf, &[EDCA[BEST_EFFORT], EDCA[BEST_EFFORT]]);
@@ -293,7 +296,7 @@ mod tests {
         assert_eq!(air.contenders[1].counter, 2);
         air.end(US * 1000);
         assert_eq!(air.access(1, SimTime::ZERO), US * (1000 + 43 + 18));
-        // Only who has just sent may draw 0 and begin at once.
+        // Only the contender that has just transmitted may draw 0 and begin at once.
         air.contenders[1].counter = 1;
         air.begin(US * 1043, &[0]);
         assert_eq!(air.contenders[1].counter, 1);
@@ -323,7 +326,7 @@ mod tests {
         assert_eq!(air.contenders[0].window, 3);
     }
 
-    /// Saturated stations of best effort, successes and collisions of given lengths: the rate of successes.
+    /// Successes per second of saturated best effort stations, for given durations of success and collision.
     fn successes_per_s(
         backoff: Backoff,
         stations: usize,
@@ -353,13 +356,14 @@ mod tests {
         f64::from(successes) / now.as_secs_f64()
     }
 
-    /// Contention alone: within 1 % of the closed forms, 1 to 20 stations, single frames of 140 us and the aggregates of
-    /// 0.4 to 5.4 ms with which the forms were computed apart from this code. EDCA is the plain form, DCF that in which
-    /// an empty slot follows a success unless the winner sends again.
+    /// Success rates of saturated stations are within 1 % of the closed forms, for 1 to 20 stations, single frames of
+    /// 140 us and aggregates of 0.4 to 5.4 ms. EDCA follows the plain form, DCF the form with an empty slot after a
+    /// success unless the winner transmits again.
     ///
-    /// The form with a slot after each success is neither. Its successes last a slot longer than those of EDCA, which
+    /// The form with a slot after each success fits neither. Its successes last a slot longer than those of EDCA, which
     /// is 1.2 % to 1.9 % of an exchange of 0.5 ms, and at most 1 % of exchanges from 2 ms on. DCF has the slot, but one
-    /// winner in 16 draws 0 and sends at once, without contention: it is up to 2.4 % above that form at 20 stations.
+    /// winner in 16 draws 0 and transmits at once without contention: its rate is up to 2.4 % above that form at 20
+    /// stations.
     #[test]
     fn saturated_stations_are_those_of_the_closed_form() {
         let us = |time: SimTime| time.as_nanos() / 1000;
@@ -407,7 +411,7 @@ mod tests {
         }
     }
 
-    /// Stations of best effort whose successes and collisions last so long.
+    /// Saturated best effort stations with these durations of success and collision.
     fn of_spans(stations: usize, [success, collision]: [SimTime; 2]) -> Saturated {
         let aifs = EDCA[BEST_EFFORT].aifs(Band::Ghz5);
         Saturated {

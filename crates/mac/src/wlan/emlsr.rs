@@ -7,9 +7,9 @@
 //!  uplink     data, SIFS, answer, transition delay
 //! ```
 //!
-//! The station listens on each link with one spatial stream. The padding gives it the time to bring its radio to the
-//! link of the frame; then it has all its streams there, and hears nothing of the other links before the transition
-//! delay has passed. On the link of the exchange it contends at once.
+//! The station listens on each link with one spatial stream. The padding gives it time to switch its radio to the link
+//! of the frame; it then has all its spatial streams there, and senses no other link until the transition delay has
+//! passed after the exchange. On the link of the exchange it contends at once.
 
 use super::ampdu::LONGEST_PPDU;
 use super::edca::{ANSWER_BYTES, SLOT};
@@ -18,14 +18,14 @@ use super::ofdma::mu_rts_bytes;
 use crate::error::{MeshError, out_of_range};
 use crossfade_core::SimTime;
 
-/// Parameters that an EMLSR station announces, and the rate of initial control frames.
+/// Delays that an EMLSR station announces, and the bit rate of initial control frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmlsrConfig {
-    /// EMLSR padding delay: the least duration of the padding of an initial control frame.
+    /// EMLSR padding delay: shortest duration of the padding of an initial control frame.
     pub padding: SimTime,
-    /// EMLSR transition delay: the time from the end of an exchange until the station listens on all links.
+    /// EMLSR transition delay: time from the end of an exchange until the station listens on all links again.
     pub transition: SimTime,
-    /// Bit rate of initial control frames in Mbit/s: 6, 12 or 24; none is the rate of other control frames, which
+    /// Bit rate of initial control frames in Mbit/s: 6, 12 or 24; `None` for that of other control frames, which
     /// depends on the mode of the data.
     pub initial_mbps: Option<u32>,
 }
@@ -34,19 +34,20 @@ pub struct EmlsrConfig {
 const PADDINGS_US: [u64; 5] = [0, 32, 64, 128, 256];
 /// Transition delays that a station may announce, in microseconds.
 const TRANSITIONS_US: [u64; 6] = [0, 16, 32, 64, 128, 256];
-/// Bit rates of initial control frames in Mbit/s.
+/// Allowed bit rates of initial control frames in Mbit/s.
 const INITIAL_MBPS: [u32; 3] = [6, 12, 24];
 
-/// `aRxPHYStartDelay` of non-HT frames.
+/// `aRxPHYStartDelay` of non-HT frames: time from the start of a frame to the detection of its header.
 const START_DELAY: SimTime = SimTime::from_micros(20);
-/// `aMediumSyncThreshold`: a station that sensed nothing of a link for longer has lost synchronization with it (clause
+/// `aMediumSyncThreshold`: a station that has not sensed a link for longer has lost synchronization with it (clause
 /// 35.3.16.8.1).
 pub(super) const SYNC_THRESHOLD: SimTime = SimTime::from_micros(72);
-/// `dot11MSDTimerDuration`: time for which such a station begins with an RTS, unless it reads a frame before.
+/// `dot11MSDTimerDuration`: time for which a station without synchronization must begin with an RTS, unless it decodes
+/// a frame before.
 pub(super) const SYNC_DURATION: SimTime = LONGEST_PPDU;
 
 impl Default for EmlsrConfig {
-    /// The delays that Linux's iwlwifi announces.
+    /// Delays that Linux's iwlwifi driver announces: padding 32 us, transition 64 us.
     fn default() -> Self {
         Self { padding: SimTime::from_micros(32), transition: SimTime::from_micros(64), initial_mbps: None }
     }
@@ -56,7 +57,7 @@ impl EmlsrConfig {
     /// Checks all parameters.
     ///
     /// # Errors
-    /// Delays that a station cannot announce, and rates that an initial control frame cannot have.
+    /// If a delay cannot be announced, or the rate is not 6, 12 or 24 Mbit/s.
     pub fn check(&self) -> Result<(), MeshError> {
         let is_one = |delay: SimTime, of: &[u64]| of.iter().any(|&us| delay == SimTime::from_micros(us));
         if !is_one(self.padding, &PADDINGS_US) {
@@ -73,28 +74,28 @@ impl EmlsrConfig {
         }
     }
 
-    /// Mode of the initial control frame before data in a mode.
+    /// Mode of the initial control frame before data in mode `data`.
     pub fn initial_mode(&self, data: Mode) -> Mode {
         let modes = [data.slowest_control(), data.middle_control(), data.fastest_control()];
         let of = |mbps| INITIAL_MBPS.iter().position(|&known| known == mbps);
         self.initial_mbps.and_then(of).map_or_else(|| data.control(), |place| modes[place])
     }
 
-    /// Durations of the initial control frame before data in a mode, and of its CTS, which goes at 6 Mbit/s (IEEE
-    /// 802.11ax-2021 clause 26.2.6.3).
+    /// Durations of the initial control frame before data in mode `data`, and of its CTS, which is sent at 6 Mbit/s
+    /// (IEEE 802.11ax-2021 clause 26.2.6.3).
     pub fn initial(&self, data: Mode) -> [SimTime; 2] {
         let frame = self.initial_mode(data).ppdu(mu_rts_bytes(data.standard(), 1), Durations::Standard);
         [frame + self.padding, data.slowest_control().ppdu(ANSWER_BYTES, Durations::Standard)]
     }
 
-    /// Bytes of the padding in the initial control frame before data in a mode (equation 35-1): symbols of 4 us.
+    /// Bytes of padding in the initial control frame before data in mode `data` (equation 35-1).
     pub fn padding_bytes(&self, data: Mode) -> u32 {
         let bits_per_us = self.initial_mode(data).rate_bps() / 1e6;
         (self.padding.as_nanos() as f64 / 1000.0 * bits_per_us / 8.0) as u32
     }
 
-    /// Time from the answer of an exchange that the access point began to the moment at which the station listens on
-    /// all links: it waits for another frame, and then for its radio.
+    /// Time from the end of an exchange of the access point until the station listens on all links: it first waits for
+    /// a further frame, then switches its radio.
     pub fn silence(&self, band: Band) -> SimTime {
         band.sifs() + SLOT + START_DELAY + self.transition
     }
@@ -109,8 +110,9 @@ mod tests {
         Mode::new(Standard::Be, band, mcs, 1, 40, 800).unwrap()
     }
 
-    /// By hand: a MU-RTS of 28 + 5 + 5 bytes lasts 20 + 4 ceil((22 + 8 x 38) / (4 r)) us, which are 76, 48 and 36 at 6,
-    /// 12 and 24 Mbit/s, and a CTS of 14 bytes 44 us; at 2.4 GHz each has 6 us of signal extension.
+    /// An initial control frame (MU-RTS) of 28 + 5 + 5 bytes lasts 20 + 4 ceil((22 + 8 x 38) / (4 r)) us, computed by
+    /// hand as 76, 48 and 36 us at 6, 12 and 24 Mbit/s, and a CTS of 14 bytes 44 us; at 2.4 GHz each has 6 us of signal
+    /// extension.
     #[test]
     fn initial_control_frames_last_as_by_hand() {
         for (mbps, us) in [(6, 76), (12, 48), (24, 36)] {
@@ -125,13 +127,13 @@ mod tests {
                 assert_eq!((frame, cts), ((us + padding) * 1000, 44_000), "{mbps} Mbit/s");
                 let [frame, cts] = of.initial(mode(Band::Ghz2, 11)).map(SimTime::as_nanos);
                 assert_eq!((frame, cts), ((us + padding + 6) * 1000, 50_000), "{mbps} Mbit/s");
-                // The padded frame, as any frame of its length.
+                // A padded frame lasts as long as any frame of its length.
                 let bytes = 38 + of.padding_bytes(mode(Band::Ghz6, 11));
                 let whole = of.initial_mode(mode(Band::Ghz6, 11)).ppdu(bytes, Durations::Standard);
                 assert_eq!(whole.as_nanos(), (us + padding) * 1000);
             }
         }
-        // Without a rate it goes as other control frames do.
+        // Without a configured rate it has the mode of other control frames.
         let usual = EmlsrConfig { padding: SimTime::ZERO, ..EmlsrConfig::default() };
         let us = |mcs| usual.initial(mode(Band::Ghz5, mcs))[0].as_nanos() / 1000;
         assert_eq!([us(0), us(1), us(4)], [76, 48, 36]);

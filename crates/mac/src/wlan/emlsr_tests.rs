@@ -1,4 +1,4 @@
-//! EMLSR stations in the fabric: closed forms, exchanges by hand, and what their radio hears over random networks.
+//! Tests of EMLSR stations in a Wi-Fi network: closed forms, exchanges timed by hand, and random networks.
 
 use super::links_tests::{eht, network, on_link};
 use super::network_tests::{SEED, departures_until, push_and_drain, saturate_with};
@@ -16,7 +16,7 @@ fn emlsr(padding: u64, transition: u64, initial_mbps: Option<u32>) -> EmlsrConfi
     EmlsrConfig { padding: US * padding, transition: US * transition, initial_mbps }
 }
 
-/// A network of EMLSR stations with these links; aggregates have at most so many MPDUs of 1500 bytes.
+/// Network of EMLSR stations with these links, whose aggregates have at most `packets` MPDUs of 1500 bytes.
 fn single_radios(stations: usize, links: &[Mode], packets: u32, of: EmlsrConfig) -> WlanConfig {
     let links: Vec<_> = links.iter().map(|&mode| (mode, 0.0)).collect();
     let mut config = network(stations, &links, 1024);
@@ -32,10 +32,10 @@ fn exchange_of(mode: Mode, packets: u32, rts: bool) -> Exchange {
     Exchange::of(&station, mode, EDCA[BEST_EFFORT], rts, 1500)
 }
 
-/// An event of the air: kind, link, node, and the other node.
+/// Frame on the air: kind, link, transmitting node and receiving node.
 type InAir = (&'static str, u8, u16, u16);
 
-/// What was in the air, in the order of time, with its start and its end.
+/// Frames on the air in order of time, each with its start and end.
 fn heard(wlan: &mut Wlan) -> Vec<(SimTime, SimTime, InAir)> {
     let mut all = Vec::new();
     let mut add = |event| {
@@ -53,7 +53,7 @@ fn heard(wlan: &mut Wlan) -> Vec<(SimTime, SimTime, InAir)> {
     all
 }
 
-/// Stations that use all of their links at once are as they are without the list.
+/// A list of stations that are all without EMLSR gives the results of no list.
 #[test]
 fn none_with_a_single_radio_is_the_network_without() {
     let links = [(eht(Band::Ghz5, 7, 40), 0.2), (eht(Band::Ghz6, 4, 80), 0.1)];
@@ -65,8 +65,8 @@ fn none_with_a_single_radio_is_the_network_without() {
     assert_eq!(named, plain);
 }
 
-/// One station that is sent to: the closed form within 0.6 %, whatever the delays and the rate of the initial control
-/// frame; one link without EMLSR bounds it, and what it lacks is what each exchange takes longer.
+/// The downlink to one EMLSR station has the throughput of the closed form within 0.6 %, for all delays and rates of
+/// the initial control frame, and less than one link without EMLSR.
 #[test]
 fn one_station_is_the_closed_form() {
     let mode = eht(Band::Ghz5, 11, 80);
@@ -93,9 +93,9 @@ fn one_station_is_the_closed_form() {
     assert!((formula / by_hand - 1.0).abs() < 0.002, "{formula} for {by_hand}");
 }
 
-/// A saturated uplink on two links, of which the first counter that ends sends. That of the link on which the radio is
-/// runs at once, the other after a delay in slots, at boundaries of its own. The mean wait in slots, and the share of
-/// exchanges that change the link.
+/// Reference simulation of a saturated uplink on two links, where the first backoff counter to end transmits. The
+/// counter on the radio's link runs at once, the other after `delay` slots, at its own boundaries. Returns the mean
+/// wait in slots and the share of exchanges that change the link.
 fn least_of_two(delay: f64, rounds: u32) -> (f64, f64) {
     let mut stream = RunSeed { seed: 11, run: 0 }.stream("least");
     let mut counters = [0_u32; 2].map(|_| stream.random_range(0..16));
@@ -116,15 +116,15 @@ fn least_of_two(delay: f64, rounds: u32) -> (f64, f64) {
     (slots / f64::from(rounds), f64::from(changes) / f64::from(rounds))
 }
 
-/// One station that sends on two links: of its two counters the first to end, an interframe space after an exchange on
-/// the link of that, after the transition delay on the other; it begins with an RTS on a link that it has not heard for
-/// long. Within 0.6 %.
+/// A saturated EMLSR uplink on two links has the throughput of the reference simulation within 0.6 %: the first counter
+/// to end transmits, on the last link an AIFS after an exchange, on the other after the transition delay, and with an
+/// RTS on a link that was not sensed for long.
 #[test]
 fn a_saturated_uplink_sends_where_the_first_counter_ends() {
     let mode = eht(Band::Ghz5, 11, 80);
     for (packets, transition) in [(30, 16), (30, 64), (100, 0), (100, 256)] {
         let (slots, changes) = least_of_two(transition as f64 / 9.0, 400_000);
-        // After 256 us the counter of its own link, of at most 15 slots, has always ended.
+        // With a transition delay of 256 us, the counter of the radio's own link, at most 15 slots, always ends first.
         assert_eq!(changes > 0.05, transition < 256, "{changes}");
         let exchange = exchange_of(mode, packets, false);
         let with_rts = exchange_of(mode, packets, true).airtime() - exchange.airtime();
@@ -139,15 +139,15 @@ fn a_saturated_uplink_sends_where_the_first_counter_ends() {
     }
 }
 
-/// Delays of single packets from a station that listens long before each, from the push to the arrival. On each link
-/// another station has an endless backlog, and sends so many MPDUs in an aggregate: unequal numbers, so that the links
-/// do not keep step.
+/// Delays of single packets from a station that listens long before each, from enqueueing to arrival, in seconds. On
+/// each link another station has an endless backlog with the number of MPDUs per aggregate in `packets`; unequal
+/// numbers keep the links from synchronizing.
 fn delays(of: Option<EmlsrConfig>, packets: &[u32], run: u64) -> Vec<f64> {
     let (mode, links) = (eht(Band::Ghz5, 7, 40), packets.len());
     let mut config = single_radios(1 + links, &vec![mode; links], 1, EmlsrConfig::default());
     config.emlsr = vec![None; 1 + links];
     config.emlsr[0] = of;
-    // Collisions are rare in a wide window. A single radio is on one link during one, without another chance.
+    // Collisions are rare with this wide window: in one, a single radio is stuck on its link.
     config.categories[0].windows = [255, 1023];
     for (number, &packets) in packets.iter().enumerate() {
         config.stations[number + 1].limits.bytes = packets * 1544;
@@ -190,8 +190,8 @@ fn delays(of: Option<EmlsrConfig>, packets: &[u32], run: u64) -> Vec<f64> {
     found
 }
 
-/// Beside one contender on each link a packet leaves on the link that is won first: its delay is the least of two
-/// independent ones, each of a station with one link, within 3 %.
+/// With one contender on each link a packet leaves on the link that is won first: its mean delay is, within 3 %, that
+/// of the smaller of two independent delays, each of a station with one link.
 #[test]
 fn the_access_delay_is_the_least_of_two() {
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
@@ -199,7 +199,7 @@ fn the_access_delay_is_the_least_of_two() {
     for run in 0..8 {
         let alone = [30, 17].map(|packets| delays(None, &[packets], run));
         let both = delays(Some(emlsr(32, 64, None)), &[30, 17], run);
-        // The integral of the probability that both are larger.
+        // Integral of the probability that both delays are larger.
         let mut all: Vec<f64> = alone.iter().flatten().copied().collect();
         all.sort_by(f64::total_cmp);
         let (mut expected, mut last) = (0.0, 0.0);
@@ -216,7 +216,8 @@ fn the_access_delay_is_the_least_of_two() {
     Runs::from(of_one_link).assert_mean_in(0.4..=0.8, "of one link");
 }
 
-/// One packet to a station, and the next that comes with its arrival: each frame at its time.
+/// Every frame of an exchange with an EMLSR station begins at the time computed by hand, also for a second packet that
+/// arrives after it.
 #[test]
 fn an_exchange_is_as_by_hand() {
     let mode = eht(Band::Ghz5, 11, 80);
@@ -238,14 +239,14 @@ fn an_exchange_is_as_by_hand() {
         (answer, answer + US * 72, ("block-ack", 0, 1, 0)),
     ];
     assert_eq!(heard[..4], expected);
-    // It listens anew 45 + 64 us after the answer.
+    // The station listens on all links 45 + 64 us after the acknowledgement.
     let (at, _, frame) = heard[4];
     assert_eq!(frame.0, "trigger");
     assert!(at >= answer + US * (72 + 45 + 64) && at < US * 600, "{at} after {answer}");
 }
 
-/// Both ends begin on different links. The access point has not read who sends: its initial control frame goes
-/// unanswered. A station that begins within a slot of that frame does not answer; a slot later it does.
+/// If access point and station begin on different links within a slot, the initial control frame goes unanswered; if
+/// the station would begin a slot later, it has noticed the frame and answers.
 #[test]
 fn frames_that_cross_on_two_links() {
     let modes = [eht(Band::Ghz2, 7, 20), eht(Band::Ghz5, 7, 20)];
@@ -269,23 +270,23 @@ fn frames_that_cross_on_two_links() {
         let end = all[initial].1 + if link == 0 { US * 10 } else { US * 16 };
         all.iter().any(|&(at, _, (kind, on, ..))| kind == "cts" && on == link && at == end)
     };
-    // Video of the station at 28 us on the link at 2.4 GHz, best effort to it at 43 us at 5 GHz.
+    // Video of the station at 28 us on the link at 2.4 GHz, best effort to the station at 43 us at 5 GHz.
     let all = of(&[(0, 1, 0), (0, 0, 2)]);
     assert_eq!(frame(&all[0]), (US * 28, ("data", 0, 1, 0)));
     assert_eq!(frame(&all[1]), (US * 43, ("trigger", 1, 0, 1)));
     assert!(!answered(&all, 1, 1));
-    // Video to it at 28 us at 2.4 GHz; its own comes a moment later, and goes at 34 us at 5 GHz.
+    // Video to the station at 28 us at 2.4 GHz; its own packet arrives a moment later and leaves at 34 us at 5 GHz.
     let all = of(&[(0, 0, 1), (29, 1, 0)]);
     assert_eq!(frame(&all[0]), (US * 28, ("trigger", 0, 0, 1)));
     assert_eq!(frame(&all[1]), (US * 34, ("data", 1, 1, 0)));
     assert!(!answered(&all, 0, 0));
-    // Best effort of its own would go at 43 us: it has noticed the frame, and waits.
+    // Its own best effort packet would leave at 43 us: the station has noticed the frame and waits.
     let all = of(&[(0, 0, 1), (29, 2, 0)]);
     assert_eq!(frame(&all[0]), (US * 28, ("trigger", 0, 0, 1)));
     assert!(answered(&all, 0, 0));
     let own = all.iter().find(|(_, _, (kind, _, node, _))| *kind == "data" && *node == 1).unwrap();
     let answer = all.iter().find(|(_, _, (kind, ..))| *kind == "block-ack").unwrap();
-    // On the link of the exchange after an interframe space, on the other once it listens.
+    // On the link of the exchange it may transmit an AIFS after it, on the other once it listens there.
     let least = if own.2.1 == 0 { US * (10 + 27) } else { US * (10 + 9 + 20 + 64 + 43) };
     assert!(own.0 >= answer.1 + least, "{own:?} after {answer:?}");
 }
@@ -306,8 +307,8 @@ fn what_cannot_be_is_refused() {
     assert!(said(slow).starts_with("padding_delay = 0.000033 s: must be one of"));
 }
 
-/// What occupies the radio of a station: its own frames and those to it, each with its link, but for initial control
-/// frames that it does not answer.
+/// Times and links in which the radio of a station is occupied: by its own frames and those to it, except initial
+/// control frames that it does not answer.
 fn occupied(all: &[(SimTime, SimTime, InAir)], node: u16) -> Vec<(SimTime, SimTime, u8)> {
     let is_answered = |end: SimTime, link: u8| {
         all.iter().any(|&(at, _, (kind, on, from, _))| {
@@ -323,9 +324,9 @@ fn occupied(all: &[(SimTime, SimTime, InAir)], node: u16) -> Vec<(SimTime, SimTi
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Over random networks of stations with a single radio, with links at once, and with one link: each packet leaves
-    /// once, those of a way in order, none is lost unless it was given up. The radio of a station is on one link at a
-    /// time, and changes it in no less than the transition delay.
+    /// In random networks of stations with EMLSR, with STR and with one link, each packet leaves once, packets of a
+    /// station and category leave in order, and only packets that were given up are lost. An EMLSR radio is on one link
+    /// at a time, and changes it in no less than the transition delay.
     #[test]
     fn a_radio_is_on_one_link_at_a_time(
         pushes in prop::collection::vec((0_u64..2000, 0_u32..3, 0_u32..2, any::<bool>(), 40_u32..1500), 1..800),
@@ -348,7 +349,7 @@ proptest! {
             .collect();
         let mut config = network(3, &of, window);
         let single = emlsr(padding, transition, mbps);
-        // One with a single radio, one that uses its links at once or has a single radio too, one on one link.
+        // Station 0 has EMLSR, station 1 STR or EMLSR, station 2 one link.
         config.emlsr = vec![Some(single), (seed % 2 == 0).then_some(single), None];
         config.links[1..].iter_mut().for_each(|link| link.stations[2] = None);
         config.categories = vec![EDCA[VIDEO], EDCA[BEST_EFFORT]];

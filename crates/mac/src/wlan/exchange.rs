@@ -1,4 +1,4 @@
-//! An exchange of a whole aggregate, and what stations that always have one to send make of the air.
+//! Exchange of a full aggregate, and closed forms for stations that always have one to send.
 
 use super::airtime::Sharing;
 use super::ampdu::Ampdu;
@@ -9,20 +9,20 @@ use super::modes::{Durations, Mode};
 use super::saturation::Saturated;
 use crossfade_core::SimTime;
 
-/// An exchange of a whole aggregate.
+/// Exchange of a full aggregate: optional RTS and CTS, the aggregate, and its acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exchange {
-    /// Packets of it.
+    /// Number of packets in the aggregate.
     pub packets: u32,
-    /// Bytes of each.
+    /// Bytes of each packet.
     pub bytes: u32,
-    /// The aggregate.
+    /// Duration of the aggregate.
     pub data: SimTime,
-    /// RTS, CTS and their spaces.
+    /// Duration of RTS, CTS and their interframe spaces; zero without RTS.
     before: SimTime,
-    /// A space and the answer.
+    /// Duration of SIFS and the acknowledgement.
     after: SimTime,
-    /// Time that others wait after a collision beside the interframe space.
+    /// Time that other stations wait after a collision in addition to AIFS.
     extended: SimTime,
     rts: SimTime,
     mode: Mode,
@@ -30,7 +30,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// With a station, in one of its modes, of as many packets of `bytes` as an aggregate takes.
+    /// Exchange with `station` in `mode` of as many packets of `bytes` as an aggregate holds.
     pub fn of(station: &StationConfig, mode: Mode, category: Category, rts: bool, bytes: u32) -> Self {
         let (band, control) = (mode.band(), mode.control());
         let overhead = mpdu_overhead(mode.standard());
@@ -55,7 +55,7 @@ impl Exchange {
         }
     }
 
-    /// Bits of its packets.
+    /// Bits of all packets of the aggregate.
     pub fn bits(&self) -> f64 {
         f64::from(self.packets) * f64::from(self.bytes) * 8.0
     }
@@ -65,26 +65,28 @@ impl Exchange {
         self.before + self.data + self.after
     }
 
-    /// The mean wait before it on an air that nobody else uses.
+    /// Mean wait in seconds before the exchange on an otherwise idle channel: AIFS and half of the first contention
+    /// window.
     fn wait_s(&self) -> f64 {
         let backoff = SLOT * u64::from(self.category.windows[0]);
         self.category.aifs(self.mode.band()).as_secs_f64() + backoff.as_secs_f64() / 2.0
     }
 
-    /// One station that always has more: the bit rate of whole packets.
+    /// Throughput in bit/s of whole packets of one station alone with an endless backlog.
     pub fn alone_bps(&self) -> f64 {
         self.bits() / (self.airtime().as_secs_f64() + self.wait_s())
     }
 
-    /// One station of a network that always has more: the bit rate of whole packets.
+    /// Throughput in bit/s of whole packets if one station of a network alone has an endless backlog, with EMLSR if the
+    /// station has it.
     pub fn alone_in_bps(&self, config: &WlanConfig, station: usize) -> f64 {
         let single = config.emlsr.get(station).copied().flatten();
         single.map_or_else(|| self.alone_bps(), |emlsr| self.by_single_radio_bps(emlsr))
     }
 
-    /// One EMLSR station alone to which an access point always has something to send, on links that are alike: the bit
-    /// rate of whole packets. The access point, whose contention ends meanwhile, begins at the first boundary of any
-    /// link at which the station listens, half a slot later in the mean.
+    /// Throughput in bit/s of whole packets to an EMLSR station alone, on equal links. The contention of the access
+    /// point ends during the transition delay, so it begins at the first slot boundary of any link at which the station
+    /// listens, on average half a slot later.
     pub fn by_single_radio_bps(&self, emlsr: EmlsrConfig) -> f64 {
         let band = self.mode.band();
         let [initial, cts] = emlsr.initial(self.mode);
@@ -92,7 +94,7 @@ impl Exchange {
         self.bits() / (cycle.as_secs_f64() + SLOT.as_secs_f64() / 2.0)
     }
 
-    /// Stations that all have such exchanges, in the terms of Bianchi's model.
+    /// Parameters of Bianchi's model for `stations` stations with such exchanges.
     pub fn saturated(&self, stations: usize) -> Saturated {
         let aifs = self.category.aifs(self.mode.band());
         let lost = if self.before > SimTime::ZERO { self.rts } else { self.data };
@@ -108,9 +110,9 @@ impl Exchange {
     }
 }
 
-/// The bit rate of each station that one sender sends to, in turns or for equal times: after T. Høiland-Jørgensen et
-/// al., USENIX ATC 2017, equations 1 to 5, but that every exchange has a wait of its own before it, and that answers
-/// count as airtime.
+/// Throughput in bit/s of each station that one sender serves, with equal turns or equal airtime: as T.
+/// Høiland-Jørgensen et al., USENIX ATC 2017, equations 1 to 5, except that every exchange has its own wait before it,
+/// and that acknowledgements count as airtime.
 pub fn rates_in_turns(exchanges: &[Exchange], sharing: Sharing) -> Vec<f64> {
     let turns = |one: &Exchange| match sharing {
         Sharing::Turns => 1.0,
@@ -121,7 +123,7 @@ pub fn rates_in_turns(exchanges: &[Exchange], sharing: Sharing) -> Vec<f64> {
     exchanges.iter().map(|one| turns(one) * one.bits() / round).collect()
 }
 
-/// The block acknowledgement window that links with such exchanges never exhaust, one exchange a link: while the MPDUs
+/// Block acknowledgement window in MPDUs which links with such exchanges, one per link, never exhaust: while the MPDUs
 /// of one link are in flight, each other link begins as many aggregates as its exchanges allow.
 pub fn window_of_links(exchanges: &[Exchange]) -> u32 {
     let needs = |(slowest, of): (usize, &Exchange)| {
@@ -155,7 +157,7 @@ mod tests {
         Exchange::of(&station, mode, EDCA[BEST_EFFORT], rts, 1500)
     }
 
-    /// One station: the closed form, Bianchi's with one station, and the only share of the air are one thing.
+    /// For one station, the closed form, Bianchi's model and the airtime share agree.
     #[test]
     fn one_station_is_the_same_by_all_three() {
         for (mcs, window, mbps) in [(11, 64, 495.3), (4, 64, 195.2), (11, 256, 549.4)] {
@@ -171,7 +173,8 @@ mod tests {
         assert!((with_rts - 468.2).abs() < 0.051, "{with_rts}");
     }
 
-    /// In turns all have the rate of the slowest; by airtime what each has alone, over their number.
+    /// With equal turns all stations have equal throughput; with airtime fairness, each has its throughput alone
+    /// divided by their number.
     #[test]
     fn airtime_gives_each_its_part() {
         let all = [exchange(11, 16, false), exchange(0, 16, false)];

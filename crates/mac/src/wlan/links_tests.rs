@@ -1,5 +1,5 @@
-//! Multi-link devices: several links under one window, against single links and closed forms, and over random
-//! schedules.
+//! Tests of multi-link devices: several links with one block acknowledgement window, compared with single links and
+//! closed forms, and random schedules.
 
 use super::network_tests::{SEED, config, push_and_drain, saturate, saturate_with};
 use super::*;
@@ -14,10 +14,10 @@ pub(super) fn eht(band: Band, mcs: u8, width: u16) -> Mode {
     Mode::new(Standard::Be, band, mcs, 1, width, 800).unwrap()
 }
 
-/// What is in the air of a link: a BAR, or numbers with their items.
+/// Frame in flight on a link: the number of a BAR, or sequence numbers and items of MPDUs.
 type InAir = (Option<u64>, Vec<(u64, u64)>);
 
-/// A station as it is on a link: its mode, and the share of MPDUs that are lost.
+/// Station on a link with one mode, a share `p` of lost MPDUs and a window.
 pub(super) fn on_link(mode: Mode, p: f64, window: u32) -> StationConfig {
     StationConfig {
         modes: vec![mode],
@@ -27,7 +27,7 @@ pub(super) fn on_link(mode: Mode, p: f64, window: u32) -> StationConfig {
     }
 }
 
-/// A network of so many stations with these links, a mode and a share of losses each.
+/// Network of stations with these links, each with a mode and a share of lost MPDUs.
 pub(super) fn network(stations: usize, links: &[(Mode, f64)], window: u32) -> WlanConfig {
     let of_link = |&(mode, p): &(Mode, f64)| LinkConfig {
         stations: vec![Some(on_link(mode, p, window)); stations],
@@ -40,21 +40,21 @@ pub(super) fn network(stations: usize, links: &[(Mode, f64)], window: u32) -> Wl
     new
 }
 
-/// A station as it is on a link on which nothing is read, not even an answer.
+/// Station on a link on which no frame is decoded, not even an acknowledgement.
 fn dead(mode: Mode, window: u32) -> StationConfig {
     let radio =
         StationRadio { mean_snr_db: -30.0, uplink_offset_db: 0.0, speed_mps: 0.0, fd_t: 0.0, trace: None };
     StationConfig { reception: ReceptionConfig::Radio(radio), ..on_link(mode, 0.0, window) }
 }
 
-/// The bit rate of one station that is sent to, with a backlog that no window exhausts, and what each link counted.
+/// Throughput in bit/s of the downlink to one station with an endless backlog, and the statistics of each link.
 fn downlink(config: WlanConfig, seconds: u64) -> (f64, Vec<StationStatistics>) {
     let mut wlan = Wlan::new(config, SEED).unwrap();
     let rate = saturate_with(&mut wlan, &[(0, 1)], seconds, 1900)[0];
     (rate, wlan.report(SimTime::from_millis(1000 * seconds)).by_link)
 }
 
-/// One link that is named is that which is not, to the bit.
+/// A network with one configured link gives bit by bit the results of a network without links.
 #[test]
 fn one_link_is_a_network_without_links() {
     let mode = eht(Band::Ghz5, 9, 80);
@@ -69,8 +69,8 @@ fn one_link_is_a_network_without_links() {
     assert_eq!(named, plain);
 }
 
-/// Two and three equal links carry twice and three times what one does, within 1 %: by the closed form of one link and
-/// as simulated.
+/// Two and three equal links have two and three times the throughput of one within 1 %, in the closed form and
+/// simulated.
 #[test]
 fn equal_links_add_up() {
     for (mode, aggregate) in [(eht(Band::Ghz5, 11, 80), 263), (eht(Band::Ghz6, 4, 40), 45)] {
@@ -93,7 +93,7 @@ fn equal_links_add_up() {
     }
 }
 
-/// Uplinks of multi-link devices add up as well, each link with the contention of all.
+/// Throughputs of uplinks of multi-link devices add up; each link has its own contention.
 #[test]
 fn uplinks_contend_on_each_link() {
     let mode = eht(Band::Ghz5, 7, 40);
@@ -108,11 +108,12 @@ fn uplinks_contend_on_each_link() {
     }
 }
 
-/// Beside n devices on one of two links a multi-link device has Bianchi's share of that link, and the other link alone.
+/// If n devices contend on one of two links, a multi-link device gets Bianchi's share of that link and all of the
+/// other.
 #[test]
 fn contenders_on_one_link_take_their_share_of_it_alone() {
     let mode = eht(Band::Ghz5, 9, 40);
-    // Short aggregates, so that there are many.
+    // Short aggregates, so that the averages cover many.
     let short = AmpduLimits { bytes: 30 * 1544, ..AmpduLimits::of(Standard::Be) };
     let station = StationConfig { limits: short, ..on_link(mode, 0.0, 1024) };
     let exchange = Exchange::of(&station, mode, EDCA[BEST_EFFORT], false, 1500);
@@ -120,13 +121,13 @@ fn contenders_on_one_link_take_their_share_of_it_alone() {
         let mut config = network(1 + contenders, &[(mode, 0.0); 2], 1024);
         let of_links = config.links.iter_mut().flat_map(|link| link.stations.iter_mut().flatten());
         of_links.chain(&mut config.stations).for_each(|of| of.limits = short);
-        // They are stations of the first link only.
+        // The contenders use the first link only.
         config.links[1].stations[1..].fill(None);
         let ends: Vec<(Port, Port)> = (1..=1 + contenders as Port).map(|port| (port, 0)).collect();
         let shared = exchange.saturated(1 + contenders).throughput(Form::Plain).unwrap().throughput_bps;
         let share = shared / (1 + contenders) as f64 * 1472.0 / 1500.0;
         let alone = exchange.alone_bps() * 1472.0 / 1500.0;
-        // What collides on the first link may be retransmitted on the second: the sum is what counts.
+        // MPDUs that collide on the first link may be retransmitted on the second: only the sum is compared.
         let (mut own, mut others) = (Vec::new(), Vec::new());
         for run in 0..12 {
             let mut wlan = Wlan::new(config.clone(), RunSeed { run, ..SEED }).unwrap();
@@ -141,8 +142,8 @@ fn contenders_on_one_link_take_their_share_of_it_alone() {
     }
 }
 
-/// A link on which nothing is read costs its own rate and what its attempts hold back, and never stops the others: all
-/// is retransmitted there, in order, and nothing is given up.
+/// A link on which nothing is decoded lowers the throughput but never stops the other link: MPDUs are retransmitted
+/// there, in order, and none is given up.
 #[test]
 fn a_dead_link_stalls_nothing_for_good() {
     let mode = eht(Band::Ghz5, 7, 40);
@@ -169,7 +170,7 @@ fn a_dead_link_stalls_nothing_for_good() {
         }
         let found = arrived as f64 * 1472.0 * 8.0 / 10.0;
         assert!(found <= one, "{asks}: {found} of {one}");
-        // Seven BARs, the last with a contention window of 1023 slots, hold the window longest.
+        // Seven BARs, the last with a contention window of 1023 slots, block the window longest.
         let (least, most) = if asks { (0.6, 200) } else { (0.85, 60) };
         assert!(found > least * one, "{asks}: {found} of {one}");
         assert!(longest < SimTime::from_millis(most), "{asks}: {longest} without an arrival");
@@ -179,8 +180,8 @@ fn a_dead_link_stalls_nothing_for_good() {
     }
 }
 
-/// An outage in which more is given up than numbers of 12 bits tell apart: afterwards all comes again, with one link
-/// and with two.
+/// After an outage in which more MPDUs are given up than 12-bit sequence numbers can distinguish, throughput recovers,
+/// with one link and with two.
 #[test]
 fn an_outage_longer_than_the_numbers_ends() {
     for (links, window) in [(1, 1024), (2, 1024), (1, 64)] {
@@ -215,8 +216,8 @@ fn an_outage_longer_than_the_numbers_ends() {
     }
 }
 
-/// The window stalls on the slow link's MPDUs where it is small: less than the fast link alone. With the standard's
-/// 1024 both add up.
+/// A small window stalls on the MPDUs of the slow link, so that both links carry less than the fast one alone; with
+/// 1024 MPDUs they carry more.
 #[test]
 fn a_slow_link_stalls_a_small_window() {
     let (fast, slow) = (eht(Band::Ghz6, 11, 160), eht(Band::Ghz5, 0, 20));
@@ -228,7 +229,7 @@ fn a_slow_link_stalls_a_small_window() {
     let (both, by_link) = of(64, &[fast, slow]);
     assert!(both < 0.75 * alone, "{both} with the slow link, {alone} without");
     assert!(by_link[0].window_limited as f64 > 0.9 * by_link[0].ppdus as f64);
-    // MPDUs that came on the fast link wait for those of the slow one.
+    // MPDUs received on the fast link wait for those of the slow link.
     let waits = by_link[0].mpdus.head_of_line_delay_s / by_link[0].packets.arrivals as f64;
     assert!(waits > 0.5e-3, "{waits}");
     let ([alone, slow_alone], (both, _)) =
@@ -236,8 +237,8 @@ fn a_slow_link_stalls_a_small_window() {
     assert!(both > alone && both < alone + slow_alone * 1.01, "{both} of {alone} and {slow_alone}");
 }
 
-/// With the window that links never exhaust their closed forms add up, though they differ; with a quarter of it they do
-/// not.
+/// With the window of `window_of_links` the closed forms of unequal links add up within 1 %; with a quarter of it they
+/// do not.
 #[test]
 fn the_window_of_links_is_enough_for_them() {
     for modes in [
@@ -259,7 +260,7 @@ fn the_window_of_links_is_enough_for_them() {
     }
 }
 
-/// Events say on which link each frame and each MPDU was, and the links overlap in time.
+/// Events name the link of each frame and MPDU, and frames of different links overlap in time.
 #[test]
 fn events_name_the_link() {
     let mut wlan = Wlan::new(network(1, &[(eht(Band::Ghz5, 7, 40), 0.3); 2], 1024), SEED).unwrap();
@@ -318,8 +319,8 @@ fn links_that_cannot_be_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Over random losses, links, windows, stations, categories and schedules: each packet leaves once, those of a way
-    /// in order, and none is lost unless it was given up.
+    /// With random losses, links, windows, stations, categories and schedules each packet leaves once, packets of a
+    /// station and category leave in order, and only packets that were given up are lost.
     #[test]
     fn links_deliver_once_in_order_and_all(
         pushes in prop::collection::vec((0_u64..2000, 0_u32..2, 0_u32..2, any::<bool>(), 40_u32..1500), 1..1200),
@@ -351,7 +352,7 @@ proptest! {
             config.links[link].stations = vec![Some(dead(of[link].0, window)); 2];
         }
         if let Some(link) = single.filter(|link| *link < of.len() && Some(*link) != lost) {
-            // The second station is on this link alone.
+            // Station 1 uses this link alone.
             for (number, of) in config.links.iter_mut().enumerate() {
                 if number != link {
                     of.stations[1] = None;
@@ -381,7 +382,8 @@ proptest! {
         }
     }
 
-    /// The agreement itself, with answers that are lost, on links whose exchanges end in any order.
+    /// A block acknowledgement agreement over links whose exchanges end in any order, with lost acknowledgements,
+    /// delivers each packet once and in order.
     #[test]
     fn one_agreement_over_links_that_end_in_any_order(
         seed in 0_u64..10_000,
@@ -394,7 +396,7 @@ proptest! {
         let mut stream = crossfade_core::RunSeed { seed, run: 1 }.stream("links");
         let (mut originator, mut recipient) = (Originator::new(window, attempts), Recipient::new(window, None));
         let (mut out, mut settled, mut next, total) = (Vec::new(), Settled::default(), 0_u64, 5000_u64);
-        // What is in the air of each link: a BAR, or MPDUs.
+        // Frame in flight on each link.
         let mut air: Vec<Option<InAir>> = vec![None; usize::from(links)];
         let mut bars = vec![0; usize::from(links)];
         let mut last_heard = false;

@@ -1,13 +1,13 @@
-//! Minstrel-HT: rate control by what was acknowledged (Linux `rc80211_minstrel_ht` before 5.13, as ns-3 has it too).
+//! Minstrel-HT: rate control by acknowledgements (Linux's `rc80211_minstrel_ht` before 5.13, as in ns-3).
 //!
 //! Each 50 ms the success probability p of every mode tried is averaged, p <- 3/4 p + 1/4 successes / attempts, and
-//! with it the mean length of aggregates. A mode's throughput is 0 below p = 10 %, else min(p, 90 %) over the time that
-//! an MPDU of 1200 bytes takes in a mean aggregate. An aggregate goes by the mode of the best throughput; where no
-//! answer comes, after some tries by the second best, then by the most probable. In between, single MPDUs probe modes
-//! in an order drawn at random.
+//! with it the mean length of aggregates. A mode's throughput is 0 below p = 10 %, otherwise min(p, 90 %) divided by
+//! the time that an MPDU of 1200 bytes takes in a mean aggregate. An aggregate uses the mode with the highest
+//! throughput; if no answer comes, after some tries the second best, then the most probable. In between, single MPDUs
+//! probe other modes in random order.
 //!
-//! Where the whole chain gets no answer, the interval ends at once, and of a mode that has lost more than 80 % of it
-//! the past does not count. (Linux has such a rule for streams alone, the "sudden death" of `minstrel_downgrade_rate`;
+//! If no mode of this chain gets an answer, the interval ends at once, and a mode that lost more than 80 % in it
+//! forgets its past. (Linux has such a rule for spatial streams only, the "sudden death" of `minstrel_downgrade_rate`;
 //! without it a fall by many modes takes several intervals for each.)
 
 use super::modes::{Durations, Mode};
@@ -15,32 +15,34 @@ use crossfade_core::{SimTime, Stream};
 use rand::RngExt;
 
 const INTERVAL: SimTime = SimTime::from_millis(50);
-/// Weight of the past in averages.
+/// Weight of the past in moving averages.
 const PAST: f64 = 0.75;
-/// Length of the MPDU whose time is compared.
+/// Bytes of the MPDU by which the throughput of modes is compared.
 const BYTES: f64 = 1200.0;
-/// Below this probability a mode is worth nothing, and above this one it is worth no more.
+/// Success probability below which a mode's throughput counts as 0, and, in `ENOUGH`, above which it counts as this.
 const WORTHLESS: f64 = 0.1;
 const ENOUGH: f64 = 0.9;
-/// Success rates above which a mode counts as reliable, and above which it is not sampled.
+/// Success probability above which a mode counts as reliable, and, in `KNOWN`, above which it is not sampled.
 const RELIABLE: f64 = 0.75;
 const KNOWN: f64 = 0.95;
-/// A mode slower than the second best is sampled after so many times that it was passed over, so often an interval.
+/// A mode slower than the second best is sampled only after this many times passed over, at most `SLOW_SAMPLES` times
+/// per interval.
 const PASSED_OVER: u32 = 20;
 const SLOW_SAMPLES: u32 = 2;
-/// Samples of an interval, and MPDUs from one to the next beside twice the mean aggregate.
+/// Maximum number of samples per interval; `BETWEEN` is the number of MPDUs between two, in addition to twice the mean
+/// aggregate.
 const SAMPLES: u32 = 8;
 const BETWEEN: f64 = 16.0;
-/// A mode that has delivered less than this share, in a chain without an answer, loses its past.
+/// Success share below which a mode forgets its past after a chain without an answer.
 const DEAD: f64 = 0.2;
-/// Tries of a mode take so long together.
+/// Time budget for the tries of one mode of the chain, at least `LEAST_TRIES` and at most `MOST_TRIES`.
 const SEGMENT: SimTime = SimTime::from_millis(6);
 const LEAST_TRIES: u32 = 2;
 const MOST_TRIES: u32 = 7;
 
 #[derive(Clone, Debug)]
 struct OfMode {
-    /// Seconds of an aggregate of one MPDU without the MPDU itself; `mpdu_s` is that of the MPDU.
+    /// Overhead in seconds of an aggregate; `mpdu_s` is the time of one MPDU.
     overhead_s: f64,
     mpdu_s: f64,
     attempts: u32,
@@ -52,25 +54,25 @@ struct OfMode {
     tries: u32,
 }
 
-/// Rate control by throughput that is expected of each mode, of what one station sends to another.
+/// State of Minstrel-HT for one sender and one receiver.
 #[derive(Clone, Debug)]
 pub(super) struct Minstrel {
     modes: Vec<OfMode>,
     next_update: SimTime,
     aggregate: f64,
-    /// MPDUs and aggregates of this interval.
+    /// MPDUs in this interval, and aggregates, without probes.
     mpdus: u32,
     aggregates: u32,
-    /// The places of the best throughput, the second best, and the most probable.
+    /// Mode indices of the highest throughput, the second highest, and the most probable mode.
     chain: [usize; 3],
-    /// The place in the chain, and tries left there; a sample stands in the first place.
+    /// Position in the chain, and remaining tries there; a sample replaces the first position.
     link: usize,
     tries_left: u32,
     sample: Option<usize>,
-    /// The order of samples, and the next one's place in it.
+    /// Order of samples, and the position of the next one.
     order: Vec<usize>,
     next_sample: usize,
-    /// MPDUs until the next sample, and samples left in this interval.
+    /// MPDUs until the next sample, and remaining samples of this interval.
     wait: f64,
     samples_left: u32,
     slow_samples: u32,
@@ -116,12 +118,12 @@ impl Minstrel {
         new
     }
 
-    /// The mode of the best throughput.
+    /// Index of the mode with the highest throughput.
     pub(super) const fn best(&self) -> usize {
         self.chain[0]
     }
 
-    /// The mode of the next aggregate, and whether it is a probe.
+    /// Index of the mode of the next aggregate, and true if it is a probe.
     pub(super) fn choose(&mut self, now: SimTime) -> (usize, bool) {
         if now >= self.next_update {
             self.update(false);
@@ -144,7 +146,8 @@ impl Minstrel {
         }
     }
 
-    /// See [`RateControl::on_exchange`](super::rate::RateControl::on_exchange).
+    /// Records the acknowledgement of an aggregate of `sent` MPDUs in the mode with index `place`; 0 acknowledged if no
+    /// answer came.
     pub(super) fn on_exchange(&mut self, place: usize, sent: u32, acknowledged: u32) {
         let of = &mut self.modes[place];
         of.attempts += sent;
@@ -177,7 +180,7 @@ impl Minstrel {
         self.tries_left = self.modes[self.chain[0]].tries;
     }
 
-    /// The next mode of the order that is worth sampling.
+    /// Next mode of the sampling order, if it is worth sampling.
     fn next_probe(&mut self) -> Option<usize> {
         let place = self.order[self.next_sample];
         self.next_sample += 1;
@@ -201,7 +204,7 @@ impl Minstrel {
         Some(place)
     }
 
-    /// Fisher and Yates.
+    /// Shuffles the sampling order (Fisher-Yates).
     fn shuffle(&mut self) {
         for last in (1..self.order.len()).rev() {
             let other = self.stream.random_range(0..=last);
@@ -209,7 +212,7 @@ impl Minstrel {
         }
     }
 
-    /// End of an interval, after a chain without an answer if `is_dead`.
+    /// Ends an interval: updates probabilities, throughputs and the chain; `is_dead` after a chain without an answer.
     fn update(&mut self, is_dead: bool) {
         if self.aggregates > 0 {
             let mean = f64::from(self.mpdus) / f64::from(self.aggregates);
@@ -231,7 +234,7 @@ impl Minstrel {
         }
         let better = |a: &usize, b: &usize| {
             let (x, y) = (&self.modes[*a], &self.modes[*b]);
-            // Of modes that are worth nothing the slowest.
+            // Of modes with throughput 0 the slowest is preferred.
             x.throughput.total_cmp(&y.throughput).then(x.mpdu_s.total_cmp(&y.mpdu_s))
         };
         let places = || 0..self.modes.len();
@@ -259,8 +262,8 @@ mod tests {
         (0..12).map(|mcs| Mode::new(Standard::Ax, Band::Ghz5, mcs, 1, width, 800).unwrap()).collect()
     }
 
-    /// A station that is always sent to, whose ratio in dB is `first` for so long, then `then`; at each exchange its
-    /// end and the place of the best mode.
+    /// Simulates a station with endless downlink whose SNR in dB is `first` for some time, then `then`; for each
+    /// exchange, its end and the index of the best mode.
     fn history(
         width: u16,
         seed: u64,
@@ -310,7 +313,7 @@ mod tests {
 
     const SECOND: SimTime = SimTime::from_millis(1000);
 
-    /// Within a second on the ideal mode or one beside it, of 95 % of seeds, whatever the ratio.
+    /// Within a second the best mode is the ideal one or a neighbour of it, for 95 % of seeds, at any SNR.
     #[test]
     fn it_settles_within_a_second() {
         for (width, snr_db) in [(20, 3.5), (20, 12.0), (20, 19.5), (80, 26.0), (80, 33.0)] {
@@ -325,7 +328,7 @@ mod tests {
         }
     }
 
-    /// Within 0.3 s of a fall by 20 dB it is down on the ideal mode, or below.
+    /// Within 0.3 s after a fall of the SNR by 20 dB the best mode is the ideal one or slower.
     #[test]
     fn it_falls_within_a_third_of_a_second() {
         for (width, from_db) in [(20, 30.0), (80, 33.0), (20, 25.0)] {
@@ -341,7 +344,7 @@ mod tests {
         }
     }
 
-    /// Where nothing gets through, the slowest modes are tried after the probe, and stay.
+    /// If no frame is acknowledged, the slowest modes are tried after the probe, and stay.
     #[test]
     fn without_a_record_it_goes_by_the_slowest() {
         let mut minstrel = Minstrel::new(&modes(20), RunSeed { seed: 4, run: 0 }.stream("rate"));
@@ -355,7 +358,7 @@ mod tests {
         assert_eq!(minstrel.chain, [0, 1, 0]);
     }
 
-    /// Probes take a small part of the MPDUs.
+    /// Probes are a small share of the MPDUs.
     #[test]
     fn it_samples_some() {
         let seed = RunSeed { seed: 3, run: 0 };

@@ -1,8 +1,8 @@
-//! Wi-Fi 4 to 7: modes and durations, aggregates, block acknowledgements, contention, rate control, the queues of an
-//! access point, and what can be computed of saturated stations.
+//! Wi-Fi 4 to 7: modes and durations, aggregates, block acknowledgements, contention, rate control, queues of an access
+//! point, and closed forms for saturated stations.
 //!
-//! Protocols here know no engine: time and randomness are arguments. [`Wlan`] puts them together: an access point and
-//! its stations in one air, as a [`Fabric`](crossfade_link::Fabric).
+//! Protocols take time and randomness as arguments. [`Wlan`] combines them into a [`Fabric`](crossfade_link::Fabric):
+//! an access point and its stations on a channel.
 
 mod access_point;
 mod airtime;

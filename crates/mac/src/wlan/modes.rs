@@ -1,51 +1,52 @@
-//! Modes of 802.11a to be: which there are, their bit rates, and how long a PPDU lasts.
+//! Modes of 802.11a, g, n, ac, ax and be: valid combinations, bit rates, and durations of PPDUs.
 //!
-//! A PPDU is a preamble and symbols of `N_DBPS` bits. The payload has 16 bits of service, 6 of tail and the octets of
-//! the PSDU (IEEE 802.11-2020 clauses 17.4.3, 19.4.3 and 21.4.3, 802.11ax-2021 clause 27.4.3). Rates and preambles are
-//! those of full bandwidth and one user; every stream beyond the first adds training fields.
+//! A PPDU is a preamble and symbols of `N_DBPS` data bits. The payload has 16 service bits, 6 tail bits and the octets
+//! of the PSDU (IEEE 802.11-2020 clauses 17.4.3, 19.4.3 and 21.4.3, 802.11ax-2021 clause 27.4.3). Bit rates and
+//! preambles are those of one user with the full bandwidth; each spatial stream beyond the first adds training fields.
 
 use crate::error::{MeshError, out_of_range};
 use crossfade_core::SimTime;
 
-/// An amendment of 802.11, by its letters.
+/// Amendment of 802.11 that a station follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Standard {
-    /// OFDM at 5 GHz.
+    /// 802.11a: OFDM at 5 GHz.
     A,
-    /// OFDM at 2.4 GHz.
+    /// 802.11g: OFDM at 2.4 GHz.
     G,
-    /// High throughput, Wi-Fi 4.
+    /// 802.11n: high throughput (HT), Wi-Fi 4.
     N,
-    /// Very high throughput, Wi-Fi 5.
+    /// 802.11ac: very high throughput (VHT), Wi-Fi 5.
     Ac,
-    /// High efficiency, Wi-Fi 6.
+    /// 802.11ax: high efficiency (HE), Wi-Fi 6.
     Ax,
-    /// Extremely high throughput, Wi-Fi 7.
+    /// 802.11be: extremely high throughput (EHT), Wi-Fi 7.
     Be,
 }
 
-/// Band of the channel. At 2.4 GHz a PPDU of OFDM is followed by 6 us without a signal, and SIFS is shorter.
+/// Frequency band of the channel. At 2.4 GHz an OFDM PPDU is followed by 6 us of signal extension, and SIFS is 10 us
+/// instead of 16 us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Band {
-    /// 2.4 GHz.
+    /// 2.4 GHz band.
     Ghz2,
-    /// 5 GHz.
+    /// 5 GHz band.
     Ghz5,
-    /// 6 GHz.
+    /// 6 GHz band.
     Ghz6,
 }
 
-/// Kind of duration.
+/// Source of the durations of PPDUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durations {
     /// Durations of the standard.
     Standard,
-    /// Durations of ns-3: a VHT preamble of one user without its SIG-B, 4 us shorter, and a short guard interval whose
-    /// end is not rounded up to a symbol of 4 us.
+    /// Durations of ns-3: the VHT preamble of one user without VHT-SIG-B, 4 us shorter, and with a short guard interval
+    /// no rounding up to a multiple of 4 us.
     Ns3,
 }
 
-/// A modulation and coding scheme with its streams, width and guard interval, which exists.
+/// Valid combination of standard, band, MCS, spatial streams, channel width and guard interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mode {
     standard: Standard,
@@ -56,7 +57,7 @@ pub struct Mode {
     guard_interval_ns: u16,
 }
 
-/// Bits of a subcarrier and the code rate, by MCS.
+/// Coded bits per subcarrier, and numerator and denominator of the code rate, by MCS.
 const MCS: [(u64, u64, u64); 14] = [
     (1, 1, 2),
     (2, 1, 2),
@@ -74,7 +75,8 @@ const MCS: [(u64, u64, u64); 14] = [
     (12, 5, 6),
 ];
 
-/// The rates of 802.11a and g in Mbit/s: bits of a subcarrier and the code rate.
+/// Bit rates of 802.11a and g in Mbit/s, with coded bits per subcarrier, and numerator and denominator of the code
+/// rate.
 const OFDM: [(u32, (u64, u64, u64)); 8] = [
     (6, (1, 1, 2)),
     (9, (1, 3, 4)),
@@ -87,10 +89,10 @@ const OFDM: [(u32, (u64, u64, u64)); 8] = [
 ];
 
 impl Standard {
-    /// The amendment of these letters, "a" to "be".
+    /// Amendment with these letters, such as "ax".
     ///
     /// # Errors
-    /// Other letters.
+    /// If the letters are not one of a, g, n, ac, ax, be.
     pub fn parse(letters: &str) -> Result<Self, MeshError> {
         Ok(match letters {
             "a" => Self::A,
@@ -115,7 +117,7 @@ impl Standard {
         }
     }
 
-    /// The highest MCS; of a and g the place of 54 Mbit/s among the rates.
+    /// Highest MCS per number of streams; for a and g the index of 54 Mbit/s among the bit rates.
     pub const fn highest_mcs(self) -> u8 {
         match self {
             Self::A | Self::G | Self::N => 7,
@@ -125,7 +127,7 @@ impl Standard {
         }
     }
 
-    /// Widths in MHz.
+    /// Channel widths in MHz.
     pub const fn widths_mhz(self) -> &'static [u16] {
         match self {
             Self::A | Self::G => &[20],
@@ -135,7 +137,7 @@ impl Standard {
         }
     }
 
-    /// The most spatial streams.
+    /// Maximum number of spatial streams.
     pub const fn most_streams(self) -> u8 {
         match self {
             Self::A | Self::G => 1,
@@ -153,7 +155,7 @@ impl Standard {
         }
     }
 
-    /// The bands in which it is used.
+    /// Bands that the amendment uses.
     const fn bands(self) -> &'static [Band] {
         match self {
             Self::A | Self::Ac => &[Band::Ghz5],
@@ -163,7 +165,7 @@ impl Standard {
         }
     }
 
-    /// Bytes that an A-MPDU has at most; none where there are no aggregates.
+    /// Maximum number of bytes of an A-MPDU; `None` for a and g, which have no aggregates.
     pub const fn longest_ampdu(self) -> Option<u32> {
         match self {
             Self::A | Self::G => None,
@@ -174,7 +176,7 @@ impl Standard {
         }
     }
 
-    /// MPDUs of the largest block acknowledgement window.
+    /// Largest block acknowledgement window in MPDUs.
     pub const fn largest_window(self) -> u32 {
         match self {
             Self::A | Self::G => 1,
@@ -186,7 +188,7 @@ impl Standard {
 }
 
 impl Band {
-    /// Name in scenarios.
+    /// Name of the band in scenarios.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Ghz2 => "2.4 GHz",
@@ -195,7 +197,7 @@ impl Band {
         }
     }
 
-    /// A frequency in the middle of it, in hertz.
+    /// Representative frequency in the middle of the band, in hertz.
     pub const fn centre_hz(self) -> f64 {
         match self {
             Self::Ghz2 => 2.437e9,
@@ -204,7 +206,7 @@ impl Band {
         }
     }
 
-    /// Time between the frames of an exchange.
+    /// SIFS: time between the frames of an exchange.
     pub const fn sifs(self) -> SimTime {
         match self {
             Self::Ghz2 => SimTime::from_micros(10),
@@ -212,7 +214,7 @@ impl Band {
         }
     }
 
-    /// The time without a signal after a PPDU of OFDM.
+    /// Signal extension: time without a signal after an OFDM PPDU.
     pub(super) const fn extension(self) -> SimTime {
         SimTime::from_nanos(self.extension_ns())
     }
@@ -222,7 +224,7 @@ impl Band {
     }
 }
 
-/// Bits of a symbol of 4 us of the headers that tell users of a PPDU: 52 subcarriers, at an MCS of the data, at most 5.
+/// Data bits per symbol of 4 us of HE-SIG-B or EHT-SIG: 52 subcarriers, at the MCS of the data, at most 5.
 pub(super) const fn sig_bits_per_symbol(mcs: u8) -> u64 {
     let (bits, numerator, denominator) = MCS[if mcs < 5 { mcs } else { 5 } as usize];
     52 * bits * numerator / denominator
@@ -233,12 +235,13 @@ fn list<T: ToString>(of: &[T]) -> String {
 }
 
 impl Mode {
-    /// A mode that exists. `mcs` counts from 0 for every number of streams; of a and g it is the place of the rate.
+    /// Mode with these parameters. `mcs` counts from 0 for every number of streams; for a and g it is the index of the
+    /// bit rate.
     ///
     /// # Errors
-    /// A width, an MCS, streams, a guard interval or a band that the standard does not have, and the MCS of 802.11ac
-    /// whose bits do not fill whole symbols (IEEE 802.11-2020 clause 21.5: MCS 9 at 20 MHz but for 3 and 6 streams,
-    /// ...).
+    /// If the standard does not have the band, width, MCS, number of streams or guard interval, or if the bits of an
+    /// 802.11ac MCS do not fill whole symbols (IEEE 802.11-2020 clause 21.5: MCS 9 at 20 MHz except with 3 or 6
+    /// streams, ...).
     pub fn new(
         standard: Standard,
         band: Band,
@@ -289,11 +292,11 @@ impl Mode {
         Ok(mode)
     }
 
-    /// The mode of 802.11a or g of a rate in Mbit/s, or of an MCS of the others, of one stream; from 8 on an MCS of
-    /// 802.11n says how many streams there are.
+    /// Mode by one index: for 802.11a and g the bit rate in Mbit/s, otherwise the MCS with one stream; for 802.11n the
+    /// MCS index 0 to 31 includes the number of streams.
     ///
     /// # Errors
-    /// What [`new`](Self::new) refuses, and a rate that there is not.
+    /// If [`new`](Self::new) refuses the parameters, or the bit rate does not exist.
     pub fn by_index(
         standard: Standard,
         band: Band,
@@ -330,7 +333,7 @@ impl Mode {
         self.band
     }
 
-    /// Its MCS; of a and g the place of the rate, from 0.
+    /// MCS of the mode; for a and g the index of the bit rate, from 0.
     pub const fn mcs(self) -> u8 {
         self.mcs
     }
@@ -350,7 +353,7 @@ impl Mode {
         self.width_mhz
     }
 
-    /// Name in tables of error rates: `mcs-7`, or of a and g by the rate `ofdm-54`.
+    /// Name in tables of error rates: `mcs-7`, or by bit rate `ofdm-54` for a and g.
     pub const fn name(self) -> &'static str {
         const NAMES: [&str; 14] = [
             "mcs-0", "mcs-1", "mcs-2", "mcs-3", "mcs-4", "mcs-5", "mcs-6", "mcs-7", "mcs-8", "mcs-9",
@@ -364,12 +367,12 @@ impl Mode {
         }
     }
 
-    /// Bits of a subcarrier, before coding.
+    /// Coded bits per subcarrier.
     pub fn bits_per_subcarrier(self) -> u64 {
         self.coding().0
     }
 
-    /// Bits of a subcarrier and the code rate.
+    /// Coded bits per subcarrier, and numerator and denominator of the code rate.
     fn coding(self) -> (u64, u64, u64) {
         match self.standard {
             Standard::A | Standard::G => OFDM[self.mcs as usize].1,
@@ -377,7 +380,7 @@ impl Mode {
         }
     }
 
-    /// Subcarriers with data.
+    /// Number of data subcarriers.
     const fn subcarriers(self) -> u64 {
         match (self.standard, self.width_mhz) {
             (Standard::A | Standard::G, _) => 48,
@@ -391,18 +394,18 @@ impl Mode {
         }
     }
 
-    /// Data bits of a symbol, as a fraction.
+    /// Data bits per symbol, as numerator and denominator.
     fn bits_per_symbol(self) -> (u64, u64) {
         self.bits_per_symbol_of(self.subcarriers())
     }
 
-    /// Data bits of a symbol on so many subcarriers with data, as a fraction.
+    /// Data bits per symbol on `subcarriers` data subcarriers, as numerator and denominator.
     pub(super) fn bits_per_symbol_of(self, subcarriers: u64) -> (u64, u64) {
         let (bits, numerator, denominator) = self.coding();
         (subcarriers * bits * u64::from(self.streams) * numerator, denominator)
     }
 
-    /// Whether 802.11ac has it: the bits of a symbol must be whole, and divide evenly among its encoders.
+    /// True if 802.11ac has this combination: the bits of a symbol must be whole, and divide evenly among its encoders.
     const fn fills_symbols(self) -> bool {
         !matches!(
             (self.width_mhz, self.streams, self.mcs),
@@ -410,21 +413,21 @@ impl Mode {
         )
     }
 
-    /// Symbol interval in nanoseconds.
+    /// Symbol interval in nanoseconds, guard interval included.
     fn symbol_ns(self) -> u64 {
         let transform = if self.standard >= Standard::Ax { 12_800 } else { 3_200 };
         transform + u64::from(self.guard_interval_ns)
     }
 
-    /// Its bit rate in bit/s.
+    /// Bit rate of the mode in bit/s.
     pub fn rate_bps(self) -> f64 {
         let (bits, of) = self.bits_per_symbol();
         bits as f64 / of as f64 / self.symbol_ns() as f64 * 1e9
     }
 
-    /// The preamble with its header.
+    /// Duration of the preamble with its signalling fields.
     pub fn preamble(self, durations: Durations) -> SimTime {
-        // Long training fields: 1, 2, 4, 4, 6, 6, 8, 8 of 1 to 8 streams.
+        // Number of long training fields: 1, 2, 4, 4, 6, 6, 8, 8 for 1 to 8 streams.
         let streams = u64::from(self.streams);
         let training = if streams <= 2 { streams } else { streams.next_multiple_of(2) } - 1;
         let micros = match self.standard {
@@ -438,16 +441,16 @@ impl Mode {
         SimTime::from_micros(micros)
     }
 
-    /// Symbols of the EHT-SIG of one user: an allocation field for each 40 MHz, one for the centre from 80 MHz on, a
-    /// user field, each part with CRC and tail, at the constellation and rate of the data up to MCS 5, as ns-3 counts
-    /// them.
+    /// Number of symbols of EHT-SIG for one user as ns-3 counts them: an allocation field per 40 MHz, one for the
+    /// centre from 80 MHz on, and a user field, each part with CRC and tail, at the modulation and code rate of the
+    /// data up to MCS 5.
     fn sig_symbols(self) -> u64 {
         let width = u64::from(self.width_mhz);
         let common = 10 + if width <= 40 { 8 } else { 8 * (width / 40) + 1 };
         (common + 31).div_ceil(sig_bits_per_symbol(self.mcs))
     }
 
-    /// Duration of a PPDU with a PSDU of so many bytes, at 2.4 GHz with the time without a signal.
+    /// Duration of a PPDU with a PSDU of `bytes`, signal extension at 2.4 GHz included.
     pub fn ppdu(self, bytes: u32, durations: Durations) -> SimTime {
         let (per_symbol, of) = self.bits_per_symbol();
         let symbols = ((16 + 8 * u64::from(bytes) + 6) * of).div_ceil(per_symbol);
@@ -458,7 +461,7 @@ impl Mode {
         self.preamble(durations) + SimTime::from_nanos(payload + self.band.extension_ns())
     }
 
-    /// The most bytes of a PSDU that a PPDU of at most so long carries; 0 where not even an empty one does.
+    /// Maximum number of bytes of the PSDU in a PPDU that lasts at most `time`; 0 if not even an empty one fits.
     pub fn bytes_within(self, time: SimTime) -> u64 {
         let fixed = self.preamble(Durations::Standard) + SimTime::from_nanos(self.band.extension_ns());
         let mut room = time.saturating_sub(fixed).as_nanos();
@@ -469,9 +472,9 @@ impl Mode {
         ((room / self.symbol_ns() * per_symbol / of).saturating_sub(22)) / 8
     }
 
-    /// The mode in which control frames go beside it: OFDM at the highest basic rate, 6, 12 or 24 Mbit/s, not above the
-    /// rate that 802.11a has with its modulation and coding (the non-HT reference rate, IEEE 802.11-2020 clause
-    /// 10.6.12). So an answer is read wherever the data are.
+    /// Mode of control frames next to this mode: OFDM at the highest basic rate, 6, 12 or 24 Mbit/s, that is not above
+    /// the 802.11a rate with its modulation and code rate (non-HT reference rate, IEEE 802.11-2020 clause 10.6.12). So
+    /// answers are decoded wherever the data are.
     #[must_use]
     pub fn control(self) -> Self {
         let mcs = match self.coding() {
@@ -482,7 +485,7 @@ impl Mode {
         self.ofdm(mcs)
     }
 
-    /// The mode in which a station acknowledges data in an RU: one stream with the modulation of
+    /// Mode in which a station acknowledges data in an RU: one spatial stream with the modulation of
     /// [`control`](Self::control) at code rate 1/2.
     #[must_use]
     pub(super) fn response(self) -> Self {
@@ -494,19 +497,19 @@ impl Mode {
         Self { mcs, streams: 1, ..self }
     }
 
-    /// OFDM at 6 Mbit/s in its band.
+    /// OFDM at 6 Mbit/s in the band of this mode.
     #[must_use]
     pub fn slowest_control(self) -> Self {
         self.ofdm(0)
     }
 
-    /// OFDM at 12 Mbit/s in its band.
+    /// OFDM at 12 Mbit/s in the band of this mode.
     #[must_use]
     pub(super) fn middle_control(self) -> Self {
         self.ofdm(2)
     }
 
-    /// OFDM at 24 Mbit/s in its band.
+    /// OFDM at 24 Mbit/s in the band of this mode.
     #[must_use]
     pub(super) fn fastest_control(self) -> Self {
         self.ofdm(4)
@@ -531,7 +534,7 @@ mod tests {
         Mode::new(standard, band, mcs, streams, width, guard).unwrap()
     }
 
-    /// Rates in Mbit/s as tables of the standards print them, rounded to a tenth.
+    /// Bit rates in Mbit/s equal those printed in the standards' tables, rounded to a tenth.
     #[test]
     fn rates_are_those_of_the_standards() {
         let check = |standard, width, guard, expected: &[f64]| {
@@ -555,7 +558,7 @@ mod tests {
         assert!((mode(Standard::N, 7, 4, 40, 400).rate_bps() - 600e6).abs() < 1.0);
     }
 
-    /// Control frames of 20, 14, 24 and 32 octets at 6, 12 and 24 Mbit/s.
+    /// Control frames of 20, 14, 24 and 32 octets are sent at 6, 12 and 24 Mbit/s with the durations computed by hand.
     #[test]
     fn control_frames_go_at_basic_rates() {
         let us = |bytes: u32, fast: Mode| fast.control().ppdu(bytes, Durations::Standard).as_nanos() / 1000;
@@ -589,7 +592,7 @@ mod tests {
         }
     }
 
-    /// A symbol of every other mode of 802.11ac has a whole number of bits.
+    /// Modes of 802.11ac whose symbols have no whole number of bits are refused, and only these.
     #[test]
     fn modes_that_do_not_fill_symbols_are_refused() {
         let mut missing = 0;
@@ -654,7 +657,8 @@ mod tests {
         assert!(Standard::parse("b").is_err());
     }
 
-    /// Where the standard and ns-3 differ: VHT-SIG-B, and the end of short guard intervals.
+    /// VHT-SIG-B and the end of short guard intervals are the only differences between the durations of the standard
+    /// and of ns-3.
     #[test]
     fn the_standard_rounds_short_guard_intervals_and_sends_sig_b() {
         let short = mode(Standard::Ac, 9, 1, 80, 400);

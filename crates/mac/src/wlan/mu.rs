@@ -1,4 +1,4 @@
-//! PPDUs of several stations (multi-user, MU): downlink OFDMA, and uplink OFDMA that a trigger frame asks for (IEEE
+//! PPDUs of several stations (multi-user, MU): downlink OFDMA, and uplink OFDMA solicited by a trigger frame (IEEE
 //! 802.11ax-2021 clauses 26.5.1, 26.5.2 and 27.3.4).
 //!
 //! ```text
@@ -17,15 +17,16 @@ use super::ofdma::{BAR_USER, BASIC_USER, MuAck, OfdmaConfig, RTS_USER, trigger_b
 use super::ru::{Layout, RuPlace};
 use crossfade_core::SimTime;
 
-/// Bytes of the longest PSDU at a rate of 802.11a, by the length in its header (IEEE 802.11-2020 table 17-1).
+/// Maximum number of bytes of a PSDU at an 802.11a rate, by the length field of its header (IEEE 802.11-2020 table
+/// 17-1).
 const LONGEST_OF_OFDM: u32 = 4095;
 
-/// A mode in an RU.
+/// Mode of a station in its resource unit (RU).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RuMode {
-    /// The mode, whose width is that of the PPDU.
+    /// Mode, with the width of the whole PPDU.
     pub mode: Mode,
-    /// The RU, and where in the band it lies.
+    /// RU of the station, and its position in the band.
     pub place: RuPlace,
 }
 
@@ -34,46 +35,46 @@ impl RuMode {
         self.mode.bits_per_symbol_of(self.place.ru.subcarriers())
     }
 
-    /// Symbols of a PSDU of so many bytes: 16 bits of service and 6 of tail beside its own.
+    /// Number of symbols of a PSDU of `bytes`, with 16 service and 6 tail bits.
     pub fn symbols(self, bytes: u32) -> u64 {
         let (per_symbol, of) = self.bits_per_symbol();
         ((16 + 8 * u64::from(bytes) + 6) * of).div_ceil(per_symbol)
     }
 
-    /// The most bytes of a PSDU of so many symbols.
+    /// Maximum number of bytes of a PSDU of `symbols` symbols.
     pub fn bytes_within(self, symbols: u64) -> u64 {
         let (per_symbol, of) = self.bits_per_symbol();
         (symbols * per_symbol / of).saturating_sub(22) / 8
     }
 
-    /// Its bit rate in a PPDU, in bit/s.
+    /// Bit rate in bit/s in a PPDU with the symbol interval of `ppdu`.
     pub fn rate_bps(self, ppdu: &MuPpdu) -> f64 {
         let (bits, of) = self.bits_per_symbol();
         bits as f64 / of as f64 / ppdu.symbol_ns as f64 * 1e9
     }
 
-    /// The one in which a station acknowledges there: MCS 0, 1 or 3 with one stream, after the modulation of the data,
-    /// as control frames outside RUs have it.
+    /// Mode of the station's acknowledgement in this RU: MCS 0, 1 or 3 with one stream, by the modulation of the data,
+    /// like control frames outside RUs.
     #[must_use]
     pub(super) fn response(self) -> Self {
         Self { mode: self.mode.response(), ..self }
     }
 }
 
-/// Parameters common to all parts of a PPDU of several stations.
+/// Parameters common to all parts of a multi-user PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MuPpdu {
-    /// Preamble and headers.
+    /// Duration of preamble and signalling fields.
     pub preamble: SimTime,
-    /// Symbol interval in nanoseconds.
+    /// Symbol interval in nanoseconds, guard interval included.
     pub symbol_ns: u64,
-    /// The time without a signal after it, at 2.4 GHz.
+    /// Signal extension after the PPDU, at 2.4 GHz.
     extension: SimTime,
 }
 
 impl MuPpdu {
-    /// PPDU to several stations: the preamble of one user and HE-SIG-B, or the part of EHT-SIG that ns-3 counts in its
-    /// place.
+    /// Downlink PPDU to several stations: the preamble of one user and HE-SIG-B, or the part of EHT-SIG that ns-3
+    /// counts instead.
     pub fn downlink(layout: &Layout, modes: &[RuMode]) -> Self {
         let mcs = modes.iter().map(|one| one.mode.mcs()).min().unwrap_or(0);
         let width = modes.first().map_or(20, |one| one.mode.width_mhz());
@@ -81,8 +82,8 @@ impl MuPpdu {
         Self::new(modes, SimTime::from_micros(36) + signalled, 800)
     }
 
-    /// PPDU from several stations: a short training field of 8 us, no HE-SIG-B, and a guard interval of at least 1.6 us
-    /// (table 27-13).
+    /// Triggered uplink PPDU from several stations: a short training field of 8 us, no HE-SIG-B, and a guard interval
+    /// of at least 1.6 us (table 27-13).
     pub(super) fn triggered(modes: &[RuMode]) -> Self {
         Self::new(modes, SimTime::from_micros(40), 1600)
     }
@@ -99,20 +100,20 @@ impl MuPpdu {
         }
     }
 
-    /// Duration of the PPDU with this number of symbols.
+    /// Duration of the PPDU with `symbols` symbols.
     pub fn lasts(&self, symbols: u64) -> SimTime {
         self.preamble + SimTime::from_nanos(symbols * self.symbol_ns) + self.extension
     }
 
-    /// The most symbols of one that lasts so long.
+    /// Maximum number of symbols of a PPDU that lasts at most `time`.
     pub fn symbols_within(&self, time: SimTime) -> u64 {
         time.saturating_sub(self.preamble + self.extension).as_nanos() / self.symbol_ns
     }
 }
 
-/// Symbols of HE-SIG-B with so many user fields in its two content channels (clause 27.3.11.8): allocation fields of 8
-/// bits, one more bit from 80 MHz on, and user fields of 21 bits, two a block; each part has 10 bits of CRC and tail.
-/// Its MCS is the lowest of the data, at most 5.
+/// Number of symbols of HE-SIG-B with these user fields in its two content channels (clause 27.3.11.8): allocation
+/// fields of 8 bits, one more bit from 80 MHz on, and user fields of 21 bits, two per block; each part has 10 bits of
+/// CRC and tail. Its MCS is the lowest of the data, at most 5.
 fn sig_b_symbols(width_mhz: u16, fields: [u64; 2], lowest_mcs: u8) -> u64 {
     let width = u64::from(width_mhz);
     let common = 10 + if width <= 40 { 8 } else { 8 * (width / 40) + 1 };
@@ -120,7 +121,7 @@ fn sig_b_symbols(width_mhz: u16, fields: [u64; 2], lowest_mcs: u8) -> u64 {
     (common + users(fields[0].max(fields[1]))).div_ceil(sig_bits_per_symbol(lowest_mcs))
 }
 
-/// Direction of data.
+/// Direction of the data of a multi-user exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MuWay {
     /// Downlink, to the stations.
@@ -129,36 +130,36 @@ pub enum MuWay {
     Up,
 }
 
-/// An exchange with several stations, but for what it carries.
+/// Durations and modes of an exchange with several stations, independent of the data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MuExchange {
-    /// The mode and the RU of each station.
+    /// Mode and RU of each station.
     pub modes: Vec<RuMode>,
-    /// The PPDU of the data.
+    /// Parameters of the PPDU of the data.
     pub ppdu: MuPpdu,
-    /// A trigger frame or MU-RTS before the data, and its mode.
+    /// Duration of the trigger frame or MU-RTS before the data; `None` without one.
     pub(super) first: Option<SimTime>,
     /// Time from the start of the exchange to that of the data.
     pub before: SimTime,
-    /// The MU-BAR after the data.
+    /// Duration of the MU-BAR after the data; `None` without one.
     pub(super) asked: Option<SimTime>,
     /// Time from the end of the data to the start of the answer.
     pub(super) answer_at: SimTime,
     /// Time from the end of the data to the end of the answer.
     pub after: SimTime,
-    /// Bytes of each PSDU that are not data.
+    /// Bytes of each PSDU that are not data: a trigger frame in the aggregate.
     pub(super) extra: u32,
-    /// Bytes of a block acknowledgement for all; none where each has one of its own.
+    /// Bytes of the block acknowledgement for all stations; 0 if each has its own.
     common_answer: u32,
-    /// Mode of control frames that all stations read.
+    /// Mode of control frames, which all stations can decode.
     pub(super) control: Mode,
-    /// The mode of each station's acknowledgement.
+    /// Mode of each station's acknowledgement, in its RU.
     pub(super) responses: Vec<RuMode>,
 }
 
 impl MuExchange {
-    /// With stations in these modes, the one with the largest RU first, whose block acknowledgements have so many bytes
-    /// each.
+    /// Exchange with stations in these modes, the one with the largest RU first; `answer_bytes` has the length of each
+    /// one's block acknowledgement.
     pub fn new(ofdma: &OfdmaConfig, way: MuWay, modes: &[Mode], answer_bytes: &[u32], rts: bool) -> Self {
         let width = modes.first().map_or(20, |mode| mode.width_mhz());
         let layout = ofdma.layout(width, modes.len());
@@ -200,7 +201,8 @@ impl MuExchange {
             }
             MuWay::Up => {
                 let trigger = trigger(BASIC_USER);
-                // Address, control field and checksum, and for each station identifier, starting number and bitmap.
+                // Addresses, control field and FCS, and for each station its identifier, starting sequence control and
+                // bitmap.
                 let answer: u32 = 22 + answer_bytes.iter().map(|bytes| 4 + bytes - 24).sum::<u32>();
                 Self {
                     ppdu: MuPpdu::triggered(&modes),
@@ -219,19 +221,19 @@ impl MuExchange {
         }
     }
 
-    /// Whether its answer is within the limits of the standard: a PPDU of 5.484 ms, and the 4095 bytes of a frame at a
-    /// rate of 802.11a.
+    /// True if the answer is within the limits of the standard: a PPDU of 5.484 ms, and 4095 bytes of a frame at an
+    /// 802.11a rate.
     pub(super) fn is_answerable(&self) -> bool {
         self.after - self.answer_at <= LONGEST_PPDU && self.common_answer <= LONGEST_OF_OFDM
     }
 
-    /// Whether a part of so many symbols is within the longest PPDU of the standard.
+    /// True if a PPDU with this number of symbols is not longer than the standard allows.
     pub(super) fn is_within_longest(&self, symbols: u64) -> bool {
         symbols <= self.ppdu.symbols_within(LONGEST_PPDU)
     }
 
-    /// An aggregate of a station in a PPDU of at most so many symbols. Its first MPDU may need more, as long as the
-    /// PPDU is none beyond the standard.
+    /// Empty aggregate of a station in a PPDU of at most `symbols` symbols. Its first MPDU may need more, up to the
+    /// longest PPDU of the standard.
     pub(super) fn ampdu(&self, station: usize, limits: &AmpduLimits, symbols: u64) -> Ampdu {
         let one = self.modes[station];
         let most = u64::from(limits.bytes).min(one.bytes_within(symbols));
@@ -241,17 +243,17 @@ impl MuExchange {
         Ampdu::of_bytes(one.mode, of_data, longest.saturating_sub(self.extra), limits.window)
     }
 
-    /// Symbols of a station's PSDU with so many bytes of data.
+    /// Number of symbols of a station's PSDU with `bytes` of data.
     pub(super) fn symbols(&self, station: usize, bytes: u32) -> u64 {
         self.modes[station].symbols(bytes + self.extra)
     }
 }
 
-/// Stations that are alike, always have packets of `bytes` and lose none, all of them in each PPDU of an access point
-/// that contends alone: packets of each one's aggregates, and the bit rate of each. `None` where their RUs differ in
-/// size, where they take no part, and where a packet or the answer is too long for one PPDU.
+/// Packets per aggregate and throughput in bit/s of each of several equal stations that share every PPDU of an access
+/// point without other contenders, with an endless backlog of packets of `bytes` and no losses. `None` if their RUs
+/// differ in size, if they cannot take part, or if a packet or the answer is too long for one PPDU.
 ///
-/// An exchange follows the one before it after an interframe space and half of the first contention window.
+/// Each exchange follows the last one after AIFS and half of the first contention window.
 pub fn saturated_in_one_ppdu(
     config: &WlanConfig,
     ofdma: &OfdmaConfig,
@@ -302,9 +304,9 @@ mod tests {
         time.as_nanos()
     }
 
-    /// Bits of a symbol, `N_SD` x bits x R, by hand: MCS 0 of 26 tones 24 / 2, MCS 7 of 52 48 x 6 x 5 / 6, MCS 11 of
-    /// 106 102 x 10 x 5 / 6, MCS 5 of 242 234 x 6 x 2 / 3, MCS 9 of 484 468 x 8 x 5 / 6, and MCS 4 of 996 980 x 4 x 3 /
-    /// 4.
+    /// Data bits per symbol, `N_SD` x bits x R, computed by hand: MCS 0 of 26 tones 24 / 2, MCS 7 of 52 tones 48 x 6 x
+    /// 5 / 6, MCS 11 of 106 tones 102 x 10 x 5 / 6, MCS 5 of 242 tones 234 x 6 x 2 / 3, MCS 9 of 484 tones 468 x 8 x 5
+    /// / 6, and MCS 4 of 996 tones 980 x 4 x 3 / 4.
     #[test]
     fn symbols_are_those_of_the_data_subcarriers() {
         let check = |ru: Ru, mcs, width, bits: u64| {
@@ -326,7 +328,8 @@ mod tests {
         check(Ru::Tones996, 4, 160, 2940);
     }
 
-    /// The symbols that ns-3's test of HE-SIG-B expects of these user fields: 1 for 2 at 20 MHz and MCS 5, ...
+    /// HE-SIG-B has the number of symbols that ns-3's test expects for these user fields: 1 for 2 at 20 MHz and MCS 5,
+    /// ...
     #[test]
     fn the_signalling_of_users_is_what_ns3_expects() {
         assert_eq!(sig_b_symbols(20, [2, 0], 10), 1);
@@ -336,10 +339,10 @@ mod tests {
         assert_eq!(sig_b_symbols(160, [4, 7], 1), 5);
     }
 
-    /// Two stations with 20 of 40 MHz, MCS 0, 1536 bytes: 1493.6 us in ns-3's test of durations. Eight with 106 tones
-    /// of 80 MHz at MCS 11, 1544 bytes: 20 + 4 + 8 us, one symbol of HE-SIG-B (27 + 104 bits of 208), 4 and 8 us of
-    /// training, and 12374 / 850 symbols, 15 of 13.6 us. From the stations 4 us less of HE-SIG-B, 4 us more of
-    /// training, and symbols of 14.4 us.
+    /// Durations of multi-user PPDUs. Two stations with 20 of 40 MHz, MCS 0, 1536 bytes: 1493.6 us in ns-3's test.
+    /// Eight with 106 tones of 80 MHz at MCS 11, 1544 bytes, by hand: 20 + 4 + 8 us, one symbol of HE-SIG-B (27 + 104
+    /// bits of 208), 4 and 8 us of training, and 12374 / 850 symbols, 15 of 13.6 us. In the uplink 4 us less of
+    /// HE-SIG-B, 4 us more of training, and symbols of 14.4 us.
     #[test]
     fn ppdus_of_several_stations_last_as_by_hand() {
         let two = exchange(MuWay::Down, 0, 40, 2, 64);
@@ -351,16 +354,17 @@ mod tests {
         assert_eq!(ns(up.ppdu.lasts(up.symbols(7, 1544))), 48_000 + 15 * 14_400);
         assert_eq!(up.ppdu.symbols_within(up.ppdu.lasts(15)), 15);
         assert_eq!(up.ppdu.symbols_within(up.ppdu.lasts(15) - SimTime::from_nanos(1)), 14);
-        // At 2.4 GHz 6 us without a signal follow; two streams need a second training field of 8 us.
+        // At 2.4 GHz 6 us of signal extension follow; two streams need a second training field of 8 us.
         let mode = Mode::new(Standard::Ax, Band::Ghz2, 0, 2, 20, 3200).unwrap();
         let wide = MuExchange::new(&OFDMA, MuWay::Up, &[mode; 2], &[32; 2], false);
         assert_eq!(ns(wide.ppdu.lasts(1)), 40_000 + 16_000 + 16_000 + 6_000);
     }
 
-    /// Control frames at 24 Mbit/s, 20 + 4 ceil((22 + 8 B) / 96) us, for eight stations: a basic trigger of 28 + 8 x 6
-    /// bytes, 48 us, a MU-BAR of 28 + 8 x 9, 56 us, a MU-RTS of 28 + 8 x 5, 44 us, and a block acknowledgement for all
-    /// of 22 + 8 x 12 bytes, 64 us, or with bitmaps of 256 22 + 8 x 36, 128 us. One of 56 bytes and a delimiter in 106
-    /// tones at MCS 3, 102 x 4 / 2 bits a symbol, has 3.
+    /// Durations of control frames of B bytes at 24 Mbit/s, 20 + 4 ceil((22 + 8 B) / 96) us, for eight stations by
+    /// hand: a basic trigger of 28 + 8 x 6 bytes, 48 us, a MU-BAR of 28 + 8 x 9, 56 us, a MU-RTS of 28 + 8 x 5, 44 us,
+    /// and a block acknowledgement for all of 22 + 8 x 12 bytes, 64 us, or with bitmaps of 256 22 + 8 x 36, 128 us. A
+    /// block acknowledgement of 56 bytes and a delimiter in 106 tones at MCS 3, 102 x 4 / 2 bits per symbol, has 3
+    /// symbols.
     #[test]
     fn frames_around_the_data_last_as_by_hand() {
         let down = exchange(MuWay::Down, 11, 80, 8, 256);
@@ -377,7 +381,7 @@ mod tests {
             let up = exchange(MuWay::Up, 11, 80, 8, window);
             assert_eq!((ns(up.before), ns(up.after)), (48_000 + 16_000, 16_000 + answer));
         }
-        // The slowest station says how frames for all go; that of EHT has one field more.
+        // The slowest station decides the mode of common frames; a trigger of EHT has one user field more.
         let mixed = MuExchange::new(&OFDMA, MuWay::Up, &[he(11, 80), he(0, 80)], &[32; 2], false);
         assert_eq!(ns(mixed.before), 16_000 + 20_000 + 4_000 * (22 + 8 * 40_u64).div_ceil(24));
         assert_eq!(trigger_bytes(Standard::Be, 8, BASIC_USER), 28 + 5 + 48);

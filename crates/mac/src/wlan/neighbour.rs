@@ -1,16 +1,16 @@
-//! A neighbouring network: it contends for the channel, and nothing else is known of it.
+//! Neighbouring network, modelled only as a contender for the channel.
 
 use super::config::Neighbours;
 use crossfade_core::{SimTime, Stream};
 use rand::RngExt;
 
-/// More aggregates never wait for the channel.
+/// Maximum number of aggregates that wait for the channel.
 const MOST_WAITING: u32 = 1000;
 
-/// One network with aggregates that come at random, or without end.
+/// Neighbouring network whose aggregates arrive as a Poisson process, or without end.
 pub(super) struct Neighbour {
     pub(super) aggregate: SimTime,
-    /// The mean time from one to the next, in seconds; none is without end.
+    /// Mean time between arrivals of aggregates in seconds; `None` for an endless backlog.
     gap_s: Option<f64>,
     waiting: u32,
     next: SimTime,
@@ -35,7 +35,7 @@ impl Neighbour {
         SimTime::from_secs_f64(-libm::log1p(-uniform) * self.gap_s.unwrap_or(0.0))
     }
 
-    /// Arrival time of the next aggregate at a neighbour without one; none while it has one.
+    /// Arrival time of the next aggregate if none waits; `None` while one waits.
     pub(super) fn next_event(&self) -> Option<SimTime> {
         (self.waiting == 0).then_some(self.next)
     }
@@ -44,7 +44,7 @@ impl Neighbour {
         self.waiting > 0
     }
 
-    /// Counts what has come by `now`.
+    /// Adds the aggregates that have arrived by `now`.
     pub(super) fn come(&mut self, now: SimTime) {
         while self.next <= now {
             self.waiting = (self.waiting + 1).min(MOST_WAITING);
@@ -52,7 +52,7 @@ impl Neighbour {
         }
     }
 
-    /// One has been sent.
+    /// Removes an aggregate that was sent.
     pub(super) fn sent(&mut self) {
         if self.gap_s.is_some() {
             self.waiting -= 1;

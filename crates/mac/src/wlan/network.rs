@@ -1,12 +1,14 @@
-//! The fabric: an access point and its stations in one air, in which all hear all, or in one for each link.
+//! Wi-Fi network as a fabric: an access point and its stations on one channel on which all hear each other, or on one
+//! channel per link.
 //!
-//! An exchange is one event at its beginning, one when its data have been read, and one at its end. What is read is
-//! delivered at the end of the data; what failed goes back to its sender at the end of the answer. Two that begin at
-//! one boundary collide, and nothing of either is read.
+//! An exchange has three events: its beginning, the end of its data, and its end. Decoded MPDUs are delivered at the
+//! end of the data; failed ones return to their sender at the end of the acknowledgement. Exchanges that begin at one
+//! slot boundary collide, and none of their frames is decoded.
 //!
-//! Multi-link devices have an air for each link. All of these contend and send at once (STR, simultaneous transmit and
-//! receive). An air that is won takes the next MPDUs of the queue; numbers, the window and the reorder buffer are
-//! common to all links. A station with one radio for its links (EMLSR) exchanges on one of them at a time.
+//! Multi-link devices have a channel per link, on all of which they contend and transmit simultaneously (STR,
+//! simultaneous transmit and receive). A link that wins contention takes the next MPDUs of the queue; sequence numbers,
+//! window and reorder buffer are common to all links. A station with one radio for its links (EMLSR) has exchanges on
+//! one of them at a time.
 
 mod access;
 mod air;
@@ -38,19 +40,19 @@ use crossfade_link::{
 };
 use std::collections::VecDeque;
 
-/// Number of times that a BAR is sent before what is in flight counts as lost.
+/// Number of BARs in a row without an answer after which the MPDUs in flight count as failed.
 const BARS: u32 = 7;
 
 const BAR_BYTES: u32 = 24;
 
-/// State common to both ends of a station.
+/// State of a station and of its connection with the access point.
 struct Station {
     overhead: u32,
     limits: AmpduLimits,
     answer_bytes: u32,
-    /// Ends of the station by link, for the links that it uses.
+    /// State by link; `None` for links that the station does not use.
     ends: Vec<Option<End>>,
-    /// State of its only radio; none of a station that uses its links at once, or has one.
+    /// State of an EMLSR station's only radio; `None` for other stations.
     radio: Option<Box<SingleRadio>>,
 }
 
@@ -68,39 +70,40 @@ impl Station {
     }
 }
 
-/// An access point, port 0, and its stations. Port 1 + n K + c is that of station n for category c of K. It carries
-/// packets between these, both ways, and reports what went to the stations, with what came from them as
+/// Wi-Fi network of an access point (port 0) and stations. Port 1 + n K + c belongs to station n and category c of K.
+/// Packets go between port 0 and the others. The report is that of the downlink, with the uplink in
 /// [`LinkReport::back`].
 pub struct Wlan {
     config: WlanConfig,
     stations: Vec<Station>,
-    /// Ways by direction (to the stations, from them), station and category.
+    /// Traffic by direction (downlink, then uplink), station and category.
     ways: Vec<Way>,
-    /// Airs by link.
+    /// Channels by link.
     airs: Vec<Air>,
-    /// Turns of stations by category.
+    /// Order of stations for the downlink, by category.
     turns: Vec<Turns>,
-    /// Packets in the one FIFO of each category, with their ways.
+    /// Packets in the FIFO of each category with the indices of their `ways`, if the access point has one FIFO.
     fifos: Vec<VecDeque<(usize, Waiting)>>,
     fifo_bytes: Vec<u64>,
-    /// The airtime that the driver holds, of each station and category and of all, and its packets by category.
+    /// Airtime in nanoseconds of the packets in the driver by station and category, and in `all_held_ns` of all;
+    /// `held_packets` is their number by category.
     held_ns: Vec<u64>,
     all_held_ns: u64,
     held_packets: Vec<usize>,
-    /// Time at which the first recipient passes over a missing MPDU.
+    /// Earliest time at which a recipient stops waiting for a missing MPDU.
     passes_at: Option<SimTime>,
-    /// Whether any station has one radio for several links, and when the first of these turns.
+    /// True if any station has EMLSR; `turns_at` is the earliest time at which one of their radios changes its state.
     has_single_radios: bool,
     turns_at: Option<SimTime>,
     departures: VecDeque<(Port, Departure)>,
     busy: [SimTime; 2],
     now: SimTime,
     logs: [EventLog; 2],
-    /// PPDUs, if a radio listens.
+    /// Recorded PPDUs; `None` if no capture is made.
     heard: Option<VecDeque<Ppdu>>,
-    /// Frames of each node in the air so far.
+    /// Number of frames that each node has sent.
     frames: Vec<u64>,
-    /// Room that is used again.
+    /// Buffers that are reused to avoid allocations.
     released: Vec<Come>,
     settled: Settled<Sending>,
     dropped: Vec<Waiting>,
@@ -108,20 +111,19 @@ pub struct Wlan {
     spare: Vec<Vec<Mpdu>>,
 }
 
-/// Index of the access point.
+/// Node number of the access point.
 const ACCESS_POINT: usize = 0;
-/// Directions.
+/// Index of the downlink; `UP` is that of the uplink.
 const DOWN: usize = 0;
 const UP: usize = 1;
 
 impl Wlan {
-    /// An air in which nothing has been sent. Streams are named `wlan.contention`, `wlan.neighbour.N`, and
-    /// `wlan.dl.N.C` and `wlan.ul.N.C` of station N and category C; of links beyond the first the name of a stream ends
-    /// with the number of the link.
+    /// Builds the network at time zero. Random streams are named `wlan.contention`, `wlan.neighbour.N`, and
+    /// `wlan.dl.N.C` and `wlan.ul.N.C` of station N and category C; for links beyond the first, the number of the link
+    /// is appended.
     ///
     /// # Errors
-    /// What [`WlanConfig::check`] refuses, a queue that cannot be, a channel that cannot be, a mode without error
-    /// rates.
+    /// If [`WlanConfig::check`] fails, a queue or channel is invalid, or a mode has no error rates.
     pub fn new(config: WlanConfig, seed: RunSeed) -> Result<Self, MeshError> {
         config.check()?;
         let (count, categories) = (config.stations.len(), config.categories.len());
@@ -217,7 +219,7 @@ impl Wlan {
         self.config.categories.len()
     }
 
-    /// The direction, station and category of a way.
+    /// Direction, station and category of an index into `ways`.
     fn place(&self, way: usize) -> (usize, usize, usize) {
         let (stations, categories) = (self.stations.len(), self.categories());
         (way / categories / stations, way / categories % stations, way % categories)
@@ -227,7 +229,7 @@ impl Wlan {
         (direction * self.stations.len() + station) * self.categories() + category
     }
 
-    /// The port at which packets of a way come out.
+    /// Port at which packets of an index into `ways` leave.
     fn port(&self, way: usize) -> Port {
         let (direction, station, category) = self.place(way);
         if direction == DOWN { (1 + station * self.categories() + category) as Port } else { 0 }
@@ -248,14 +250,14 @@ impl Wlan {
         }
     }
 
-    /// A contender may have something to send since now, on whatever link.
+    /// Lets a contender, which may have a packet since now, contend on every link.
     fn wake(&mut self, contender: usize) {
         for link in 0..self.airs.len() {
             self.wake_on(link, contender);
         }
     }
 
-    /// Packets that the queues of the access point dropped.
+    /// Reports the packets that a queue of `way` dropped.
     fn drop_all(&mut self, way: usize, now: SimTime) {
         let port = if self.dropped.is_empty() { return } else { self.port(way) };
         let packets = &mut self.ways[way].statistics[0].packets;
@@ -333,7 +335,7 @@ impl Fabric for Wlan {
                 self.turn(at);
                 continue;
             }
-            // What is read at that time may be what is missing.
+            // The data decoded at that time may include the missing MPDU, so links come first.
             let Some(link) = self.airs.iter().position(|air| air.next_event() == Some(at)) else {
                 self.pass_over(at);
                 continue;

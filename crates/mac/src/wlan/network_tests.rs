@@ -1,4 +1,4 @@
-//! The fabric against closed forms, and over random schedules.
+//! Tests of a Wi-Fi network against closed forms, and over random schedules.
 
 use super::*;
 use crossfade_core::testing::Runs;
@@ -49,7 +49,7 @@ pub(super) fn config(modes: &[Mode], p: f64, window: u32) -> WlanConfig {
     }
 }
 
-/// Keeps so many packets under way from port to port; the bits of payload that arrived in a second, by station.
+/// Keeps packets under way from port to port; returns the payload bits per second that arrived in each flow.
 pub(super) fn saturate(wlan: &mut Wlan, ends: &[(Port, Port)], seconds: u64) -> Vec<f64> {
     saturate_with(wlan, ends, seconds, 600)
 }
@@ -89,7 +89,7 @@ fn one_station_is_the_closed_form() {
     }
 }
 
-/// What ns-3's saturation example prints for 802.11n at 20 MHz, within 0.6 %.
+/// One station of 802.11n at 20 MHz has the throughput that ns-3's saturation example prints, within 0.6 %.
 #[test]
 fn one_station_of_802_11n_is_what_ns3_prints() {
     let printed = [5.81381, 11.8266, 17.7935, 23.7958, 35.7331, 47.6174, 53.6102, 59.5501];
@@ -100,8 +100,9 @@ fn one_station_of_802_11n_is_what_ns3_prints() {
     }
 }
 
-/// Saturated uplinks: within 1 % of Bianchi with aggregates, 1 to 20 stations. EDCA is the plain form: a busy slot
-/// counts as one. With DCF an empty slot follows a success unless the winner sends again.
+/// Saturated uplinks have the throughput of Bianchi's model with aggregates within 1 %, for 1 to 20 stations. EDCA
+/// follows the plain form, in which a busy slot counts as one; DCF the form with an empty slot after a success unless
+/// the winner transmits again.
 #[test]
 fn saturated_stations_are_those_of_the_closed_form() {
     use Backoff::{Dcf, Edca};
@@ -142,8 +143,8 @@ fn saturated_stations_are_those_of_the_closed_form() {
     }
 }
 
-/// The block acknowledgement window stalls on its oldest MPDU: mean MPDUs of an aggregate, within 1 % of what was
-/// computed apart from this code, and of those the share 1 - p is delivered.
+/// The block acknowledgement window stalls on its oldest MPDU: the mean number of MPDUs per aggregate is within 1 % of
+/// an independent computation, and the share 1 - p of them is delivered.
 #[test]
 fn the_window_stalls_as_it_was_computed() {
     for (window, expected) in
@@ -163,8 +164,8 @@ fn the_window_stalls_as_it_was_computed() {
     }
 }
 
-/// Two fast stations and a slow one: by airtime each has a third of the air, with and without a driver below the
-/// queues.
+/// With airtime fairness two fast stations and a slow one each get a third of the airtime, with and without airtime
+/// queue limits.
 #[test]
 fn airtime_is_shared_whatever_the_rates() {
     for aql in [None, Some(Aql::LINUX)] {
@@ -181,25 +182,25 @@ fn airtime_is_shared_whatever_the_rates() {
     }
 }
 
-/// An old station among new ones: 802.11g acknowledges each frame, and takes most of the air in turns.
+/// A station of 802.11a acknowledges each frame: its throughput is that of single frames within 0.6 %.
 #[test]
 fn old_stations_send_frame_by_frame() {
     let old = Mode::new(Standard::A, Band::Ghz5, 7, 1, 20, 800).unwrap();
     let mut wlan = Wlan::new(config(&[old], 0.0, 1), SEED).unwrap();
     let found = saturate(&mut wlan, &[(0, 1)], 5)[0];
-    // 1536 bytes at 54 Mbit/s 248 us, SIFS, an ACK of 28 us, AIFS and 67.5 us of backoff.
+    // 1536 bytes at 54 Mbit/s take 248 us; SIFS, an ACK of 28 us, AIFS and 67.5 us of backoff follow.
     let expected = 1472.0 * 8.0 / (248.0 + 16.0 + 28.0 + 43.0 + 67.5) * 1e6;
     assert!((found / expected - 1.0).abs() < 0.006, "{found} for {expected}");
 }
 
-/// Voice goes before best effort, and one exchange of it is not longer than its opportunity.
+/// Voice has priority over best effort, and none of its exchanges is longer than its transmission opportunity.
 #[test]
 fn categories_have_their_turns() {
     let mut config = config(&[he(0, 20), he(0, 20)], 0.0, 64);
     config.categories = vec![EDCA[VOICE], EDCA[BEST_EFFORT]];
     let mut wlan = Wlan::new(config, SEED).unwrap();
     wlan.trace(true);
-    // Station 0 sends voice, station 1 best effort; both always.
+    // Station 0 always has voice packets, station 1 best effort.
     let found = saturate(&mut wlan, &[(1, 0), (4, 0)], 5);
     assert!(found[0] > 4.0 * found[3], "{found:?}");
     let longest = std::iter::from_fn(|| wlan.next_trace_back()).filter_map(|event| match event {
@@ -209,7 +210,8 @@ fn categories_have_their_turns() {
     assert!(longest.max().unwrap() <= SimTime::from_micros(2080));
 }
 
-/// Categories of one station that reach the boundary together: the first goes, the others have failed.
+/// If categories of one station reach the slot boundary together, the first transmits and the others count a failure,
+/// but no collision.
 #[test]
 fn internal_collisions_are_no_collisions() {
     let mut config = config(&[he(7, 20)], 0.0, 64);
@@ -221,7 +223,8 @@ fn internal_collisions_are_no_collisions() {
     assert!(found[0] > found[1] && found[1] > found[2] && found[2] > 0.0, "{found:?}");
 }
 
-/// Neighbours with a share of the air leave the rest; without end they are stations like any other.
+/// Neighbouring networks with a share of the air leave the rest; with an endless backlog they contend like other
+/// stations.
 #[test]
 fn neighbours_take_their_share() {
     let alone = saturate(&mut Wlan::new(config(&[he(7, 20)], 0.0, 64), SEED).unwrap(), &[(0, 1)], 20)[0];
@@ -256,7 +259,7 @@ fn what_cannot_be_is_refused() {
     assert!(said(config(&[he(7, 20), g], 0.0, 1)).starts_with("band = 2.4 GHz: must be 5 GHz"));
 }
 
-/// What events say of an exchange: RTS, CTS, data and answer one after the other, and each MPDU.
+/// Events of an exchange are RTS, CTS, data and acknowledgement without overlap, and an event for each MPDU.
 #[test]
 fn events_are_those_of_the_air() {
     let mut config = config(&[he(7, 20)], 0.2, 64);
@@ -285,8 +288,8 @@ fn events_are_those_of_the_air() {
     assert_eq!(of.mpdus.frame_errors, errors);
 }
 
-/// A station that hears nothing for a while, BARs included, is reached again; and what it holds behind a gap is passed
-/// on after the timeout, or when it is told.
+/// A station that decodes nothing for a while, not even BARs, is reached again. MPDUs behind a gap are delivered after
+/// the reorder timeout or a BAR.
 #[test]
 fn what_was_given_up_in_a_fade_holds_back_nothing_after_it() {
     for timeout in [None, Some(SimTime::from_millis(100))] {
@@ -295,7 +298,7 @@ fn what_was_given_up_in_a_fade_holds_back_nothing_after_it() {
         config.reorder_timeout = timeout;
         let mut wlan = Wlan::new(config, SEED).unwrap();
         let (mut now, mut arrived, mut longest) = (SimTime::ZERO, 0, SimTime::ZERO);
-        // One packet every 20 ms: nothing after it pushes the window on.
+        // One packet each 20 ms, so that no later one advances the window.
         for id in 0..2000_u32 {
             let at = SimTime::from_millis(20 * u64::from(id));
             while let Some(next) = wlan.next_event().filter(|next| *next <= at) {
@@ -310,7 +313,7 @@ fn what_was_given_up_in_a_fade_holds_back_nothing_after_it() {
             now = now.max(at);
             wlan.push(now, 0, 1, Parcel::new(id, 1, 1500));
         }
-        // A fifth less a hundredth of them comes.
+        // Nearly a fifth of the packets arrives: 1 - 0.9^2.
         let share = f64::from(arrived) / 2000.0;
         assert!((share - (1.0 - 0.9 * 0.9)).abs() < 0.03, "{share}");
         if timeout.is_some() {
@@ -319,8 +322,8 @@ fn what_was_given_up_in_a_fade_holds_back_nothing_after_it() {
     }
 }
 
-/// A million exchanges of 20 stations, both ways, with errors and retries that end: every packet leaves once and in
-/// order, and what is inside is what has not left.
+/// In a million exchanges of 20 stations in both directions, with errors and a retry limit, every packet leaves once
+/// and in order, and the packets reported as inside are those that have not left.
 #[test]
 fn a_million_exchanges_conserve_packets() {
     let mut config = config(&[he(11, 80); 20], 0.3, 16);
@@ -371,20 +374,19 @@ fn a_million_exchanges_conserve_packets() {
             let given_up: u64 =
                 report.stations.iter().chain(&back.stations).map(|one| one.packets.losses).sum();
             assert_eq!(given_up, lost);
-            // An exchange is up to three events; two that collide are two.
+            // An exchange has up to three events; a collision of two has two.
             exchanges = report.stations.iter().chain(&back.stations).map(|one| one.ppdus).sum::<u64>();
         }
     }
     assert!(left > 1_000_000 && lost > 0, "{left} {lost}");
 }
 
-/// A push of a random schedule: the time since the push before in 1/30 us, the station, the category, whether it goes
-/// down, and its bytes.
+/// Push of a random schedule: time since the last push in 1/30 us, station, category, true for downlink, and bytes.
 pub(super) type RandomPush = (u64, u32, u32, bool, u32);
 
-/// Pushes packets over two categories, and lets the network run until `patience` after the last one: each packet leaves
-/// once, those that arrive on a way do so in order, and nothing is elsewhere. Everything that left, and the time of the
-/// last push.
+/// Pushes packets of two categories and runs the network until `patience` after the last push. Asserts that each packet
+/// leaves once, that arrivals of a station and category are in order, and that none is left inside. Returns all
+/// departures and the time of the last push.
 pub(super) fn push_and_drain(
     wlan: &mut Wlan,
     pushes: &[RandomPush],
@@ -422,7 +424,7 @@ pub(super) fn push_and_drain(
     Ok((left.into_iter().map(|(_, _, departure)| departure).collect(), now))
 }
 
-/// Everything that leaves until a time, with its time and port.
+/// All departures until a time, with their times and ports.
 pub(super) fn departures_until(wlan: &mut Wlan, until: SimTime) -> Vec<(SimTime, Port, Departure)> {
     let mut left = Vec::new();
     while let Some(now) = wlan.next_event().filter(|now| *now <= until) {
@@ -436,8 +438,8 @@ pub(super) fn departures_until(wlan: &mut Wlan, until: SimTime) -> Vec<(SimTime,
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whatever is pushed, when and where: every packet leaves once, those of a way in order, and none is lost unless
-    /// given up.
+    /// For any schedule of pushes every packet leaves once, packets of a station and category leave in order, and only
+    /// packets that were given up are lost.
     #[test]
     fn packets_are_conserved_and_stay_in_order(
         pushes in prop::collection::vec((0_u64..3000, 0_u32..3, 0_u32..2, any::<bool>(), 40_u32..1500), 1..1500),

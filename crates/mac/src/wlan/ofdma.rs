@@ -1,48 +1,49 @@
-//! Whether, and how, an access point shares a PPDU among several stations (OFDMA, IEEE 802.11ax-2021 clause 26.5).
+//! Configuration of OFDMA: how an access point shares a PPDU among several stations (IEEE 802.11ax-2021 clause 26.5).
 
 use super::modes::Standard;
 use super::ru::{Layout, Ru};
 use crate::error::{MeshError, out_of_range};
 
-/// OFDMA of an access point.
+/// OFDMA of an access point: directions, number of stations, RUs and acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfdmaConfig {
-    /// Whether one PPDU carries data to several stations.
+    /// True if one PPDU carries data to several stations.
     pub downlink: bool,
-    /// Whether trigger frames ask stations for their data. The access point knows what waits there.
+    /// True if trigger frames solicit data of several stations. The access point is assumed to know what waits at the
+    /// stations.
     pub uplink: bool,
-    /// Stations of a PPDU, at most.
+    /// Maximum number of stations of a PPDU.
     pub users: usize,
-    /// The size of all RUs; none halves the band until each station has one.
+    /// Size of all RUs; `None` to halve the band until each station has one.
     pub ru: Option<Ru>,
-    /// Request for the block acknowledgements of a downlink PPDU.
+    /// Way of requesting block acknowledgements of a downlink PPDU.
     pub ack: MuAck,
-    /// Whether stations that triggers ask contend as well.
+    /// True if stations that are triggered also contend for the channel.
     pub stations_contend: bool,
 }
 
-/// Request to several stations for block acknowledgements in one PPDU.
+/// Way of requesting block acknowledgements from several stations in one PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MuAck {
-    /// A trigger frame after the data: MU-BAR.
+    /// By a trigger frame after the data (MU-BAR).
     MuBar,
-    /// A trigger frame in each station's aggregate.
+    /// By a trigger frame in each station's aggregate.
     Aggregated,
 }
 
-/// The usual number of stations of a PPDU, at most.
+/// Default maximum number of stations of a PPDU.
 pub const USUAL_USERS: usize = 16;
 
 impl OfdmaConfig {
-    /// Stations that a PPDU of a width has at most.
+    /// Maximum number of stations of a PPDU of a width: its number of RUs of size `ru`, or of 26 tones if `None`.
     pub fn most_users(ru: Option<Ru>, width_mhz: u16) -> usize {
         ru.unwrap_or(Ru::Tones26).count(width_mhz)
     }
 
-    /// Checks that the channel has such resource units.
+    /// Checks that the channel has these resource units.
     ///
     /// # Errors
-    /// A standard before 802.11ax, an RU that the width does not have, more stations than RUs.
+    /// If the standard is older than 802.11ax, the width does not have the RU, or there are more stations than RUs.
     pub fn check(&self, standard: Standard, width_mhz: u16) -> Result<(), MeshError> {
         if standard < Standard::Ax {
             let letters = standard.letters();
@@ -65,7 +66,7 @@ impl OfdmaConfig {
         Ok(())
     }
 
-    /// The RUs of so many stations.
+    /// RUs of `stations` stations in a channel of `width_mhz`.
     pub(super) fn layout(&self, width_mhz: u16, stations: usize) -> Layout {
         match self.ru {
             Some(ru) => Layout::equal(width_mhz, ru, stations),
@@ -74,17 +75,17 @@ impl OfdmaConfig {
     }
 }
 
-/// Bytes of a trigger frame with so many fields of users of so many bytes; that of EHT has one special field of 5.
+/// Bytes of a trigger frame with `users` user fields of `each` bytes; EHT adds a special user field of 5 bytes.
 pub(super) fn trigger_bytes(standard: Standard, users: usize, each: u32) -> u32 {
     28 + users as u32 * each + if standard >= Standard::Be { 5 } else { 0 }
 }
 
-/// Bytes of a MU-RTS to so many stations, without padding.
+/// Bytes of a MU-RTS to `users` stations, without padding.
 pub(super) fn mu_rts_bytes(standard: Standard, users: usize) -> u32 {
     trigger_bytes(standard, users, RTS_USER)
 }
 
-/// Bytes of the field of a user in a basic trigger, a MU-BAR and a MU-RTS.
+/// Bytes of a user field in a basic trigger; `BAR_USER` in a MU-BAR, `RTS_USER` in a MU-RTS.
 pub(super) const BASIC_USER: u32 = 6;
 pub(super) const BAR_USER: u32 = 9;
 pub(super) const RTS_USER: u32 = 5;

@@ -1,6 +1,6 @@
-//! The sending end of a block acknowledgement agreement (IEEE 802.11-2016 clause 10.24.7).
+//! Originator: sending end of a block acknowledgement agreement (IEEE 802.11-2016 clause 10.24.7).
 //!
-//! Sequence numbers are whole numbers that never wrap; on the air they have 12 bits ([`on_air`]).
+//! Sequence numbers here never wrap around; on the air they have 12 bits ([`on_air`]).
 //!
 //! ```text
 //!  waiting --compose--> in flight --acknowledged--> gone
@@ -8,41 +8,42 @@
 //!     +---not acknowledged--+--retries used up--> given up, and a BAR moves the recipient's window
 //! ```
 //!
-//! Without an answer nothing is known of what is in flight: a block acknowledgement request (BAR) asks for it. A
-//! recipient that answered no BAR still waits for what was given up; it is told after its next answer.
+//! If an acknowledgement is missing, the fate of the MPDUs in flight is unknown: a block acknowledgement request (BAR)
+//! asks for it. A recipient that answered no BAR still waits for MPDUs that were given up; a BAR tells it after its
+//! next acknowledgement.
 //!
-//! A device with several links has one agreement for all of them: one window, one numbering. An answer settles what was
-//! sent on its own link, and what failed is retransmitted on the first link that is free.
+//! A multi-link device has one agreement for all links, with one window and one numbering. An acknowledgement settles
+//! the MPDUs sent on its own link; failed ones are retransmitted on the first free link.
 
 use super::ampdu::Ampdu;
 use std::collections::VecDeque;
 
-/// A sequence number as frames have it.
+/// Sequence number of 12 bits as in frames.
 pub const fn on_air(number: u64) -> u16 {
     (number % 4096) as u16
 }
 
-/// The whole number nearest to `near` that is `short` on the air.
+/// Sequence number without wrap-around nearest to `near` whose 12 bits are `short`.
 pub const fn expand(near: u64, short: u16) -> u64 {
     let ahead = (short as u64 + 4096 - near % 4096) % 4096;
     if ahead < 2048 || near + ahead < 4096 { near + ahead } else { near + ahead - 4096 }
 }
 
-/// Next frame to send.
+/// Next frame that the originator wants to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transmit {
-    /// A BAR with this starting sequence number.
+    /// Block acknowledgement request (BAR) with this starting sequence number.
     Bar(u64),
-    /// An A-MPDU.
+    /// Aggregate with data.
     Ampdu,
 }
 
-/// MPDUs settled by a block acknowledgement, in order of sequence numbers.
+/// Fates of MPDUs that an acknowledgement or its absence has settled, in order of sequence numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled<T> {
-    /// MPDUs that arrived.
+    /// MPDUs that the recipient has.
     pub delivered: Vec<T>,
-    /// MPDUs that are given up, with their numbers.
+    /// MPDUs that are given up at the retry limit, with their sequence numbers.
     pub given_up: Vec<(u64, T)>,
 }
 
@@ -57,45 +58,45 @@ struct Mpdu<T> {
     item: T,
     bytes: u32,
     attempts: u32,
-    /// The link on which it is in flight.
+    /// Link on which the MPDU is in flight; `None` while it waits.
     on: Option<u8>,
 }
 
-/// State of a recipient that waits for MPDUs that were given up.
+/// State of informing the recipient of MPDUs that were given up, for which it may still wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tell {
-    /// The recipient waits for none, or learns of them after its next answer.
+    /// No BAR is due: nothing was given up, or it waits for the recipient's next acknowledgement.
     Nothing,
-    /// The next frame tells it, on whatever link.
+    /// The next frame, on any link, is a BAR with the start of the window.
     Due,
-    /// A BAR on this link tells it.
+    /// A BAR with the start of the window is in flight on this link.
     On(u8),
 }
 
-/// The sending end of one agreement: one receiver, one traffic identifier.
+/// Originator of one agreement, for one receiver and one traffic identifier.
 #[derive(Clone, Debug)]
 pub struct Originator<T> {
     window: u32,
-    /// Attempts at an MPDU; none is without limit.
+    /// Maximum number of transmissions of an MPDU; `None` for no limit.
     attempts: Option<u32>,
-    /// The lowest sequence number that is not settled.
+    /// Lowest sequence number that is not settled: start of the window.
     start: u64,
-    /// MPDUs from `start` on; `None` is settled.
+    /// MPDUs from `start` on; `None` for a settled one.
     mpdus: VecDeque<Option<Mpdu<T>>>,
     waiting: u32,
-    /// Links, by bits, on which the recipient has to be asked what it has.
+    /// Links, as bits, on which the recipient must be asked for its state by a BAR.
     asks: u8,
-    /// Whether it has to be told where the window begins.
+    /// State of informing the recipient of the start of the window.
     tell: Tell,
-    /// Links, by bits, on which it answered nothing when it was told: the others tell it, or whoever has an answer
-    /// next.
+    /// Links, as bits, on which the recipient did not answer a BAR: other links inform it, or the next link with an
+    /// acknowledgement.
     mute: u8,
-    /// The number that the recipient waited for when it last answered.
+    /// Lowest sequence number for which the recipient still waited in its last acknowledgement.
     heard: u64,
 }
 
 impl<T: Copy> Originator<T> {
-    /// A block ack agreement with this window, in which an MPDU is sent up to `attempts` times.
+    /// Agreement with a window of `window` MPDUs, in which an MPDU is sent at most `attempts` times.
     pub fn new(window: u32, attempts: Option<u32>) -> Self {
         Self {
             window,
@@ -110,17 +111,17 @@ impl<T: Copy> Originator<T> {
         }
     }
 
-    /// The lowest sequence number that is not settled.
+    /// Lowest sequence number that is not settled.
     pub const fn start(&self) -> u64 {
         self.start
     }
 
-    /// MPDUs that were sent and wait to be retransmitted.
+    /// Number of MPDUs that wait for retransmission.
     pub const fn waiting(&self) -> u32 {
         self.waiting
     }
 
-    /// The length of the first MPDU that is retransmitted.
+    /// Length in bytes of the first MPDU that waits for retransmission; `None` without one.
     pub fn first_waiting(&self) -> Option<u32> {
         if self.waiting == 0 {
             return None;
@@ -128,22 +129,22 @@ impl<T: Copy> Originator<T> {
         self.mpdus.iter().flatten().find(|mpdu| mpdu.on.is_none()).map(|mpdu| mpdu.bytes)
     }
 
-    /// Whether anything is not settled, on whatever link.
+    /// True if any MPDU is not settled.
     pub(super) fn is_active(&self) -> bool {
         !self.mpdus.is_empty()
     }
 
-    /// Whether a new MPDU may be sent.
+    /// True if the window allows a new MPDU.
     pub(super) fn has_room(&self) -> bool {
         self.mpdus.len() < self.window as usize
     }
 
-    /// New MPDUs that may be sent.
+    /// Number of new MPDUs that the window allows.
     pub(super) fn room(&self) -> u32 {
         self.window.saturating_sub(self.mpdus.len() as u32)
     }
 
-    /// Next frame on a link, if any; `is_backlogged` says whether packets wait that were never sent.
+    /// Next frame on a link; `None` without one. `is_backlogged` is true if packets wait that were never sent.
     pub fn poll_transmit(&self, link: u8, is_backlogged: bool) -> Option<Transmit> {
         let tells = match self.tell {
             Tell::Nothing => false,
@@ -156,16 +157,16 @@ impl<T: Copy> Originator<T> {
         (self.waiting > 0 || (is_backlogged && self.has_room())).then_some(Transmit::Ampdu)
     }
 
-    /// A BAR is sent on a link: no other one has to tell what it tells.
+    /// Records that a BAR is sent on a link, so that other links need not send one.
     pub fn on_bar(&mut self, link: u8) {
         if self.tell == Tell::Due {
             self.tell = Tell::On(link);
         }
     }
 
-    /// Puts MPDUs into an A-MPDU on a link: first those that failed, in order of their numbers, then new ones as far as
-    /// the window goes. `next` is asked for a new MPDU of at most so many bytes; `sent` is shown each number, item, and
-    /// how often it was sent before.
+    /// Puts MPDUs into an aggregate on a link: first those for retransmission in order of their numbers, then new ones
+    /// up to the window. `next` provides a new MPDU (bytes and item) of at most the given bytes; `sent` is called with
+    /// number, item and number of earlier transmissions of each.
     pub fn compose(
         &mut self,
         link: u8,
@@ -195,8 +196,8 @@ impl<T: Copy> Originator<T> {
         }
     }
 
-    /// Takes a block acknowledgement that arrived on link number `link`: `has` says whether the recipient has the MPDU
-    /// with a sequence number, and `waits_for` is the lowest sequence number for which the recipient still waits.
+    /// Handles a block acknowledgement that arrived on `link`: `has` is true for sequence numbers of MPDUs that the
+    /// recipient has, and `waits_for` is the lowest one for which it still waits.
     pub fn on_block_ack(
         &mut self,
         link: u8,
@@ -215,8 +216,7 @@ impl<T: Copy> Originator<T> {
         };
     }
 
-    /// Notes that the answer to an A-MPDU or to a block acknowledgement request (BAR) did not come on link number
-    /// `link`: the next frame on that link is a BAR.
+    /// Records that the acknowledgement of an aggregate or a BAR is missing on `link`: the next frame there is a BAR.
     pub fn on_timeout(&mut self, link: u8) {
         self.asks |= 1 << link;
         if self.tell == Tell::On(link) {
@@ -224,7 +224,7 @@ impl<T: Copy> Originator<T> {
         }
     }
 
-    /// The recipient does not answer BARs on a link either, or is asked none: what is in flight there counts as failed.
+    /// Counts the MPDUs in flight on `link` as failed, as the recipient answers no BAR there or is not asked by one.
     pub fn on_silence(&mut self, link: u8, settled: &mut Settled<T>) {
         self.settle(link, |_| false, settled);
         let has_asked = self.asks & (1 << link) != 0;
@@ -244,12 +244,12 @@ impl<T: Copy> Originator<T> {
         }
     }
 
-    /// Whether the recipient may wait for what was given up. Without a window the next MPDU tells it.
+    /// True if the recipient may still wait for MPDUs that were given up. With a window of 1 the next MPDU informs it.
     fn is_untold(&self) -> bool {
         self.heard < self.start && self.window > 1
     }
 
-    /// Takes what is in flight on a link as delivered or failed.
+    /// Counts each MPDU in flight on a link as delivered or failed.
     fn settle(&mut self, link: u8, has: impl Fn(u64) -> bool, settled: &mut Settled<T>) {
         for (number, place) in (self.start..).zip(&mut self.mpdus) {
             let Some(mpdu) = place.as_mut().filter(|mpdu| mpdu.on == Some(link)) else { continue };
@@ -267,7 +267,7 @@ impl<T: Copy> Originator<T> {
         self.advance();
     }
 
-    /// Shows what is not settled, with its number.
+    /// Calls `visit` with the number and item of each MPDU that is not settled.
     pub fn each(&self, mut visit: impl FnMut(u64, &T)) {
         for (number, mpdu) in (self.start..).zip(&self.mpdus) {
             if let Some(mpdu) = mpdu {
@@ -299,7 +299,7 @@ mod tests {
         Ampdu::new(mode, &AmpduLimits { window, ..AmpduLimits::of(Standard::Be) }, None)
     }
 
-    /// Sends all it may of numbered packets; the numbers and how often they were sent before.
+    /// Sends as many numbered packets as allowed; returns each number with its earlier transmissions.
     fn send(originator: &mut Originator<u64>, window: u32, next: &mut u64) -> Vec<(u64, u32)> {
         let mut sent = Vec::new();
         let source = |_| {
@@ -317,7 +317,7 @@ mod tests {
         let mut settled = Settled::default();
         originator.on_block_ack(0, 0, |number| number != 0 && number != 5, &mut settled);
         assert_eq!((settled.delivered, settled.given_up), (vec![1, 2, 3, 4, 6, 7], vec![]));
-        // The window still begins at 0: nothing new.
+        // The window still begins at 0, so no new MPDU is sent.
         assert_eq!((originator.start(), originator.waiting()), (0, 2));
         assert_eq!(send(&mut originator, 8, &mut next), [(0, 1), (5, 1)]);
         originator.on_block_ack(0, 5, |number| number == 0, &mut Settled::default());
@@ -379,8 +379,7 @@ mod tests {
         }
     }
 
-    /// Mean MPDUs sent and delivered an aggregate where each fails with `p` and all that is not acknowledged is
-    /// retransmitted.
+    /// Mean numbers of MPDUs sent and delivered per aggregate if each fails with probability `p` and is retransmitted.
     fn stall(window: u32, p: f64, attempts: Option<u32>, exchanges: u32) -> (f64, f64) {
         let mut stream = RunSeed { seed: 7, run: 0 }.stream("stall");
         let (mut originator, mut next) = (Originator::new(window, attempts), 0);
@@ -396,8 +395,8 @@ mod tests {
         (sent as f64 / f64::from(exchanges), delivered as f64 / f64::from(exchanges))
     }
 
-    /// Means of a simulation of the window that is not this one (125,000 exchanges with a window of 64, 62,500 with
-    /// 256).
+    /// Mean lengths of aggregates agree with an independent simulation of the window (125,000 exchanges with a window
+    /// of 64, 62,500 with 256).
     #[test]
     fn aggregates_are_as_short_as_the_window_makes_them() {
         for (window, exchanges, expected) in [
@@ -441,7 +440,7 @@ mod tests {
         let (mut originator, mut next) = (Originator::new(8, Some(1)), 0);
         let mut recipient = Recipient::new(8, None);
         let mut out = Vec::new();
-        // Of two MPDUs the first is lost for good, and so is every BAR that would say so.
+        // Of two MPDUs the first is given up, and all BARs that would tell the recipient are lost.
         let sent = send(&mut originator, 2, &mut next);
         recipient.on_mpdu(SimTime::ZERO, on_air(sent[1].0), 1, &mut out);
         originator.on_block_ack(
@@ -478,7 +477,8 @@ mod tests {
         assert_eq!(originator.poll_transmit(0, true), Some(Transmit::Ampdu));
     }
 
-    /// Of two links the answer on one settles what was sent there, and what failed goes on the other.
+    /// With two links an acknowledgement settles only the MPDUs sent on its link, and failed ones are retransmitted on
+    /// the other.
     #[test]
     fn links_have_one_window_and_settle_what_is_theirs() {
         let (mut originator, mut next) = (Originator::new(8, Some(7)), 0_u64);
@@ -495,8 +495,8 @@ mod tests {
         assert_eq!(send(&mut originator, 0, 5).len(), 5);
         assert_eq!(send(&mut originator, 1, 5), [(5, 0), (6, 0), (7, 0)], "the window ends it");
         assert_eq!(originator.poll_transmit(1, true), None);
-        // The first link hears nothing: what it has sent goes on the second, once that is free, and 5 to 7 are in
-        // flight still.
+        // Link 0 gets no answer: its MPDUs are retransmitted on link 1 once it is free, while 5 to 7 are still in
+        // flight.
         originator.on_silence(0, &mut Settled::default());
         assert_eq!((originator.waiting(), originator.poll_transmit(1, false)), (5, Some(Transmit::Ampdu)));
         let mut settled = Settled::default();
@@ -508,8 +508,7 @@ mod tests {
         assert_eq!(send(&mut originator, 1, 8), [(8, 0), (9, 0), (10, 0)]);
     }
 
-    /// Of what was given up the recipient is told once, on the link that is free first; if that BAR is lost, on
-    /// another.
+    /// The recipient is informed of given-up MPDUs once, on the first free link; if that BAR is lost, on another.
     #[test]
     fn one_link_tells_what_was_given_up() {
         let (mut originator, mut next) = (Originator::new(8, Some(1)), 0);
@@ -532,9 +531,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Over random losses of MPDUs, answers and BARs, with a recipient that waits for what is missing and one that
-        /// does not wait long: what it releases is in order and without duplicates, what is missing was given up or
-        /// came late, and nothing stays with a recipient that was heard last.
+        /// With random losses of MPDUs, acknowledgements and BARs, and recipients with and without a short reorder
+        /// timeout: releases are in order and without duplicates, a missing MPDU was given up or came late, and no MPDU
+        /// stays at a recipient after its last acknowledgement.
         #[test]
         fn nothing_is_lost_twice_or_out_of_order(
             window in prop::sample::select(vec![4_u32, 64, 256]),
@@ -549,7 +548,7 @@ mod tests {
             let mut recipient = Recipient::new(window, patience.map(SimTime::from_millis));
             let (mut out, mut settled, mut bars) = (Vec::new(), Settled::default(), 0);
             let (mut late, mut is_answered) = (Vec::new(), false);
-            // Beyond 4096 numbers, so that they wrap; then until all is settled.
+            // Past 4096 numbers, so that they wrap around; then until all are settled.
             let total = 6000;
             for step in 0..1_000_000 {
                 let now = SimTime::from_millis(step);

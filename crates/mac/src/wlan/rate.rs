@@ -1,22 +1,22 @@
-//! Rate control: which mode an aggregate is sent in.
+//! Rate control: selection of the mode of each aggregate.
 
 use super::config::{RateConfig, StationConfig};
 use super::minstrel::Minstrel;
 use super::reception::Reception;
 use crossfade_core::{SimTime, Stream};
 
-/// MPDUs for which a rate is chosen have so many bytes.
+/// Bytes of the MPDU for which the ideal rate control chooses a mode.
 pub(super) const REFERENCE_BYTES: u32 = 1538;
 
-/// The rate control of one end for the other.
+/// Rate control of one sender for one receiver.
 pub(super) enum RateControl {
     Constant(usize),
     Ideal {
         target: f64,
-        /// Indices of modes by number of streams, in rising order of rates.
+        /// Indices of modes by number of streams, in rising order of bit rate.
         places: Vec<Vec<usize>>,
         rates_bps: Vec<f64>,
-        /// The step at which a mode was chosen last, and which.
+        /// Channel step of the last selection, and the selected mode.
         last: Option<(u64, usize)>,
     },
     Minstrel(Box<Minstrel>),
@@ -39,7 +39,7 @@ impl RateControl {
         }
     }
 
-    /// The place of the mode of the next aggregate, and whether it is a probe of one MPDU.
+    /// Index of the mode of the next aggregate, and true if it is a probe of one MPDU.
     pub(super) fn choose(
         &mut self,
         now: SimTime,
@@ -63,7 +63,7 @@ impl RateControl {
                     |place: usize| reception.mpdu(place, now, REFERENCE_BYTES, direction).error_rate;
                 let mut best = places[0][0];
                 for places in places.iter() {
-                    // Of modes with as many streams a faster one needs more.
+                    // Among modes with equal numbers of streams a faster one needs a higher SNR.
                     let count = places.partition_point(|&place| lost(place) <= *target);
                     if count > 0 && rates_bps[places[count - 1]] > rates_bps[best] {
                         best = places[count - 1];
@@ -76,15 +76,15 @@ impl RateControl {
         }
     }
 
-    /// Learns that `acknowledged` of an aggregate's `sent` MPDUs, in the mode at `place`, were acknowledged; without an
-    /// answer none.
+    /// Records that `acknowledged` of an aggregate's `sent` MPDUs in the mode with index `place` were acknowledged; 0
+    /// if no answer came.
     pub(super) fn on_exchange(&mut self, place: usize, sent: u32, acknowledged: u32) {
         if let Self::Minstrel(minstrel) = self {
             minstrel.on_exchange(place, sent, acknowledged);
         }
     }
 
-    /// The mode that it would choose now if it sampled none: how fast it takes the other end to be.
+    /// Index of the mode that would be chosen now without sampling, an estimate of the receiver's bit rate.
     pub(super) fn expected(&self) -> usize {
         match self {
             Self::Constant(place) => *place,

@@ -1,8 +1,8 @@
-//! Reception of MPDUs without a collision: the channel of a station, and the error rates of its modes.
+//! Reception of MPDUs that do not collide: the channel of each station, and the error rates of its modes.
 //!
-//! A channel is constant, fades, or was recorded; it has a value each [`STEP`]. The ratio of a station is shared by the
-//! streams of a mode. Ratios that differ over the band count by their mean mutual information. The MPDUs of an
-//! aggregate meet the channel of the moment in which each is sent.
+//! A channel is constant, fading or recorded, and has a value each [`STEP`]. The SNR of a station is shared by the
+//! spatial streams of a mode. SNR values that differ over the band count by their mean mutual information. Each MPDU of
+//! an aggregate meets the channel of its own transmission time.
 
 use super::config::{RadioConfig, ReceptionConfig, StationConfig, StationRadio};
 use super::modes::Mode;
@@ -13,21 +13,21 @@ use crossfade_link::trace::SinrTrace;
 use crossfade_phy::{BlockSizes, ErrorRateTable, ErrorRates, MutualInformation};
 use std::sync::{Arc, LazyLock};
 
-/// Interval between values of a channel.
+/// Interval between two values of a channel.
 pub const STEP: SimTime = SimTime::from_millis(1);
 
-/// Parts of the band that have a gain each.
+/// Number of parts of the band with a gain of their own.
 const BINS: usize = 8;
 
-/// The error rates that come with this crate.
+/// Table of error rates of this crate.
 static OURS: LazyLock<ErrorRateTable> = LazyLock::new(|| {
     ErrorRateTable::parse(include_str!("../../tables/wifi-per.csv")).expect("a table that tests read")
 });
 
-/// The error rates of a mode, of the table given or of ours.
+/// Error rates of a mode, from the given table or that of this crate.
 ///
 /// # Errors
-/// The table given has no lines of the mode.
+/// If the table has no lines of the mode.
 pub(super) fn rates_of(mode: Mode, table: Option<&ErrorRateTable>) -> Result<Arc<ErrorRates>, MeshError> {
     let name = mode.name();
     match table.unwrap_or(&OURS).mode(Some(name)) {
@@ -36,12 +36,12 @@ pub(super) fn rates_of(mode: Mode, table: Option<&ErrorRateTable>) -> Result<Arc
     }
 }
 
-/// The channel of a station, which is the same in both directions but for a constant.
+/// Channel of a station, equal in both directions except for a constant offset.
 struct Channel {
     kind: Kind,
     mean_snr_db: f64,
     step: Option<u64>,
-    /// No decibels: one of the whole band, or each of its bins.
+    /// Linear SNR of the whole band, or of each of its parts.
     ratios: Vec<f64>,
     powers: Vec<f32>,
 }
@@ -96,7 +96,7 @@ impl Channel {
         matches!(self.kind, Kind::Constant)
     }
 
-    /// Advances the channel to a step.
+    /// Advances the channel to step number `step`, in units of [`STEP`].
     fn go(&mut self, step: u64) {
         if self.step == Some(step) || self.is_constant() {
             return;
@@ -122,16 +122,16 @@ impl Channel {
     }
 }
 
-/// Error rates of one mode, and the last that were asked for.
+/// Error rates of one mode, with the last results as a cache.
 struct OfMode {
     mode: Mode,
     rates: Arc<ErrorRates>,
     information: &'static MutualInformation,
-    /// Last result by direction: step and bytes, SNR in dB, and error rate.
+    /// Last result by direction: step, bytes, SNR in dB and error rate.
     last: [Option<(u64, u32, f64, f64)>; 2],
 }
 
-/// Reception between a station and its access point.
+/// Reception between a station and the access point, in both directions.
 pub(super) struct Reception {
     kind: Of,
 }
@@ -142,12 +142,12 @@ enum Of {
     Radio { channel: Channel, modes: Vec<OfMode>, answers: Vec<OfMode>, offsets: [f64; 2] },
 }
 
-/// Channel state for a mode at one time.
+/// Channel state for an MPDU in a mode at one time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meets {
-    /// The share of MPDUs that are not read.
+    /// Probability that the MPDU is lost.
     pub(super) error_rate: f64,
-    /// The ratio at which they are received in dB, where there is one.
+    /// SNR in dB per stream; `None` with a fixed error rate.
     pub(super) snr_db: Option<f64>,
 }
 
@@ -158,7 +158,7 @@ fn modulation(mode: Mode) -> &'static MutualInformation {
 }
 
 impl Reception {
-    /// Reception of a station whose channel's random streams have this name.
+    /// Reception of a station on a link; `name` ends the names of its random streams.
     pub(super) fn new(
         name: &str,
         station: &StationConfig,
@@ -175,7 +175,7 @@ impl Reception {
             Ok(OfMode { mode, rates, information, last: [None; 2] })
         };
         let modes: Result<Vec<_>, MeshError> = station.modes.iter().map(|&mode| of(mode, table)).collect();
-        // Answers go by ours: a table of a user's own need not know them.
+        // Acknowledgements use the table of this crate: a user's table may lack their modes.
         let answers = station.modes.iter().map(|mode| of(mode.control(), None)).collect::<Result<_, _>>()?;
         let channel = Channel::new(name, station.modes[0], radio, common, seed)?;
         Ok(Self {
@@ -183,7 +183,7 @@ impl Reception {
         })
     }
 
-    /// Whether all moments are alike.
+    /// True if the channel does not change over time.
     pub(super) fn is_constant(&self) -> bool {
         match &self.kind {
             Of::Share(_) => true,
@@ -191,8 +191,7 @@ impl Reception {
         }
     }
 
-    /// Channel state for an MPDU of `bytes` in the mode with index `rate` at `at`, on the way to the station (0) or
-    /// from it (1).
+    /// Channel state for an MPDU of `bytes` in the mode with index `rate` at time `at`, in downlink (0) or uplink (1).
     pub(super) fn mpdu(&mut self, rate: usize, at: SimTime, bytes: u32, direction: usize) -> Meets {
         match &mut self.kind {
             Of::Share(error_rate) => Meets { error_rate: *error_rate, snr_db: None },
@@ -202,8 +201,8 @@ impl Reception {
         }
     }
 
-    /// The probability that an answer of `bytes` to data in the mode at place `rate` is not read; it goes the other way
-    /// than these.
+    /// Probability that an acknowledgement of `bytes` is lost; `rate` is the mode index of the data and `direction`
+    /// theirs, opposite to the acknowledgement.
     pub(super) fn answer(&mut self, rate: usize, at: SimTime, bytes: u32, direction: usize) -> f64 {
         match &mut self.kind {
             Of::Share(_) => 0.0,
@@ -251,10 +250,10 @@ fn meets(
     Meets { error_rate, snr_db: Some(snr_db) }
 }
 
-/// SNR in dB of one stream from which on a mode loses at most the share `target` of MPDUs of `bytes`.
+/// SNR in dB, over all streams, from which a mode loses at most the share `target` of MPDUs of `bytes`.
 ///
 /// # Errors
-/// `table` has no lines of the mode.
+/// If `table` has no lines of the mode.
 pub fn required_snr_db(
     mode: Mode,
     table: Option<&ErrorRateTable>,
@@ -299,7 +298,7 @@ mod tests {
         StationRadio { mean_snr_db, uplink_offset_db: -3.0, speed_mps: 0.0, fd_t: 0.0, trace: None }
     }
 
-    /// The ratios of the table at its own size, and those of blocks twice as long: 1 - 0.9^2 at the ratio of 0.1.
+    /// Error rates equal the table's at its block size; a block twice as long has 1 - 0.9^2 at the SNR of 0.1.
     #[test]
     fn error_rates_are_those_of_the_table() {
         for (mcs, tenth) in [(0, -0.67), (7, 17.99), (11, 28.86), (13, 34.10)] {
@@ -310,7 +309,7 @@ mod tests {
             let rate = |reception: &mut Reception, bytes| reception.mpdu(0, at, bytes, 0).error_rate;
             assert!((rate(&mut reception, 1458) - 0.1).abs() < 1e-9, "MCS {mcs}");
             assert!((rate(&mut reception, 2916) - 0.19).abs() < 1e-9, "MCS {mcs}");
-            // The uplink is 3 dB weaker: nothing gets through.
+            // The uplink is 3 dB weaker, so nearly all MPDUs are lost.
             assert!(reception.mpdu(0, at, 1458, 1).error_rate > 0.999);
         }
         let required = required_snr_db(mode(Standard::Be, 7, 1), None, 1458, 0.1).unwrap();
@@ -324,7 +323,7 @@ mod tests {
         assert!((two - one - 3.0103).abs() < 1e-3, "{one} {two}");
     }
 
-    /// Every mode that there is has error rates of ours, and the answers to it.
+    /// Every mode and the acknowledgements to it have error rates in the table of this crate.
     #[test]
     fn all_modes_have_error_rates() {
         for standard in [Standard::A, Standard::N, Standard::Ac, Standard::Ax, Standard::Be] {
@@ -335,7 +334,7 @@ mod tests {
                 let Ok(mode) = Mode::new(standard, band, mcs, 1, width, 800) else { continue };
                 let required = required_snr_db(mode, None, 1538, 0.1).unwrap();
                 let is_higher = required > before;
-                // 9 Mbit/s of 802.11a needs more than 12: a known mode that nobody uses.
+                // 9 Mbit/s of 802.11a needs a higher SNR than 12 Mbit/s: a known mode that is hardly used.
                 assert!(is_higher || mode.name() == "ofdm-12", "{mode:?}: {required} after {before}");
                 before = required;
                 assert!(required_snr_db(mode.control(), None, 32, 0.1).unwrap() < required + 3.1, "{mode:?}");
@@ -343,7 +342,7 @@ mod tests {
         }
     }
 
-    /// Fading at walking speed has the mean of the mean ratio, and moves within a second.
+    /// Fading at walking speed has the configured mean SNR, and changes within a second.
     #[test]
     fn channels_fade_around_their_mean() {
         let profile =

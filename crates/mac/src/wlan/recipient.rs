@@ -1,50 +1,51 @@
-//! The receiving end of a block acknowledgement agreement: what has come, and in which order it is released (IEEE
-//! 802.11-2016 clause 10.24.7.6).
+//! Recipient: receiving end of a block acknowledgement agreement with its reorder buffer (IEEE 802.11-2016 clause
+//! 10.24.7.6).
 
 use super::originator::expand;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// The receiving end of one agreement.
+/// Recipient of one agreement with its reorder buffer.
 ///
-/// A number within the window is kept until all before it have come; one up to 2047 beyond it moves the window, and
-/// what falls out of that is released with its gaps; one before it is a duplicate. A BAR moves the window as well.
+/// An MPDU within the window is held until all before it have arrived; one up to 2047 beyond the start of the window
+/// moves the window, and MPDUs that leave it are released with gaps; one before the window is a duplicate or late. A
+/// BAR moves the window too.
 #[derive(Clone, Debug)]
 pub struct Recipient<T> {
     window: u32,
-    /// Releases what waits behind a hole after so long.
+    /// Reorder timeout: time after which MPDUs behind a gap are released; `None` for no limit.
     patience: Option<SimTime>,
-    /// The first number that has not come and is still waited for.
+    /// First sequence number that has not arrived and is still awaited.
     start: u64,
-    /// MPDUs received from `start` on, with their arrival times.
+    /// Received MPDUs from `start` on, with their arrival times.
     held: VecDeque<Option<(SimTime, T)>>,
-    /// Received numbers before `start`: as many of the last ones as the window holds.
+    /// For the last numbers before `start`, as many as the window: true if the MPDU had arrived.
     past: VecDeque<bool>,
 }
 
-/// Fate of an MPDU.
+/// Fate of a received MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// The MPDU is new.
+    /// The MPDU arrived for the first time, within the window or beyond.
     New,
-    /// The MPDU comes after its place was passed: it is acknowledged and dropped.
+    /// The MPDU arrived for the first time after its place was passed: it is acknowledged and dropped.
     Late,
-    /// The MPDU had come before.
+    /// The MPDU had arrived before.
     Duplicate,
 }
 
 impl<T: Copy> Recipient<T> {
-    /// An agreement of this window; `patience` is how long a hole holds back what is behind it, without limit if none.
+    /// Recipient with a window of `window` MPDUs; `patience` is the reorder timeout, `None` for no limit.
     pub fn new(window: u32, patience: Option<SimTime>) -> Self {
         Self { window, patience, start: 0, held: VecDeque::new(), past: VecDeque::new() }
     }
 
-    /// The first number that is still waited for.
+    /// First sequence number that is still awaited.
     pub const fn start(&self) -> u64 {
         self.start
     }
 
-    /// An MPDU with this number on the air was read at time `now`; adds what it releases to `out`.
+    /// Handles an MPDU with the 12-bit number `short` received at `now`; appends the items that it releases to `out`.
     pub fn on_mpdu(&mut self, now: SimTime, short: u16, item: T, out: &mut Vec<T>) -> Received {
         let number = expand(self.start, short);
         if let Some(back) = self.start.checked_sub(number).filter(|back| *back > 0) {
@@ -70,20 +71,20 @@ impl<T: Copy> Recipient<T> {
         if is_new { Received::New } else { Received::Duplicate }
     }
 
-    /// A BAR with this starting number came; adds what it releases to `out`.
+    /// Handles a BAR with the 12-bit starting number `short`; appends the items that it releases to `out`.
     pub fn on_bar(&mut self, short: u16, out: &mut Vec<T>) {
         let number = expand(self.start, short);
         self.move_to(number, out);
         self.release(out);
     }
 
-    /// The agreement is made anew and begins at `number`, if that is ahead; adds what it releases to `out`.
+    /// Restarts the agreement at `number` if that is ahead; appends the items that it releases to `out`.
     pub(super) fn renew(&mut self, number: u64, out: &mut Vec<T>) {
         self.move_to(number, out);
         self.release(out);
     }
 
-    /// Whether the block acknowledgement says of a number that it has come.
+    /// True if a block acknowledgement reports the MPDU with this number as received.
     pub fn has(&self, number: u64) -> bool {
         if let Some(place) = number.checked_sub(self.start) {
             return self.held.get(place as usize).is_some_and(Option::is_some);
@@ -92,18 +93,18 @@ impl<T: Copy> Recipient<T> {
         back <= self.past.len() && self.past[self.past.len() - back]
     }
 
-    /// Shows what waits for earlier ones.
+    /// Calls `visit` with each item held behind a gap.
     pub fn each(&self, visit: impl FnMut(&T)) {
         self.held.iter().flatten().map(|(_, item)| item).for_each(visit);
     }
 
-    /// Time at which it gives up waiting for a hole; `None` where nothing waits, or it never does.
+    /// Time at which the reorder timeout expires; `None` if no MPDU is held or there is no timeout.
     pub fn next_timeout(&self) -> Option<SimTime> {
         let since = self.held.iter().flatten().map(|(since, _)| *since).min()?;
         Some(since.saturating_add(self.patience?))
     }
 
-    /// Gives up waiting at time `now` for holes before what came too long ago; adds what that releases to `out`.
+    /// Releases the items that have been held for the reorder timeout at `now`, and those before them, into `out`.
     pub fn on_timeout(&mut self, now: SimTime, out: &mut Vec<T>) {
         let Some(patience) = self.patience else { return };
         let is_late = |held: &Option<(SimTime, T)>| {
@@ -115,11 +116,11 @@ impl<T: Copy> Recipient<T> {
         }
     }
 
-    /// The window begins at `number`, if that is ahead.
+    /// Moves the start of the window to `number` if that is ahead.
     fn move_to(&mut self, number: u64, out: &mut Vec<T>) {
         while self.start < number {
             if self.held.is_empty() && number - self.start > u64::from(self.window) {
-                // Nothing of it is remembered.
+                // No number in the skipped range has arrived.
                 self.past.clear();
                 self.start = number - u64::from(self.window);
             }
@@ -181,7 +182,7 @@ mod tests {
         );
         assert_eq!(recipient.start(), 3);
         assert!(!recipient.has(0) && recipient.has(1));
-        // As far away as it can be told from an old one.
+        // Largest distance at which a new number is distinguished from an old one.
         assert_eq!(receive(&mut recipient, MS, &[3 + 2047]), [5]);
         assert_eq!(recipient.start(), 3 + 2047 + 1 - 4);
         assert!(receive(&mut recipient, MS, &[100]).is_empty(), "far behind");

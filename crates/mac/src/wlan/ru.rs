@@ -1,10 +1,11 @@
-//! Resource units (RUs) of OFDMA: which a width has, and how a PPDU of several stations divides its band among them.
+//! Resource units (RUs) of OFDMA: sizes, their number per channel width, and the division of a multi-user PPDU's band
+//! among stations.
 //!
 //! Sizes are in subcarriers (tones), of which most carry data (IEEE 802.11ax-2021 clause 27.3.2; 802.11be for 320 MHz).
-//! A channel of 20 MHz has 9 RUs of 26 tones, 4 of 52, 2 of 106 or one of 242; 80 MHz have one of 26 more, between the
-//! second and the third 20 MHz.
+//! A channel of 20 MHz has 9 RUs of 26 tones, 4 of 52, 2 of 106 or one of 242; 80 MHz have one more of 26 tones,
+//! between the second and the third 20 MHz.
 
-/// The size of a resource unit.
+/// Size of a resource unit (RU) in tones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ru {
     /// 26 tones, 24 with data.
@@ -26,7 +27,7 @@ pub enum Ru {
 }
 
 impl Ru {
-    /// All sizes, the smallest first.
+    /// All sizes in ascending order.
     pub const ALL: [Self; 8] = [
         Self::Tones26,
         Self::Tones52,
@@ -38,22 +39,22 @@ impl Ru {
         Self::Tones3984,
     ];
 
-    /// Tones of the unit, those that carry no data included.
+    /// Number of tones, including those that carry no data.
     pub const fn tones(self) -> u16 {
         [26, 52, 106, 242, 484, 996, 1992, 3984][self as usize]
     }
 
-    /// Tones of the unit that carry data.
+    /// Number of tones that carry data.
     pub const fn subcarriers(self) -> u64 {
         [24, 48, 102, 234, 468, 980, 1960, 3920][self as usize]
     }
 
-    /// The size that has so many tones.
+    /// Size with this number of tones; `None` if there is none.
     pub fn of_tones(tones: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|ru| u32::from(ru.tones()) == tones)
     }
 
-    /// Number of RUs in a channel of a width.
+    /// Number of RUs of this size in a channel of `width_mhz`.
     pub const fn count(self, width_mhz: u16) -> usize {
         let channels = width_mhz as usize / 20;
         match self {
@@ -68,29 +69,29 @@ impl Ru {
         }
     }
 
-    /// The one that is as wide as a channel.
+    /// Size of the RU that fills a channel of `width_mhz`.
     fn of_width(width_mhz: u16) -> Self {
         Self::ALL.into_iter().rfind(|ru| ru.count(width_mhz) > 0).unwrap_or(Self::Tones242)
     }
 }
 
-/// The place of an RU of 26 tones in the middle of 20 MHz, and of 80 MHz.
+/// Index of the RU of 26 tones in the middle of 20 MHz; `MIDDLE_OF_80` is that in the middle of 80 MHz.
 const MIDDLE_OF_20: u8 = 4;
 const MIDDLE_OF_80: u8 = 9;
 
-/// An RU of a channel.
+/// RU at a position in a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuPlace {
-    /// The size of the unit.
+    /// Size of the RU.
     pub ru: Ru,
-    /// The first 20 MHz in which it lies, from 0.
+    /// Number of the first 20 MHz in which it lies, from 0.
     pub channel: u8,
-    /// Index of the RU among those of its size, from 0; the one in the middle of 80 MHz is 9.
+    /// Index among the RUs of its size in these 20 MHz, from 0; 9 for the one in the middle of 80 MHz.
     place: u8,
 }
 
 impl RuPlace {
-    /// The two halves of an RU; none of the smallest.
+    /// Two halves of an RU; `None` for the smallest size.
     fn halves(self) -> Option<[Self; 2]> {
         let Self { ru, channel, place } = self;
         let half = *Ru::ALL.get((ru as usize).checked_sub(1)?)?;
@@ -105,15 +106,15 @@ impl RuPlace {
             return Some([channel, channel + apart].map(|channel| Self { ru: half, channel, place: 0 }));
         }
         let first = match (ru, place) {
-            // The one in the middle lies between the halves of 20 MHz.
+            // The RU in the middle of 20 MHz lies between the halves.
             (Ru::Tones52, 2..) => 2 * place + 1,
             _ => 2 * place,
         };
         Some([first, first + 1].map(|place| Self { ru: half, channel, place }))
     }
 
-    /// The RU allocation field of trigger frames (IEEE 802.11ax-2021 table 9-29i): its lowest bit tells the second 80
-    /// MHz, and RUs beyond 160 MHz are told as those in the same place below.
+    /// RU allocation field of trigger frames (IEEE 802.11ax-2021 table 9-29i): its lowest bit selects the second 80
+    /// MHz; an RU beyond 160 MHz has the value of the RU in the same place below.
     pub const fn allocation(self) -> u8 {
         let channel = self.channel % 4;
         let index = match self.ru {
@@ -130,19 +131,19 @@ impl RuPlace {
     }
 }
 
-/// Division of a PPDU's band.
+/// Division of a multi-user PPDU's band into RUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     width_mhz: u16,
-    /// The RUs of its stations, the largest first.
+    /// RUs with stations, the largest first.
     rus: Vec<RuPlace>,
-    /// RUs that are there without a station: they have a user field, too.
+    /// RUs without a station that nevertheless have a user field.
     empty: Vec<RuPlace>,
 }
 
 impl Layout {
-    /// RUs for a number of stations, at most one for each RU of 26 tones: the band is halved, and the first of its
-    /// largest parts again, until each station has one. So sizes differ by a factor of two at most.
+    /// RUs for a number of stations, at most one per RU of 26 tones: the band is halved, then the first of its largest
+    /// parts, until each station has one. Sizes differ at most by a factor of two.
     pub fn halved(width_mhz: u16, stations: usize) -> Self {
         let mut rus = vec![RuPlace { ru: Ru::of_width(width_mhz), channel: 0, place: 0 }];
         while rus.len() < stations {
@@ -157,7 +158,7 @@ impl Layout {
         let middle = |channel: u8, place: u8| RuPlace { ru: Ru::Tones26, channel, place };
         let of_20 = (0..channels).filter(|&channel| has_26(channel)).map(|one| middle(one, MIDDLE_OF_20));
         let of_80 = (0..channels / 4).map(|number| middle(4 * number, MIDDLE_OF_80));
-        // Those in the middle of 80 MHz have no user field where there is no station.
+        // RUs in the middle of 80 MHz have no user field without a station.
         let (mut empty, mut spare): (Vec<_>, Vec<_>) = (of_20.collect(), of_80.collect());
         while rus.len() < stations && !(empty.is_empty() && spare.is_empty()) {
             rus.push(if empty.is_empty() { spare.remove(0) } else { empty.remove(0) });
@@ -166,7 +167,7 @@ impl Layout {
         Self { width_mhz, rus, empty }
     }
 
-    /// Equal RUs for a number of stations, at most as many as there are RUs of this size.
+    /// RUs of equal size for a number of stations, at most as many as there are RUs of this size.
     pub fn equal(width_mhz: u16, ru: Ru, stations: usize) -> Self {
         let each = if ru == Ru::Tones26 { 9 } else { ru.count(20).max(1) as u8 };
         let channels = (width_mhz / 20) as u8;
@@ -190,13 +191,13 @@ impl Layout {
         Self { width_mhz, rus, empty }
     }
 
-    /// The RUs of its stations, the largest first.
+    /// RUs with stations, the largest first.
     pub fn rus(&self) -> &[RuPlace] {
         &self.rus
     }
 
-    /// User fields in the two content channels of HE-SIG-B (clause 27.3.11.8). The first is of the first, third, ... 20
-    /// MHz, the second of those between. Of an RU beyond 20 MHz it is in the channel that has fewer.
+    /// Numbers of user fields in the two content channels of HE-SIG-B (clause 27.3.11.8). The first covers the first,
+    /// third, ... 20 MHz, the second the others. An RU wider than 20 MHz is in the channel with fewer fields.
     pub(super) fn user_fields(&self) -> [u64; 2] {
         let mut fields = [0; 2];
         let all = || self.rus.iter().chain(&self.empty);
@@ -221,7 +222,7 @@ mod tests {
 
     const WIDTHS: [u16; 5] = [20, 40, 80, 160, 320];
 
-    /// IEEE 802.11ax-2021 tables 27-8 and 27-9, and 802.11be for 320 MHz.
+    /// Numbers of RUs per width equal IEEE 802.11ax-2021 tables 27-8 and 27-9, and 802.11be for 320 MHz.
     #[test]
     fn widths_have_the_rus_of_the_standard() {
         let expected: [(u16, &[usize]); 5] = [
@@ -253,8 +254,7 @@ mod tests {
         assert_eq!(Layout::halved(20, 40).rus().len(), 9, "no more than there are");
     }
 
-    /// The RU in the middle of 20 MHz has a user field where its neighbours have 26 tones, whether a station has it or
-    /// not.
+    /// The RU in the middle of 20 MHz has a user field if its neighbours have 26 tones, with and without a station.
     #[test]
     fn user_fields_are_those_of_the_parts_of_20_mhz() {
         assert_eq!(Layout::halved(20, 2).user_fields(), [2, 0]);
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(Layout::equal(160, Ru::Tones484, 4).user_fields(), [2, 2]);
     }
 
-    /// IEEE 802.11ax-2021 table 9-29i.
+    /// RU allocation fields equal IEEE 802.11ax-2021 table 9-29i.
     #[test]
     fn allocations_are_numbered_as_in_triggers() {
         let index = |layout: &Layout| -> Vec<u8> {
@@ -292,7 +292,7 @@ mod tests {
     }
 
     proptest! {
-        /// RUs do not overlap and are not wider together than the channel.
+        /// RUs of a layout do not overlap, and together they are not wider than the channel.
         #[test]
         fn rus_fit_into_the_channel(width in prop::sample::select(WIDTHS.to_vec()), stations in 1_usize..150) {
             let most = Ru::Tones26.count(width);

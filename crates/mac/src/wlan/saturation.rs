@@ -1,49 +1,51 @@
-//! The throughput of saturated stations whose exchanges are aggregates (G. Bianchi, IEEE JSAC 18(3), 2000).
+//! Throughput of saturated stations whose exchanges are aggregates (G. Bianchi, IEEE JSAC 18(3), 2000).
 //!
-//! n stations within range of each other always have something to send. Of the slots of a channel a share is empty, one
-//! holds a success of length `T_s`, or a collision of length `T_c`. What a success and a collision last is up to the
-//! caller: with aggregates a collision costs a whole one.
+//! n stations within range of each other always have a packet. A slot of the channel is empty, or holds a success of
+//! length `T_s` or a collision of length `T_c`. The caller gives these durations: with aggregates a collision lasts as
+//! long as a whole one.
 
 use crate::bianchi::{Saturation, attempt_probability};
 use crate::error::{MeshError, out_of_range};
 
-/// Slot after a success, in which the forms of the literature and of simulators differ. A station alone meets no such
-/// slot in any form: its next counter runs from its own draw.
+/// Treatment of the backoff slot after a success, in which forms of Bianchi's model differ. They agree for a single
+/// station, whose next counter begins with its own draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Form printed in 2000, and that of EDCA, where a busy backoff slot counts as one: the next slot follows at once.
+    /// Form printed in 2000, and that of EDCA, where a busy backoff slot counts as one: no extra slot follows.
     Plain,
-    /// An empty slot follows, since stations resume their counters a slot later: ns-3's reference for 802.11ax.
+    /// An empty slot follows a success, since stations resume their counters a slot later: ns-3's reference for
+    /// 802.11ax.
     Slot,
-    /// An empty slot follows, unless the winner draws 0 and sends again: ns-3's reference for 802.11a, b and g. So it
-    /// is with DCF.
+    /// An empty slot follows a success unless the winner draws 0 and transmits again: ns-3's reference for 802.11a, b
+    /// and g, and the behaviour of DCF.
     SlotOrAgain,
 }
 
-/// Saturated stations and their exchanges; spans in seconds.
+/// Saturated stations and the durations of their exchanges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Saturated {
     /// Number of stations.
     pub stations: usize,
-    /// The first and the largest contention window.
+    /// Smallest and largest contention window, in slots.
     pub windows: [u32; 2],
-    /// An empty slot.
+    /// Duration of an empty slot in seconds.
     pub slot_s: f64,
-    /// A success, to the beginning of the next slot.
+    /// Duration of a success in seconds, up to the beginning of the next slot.
     pub success_s: f64,
-    /// A collision, to the beginning of the next slot.
+    /// Duration of a collision in seconds, up to the beginning of the next slot.
     pub collision_s: f64,
-    /// Packets of a success.
+    /// Number of packets in a successful exchange.
     pub packets: u32,
-    /// Bits that count of a success.
+    /// Payload bits in a successful exchange.
     pub bits: f64,
 }
 
 impl Saturated {
-    /// Throughput of all stations together; of one station alone the same in all forms.
+    /// Throughput of all stations together in steady state; for a single station equal in all forms.
     ///
     /// # Errors
-    /// No stations or more than 10,000, windows that are not, spans that are not positive.
+    /// If there are no stations or more than 10,000, the windows are not positive and ascending, or a duration is not
+    /// positive.
     pub fn throughput(&self, form: Form) -> Result<Saturation, MeshError> {
         let Self { stations, windows, slot_s, success_s, collision_s, packets, bits } = *self;
         if !(1..=10_000).contains(&stations) {
@@ -108,8 +110,8 @@ mod tests {
         saturated.throughput(form).unwrap().throughput_bps / 1e6
     }
 
-    /// S of the paper's FHSS set, computed apart from this code: basic access and RTS/CTS, W and m 32, 3; 32, 5; 128,
-    /// 3.
+    /// The normalised throughput S of the paper's FHSS set equals an independent computation: basic access and RTS/CTS,
+    /// W and m 32, 3; 32, 5; 128, 3.
     #[test]
     fn the_set_of_2000() {
         let n = [5, 10, 20, 30, 50];
@@ -136,8 +138,9 @@ mod tests {
         }
     }
 
-    /// ns-3's references for 802.11ax (its script `bianchi11ax.py`): 1500 bytes and 38 of headers, no aggregation, 5,
-    /// 10, 20 and 50 stations. After a collision EIFS, with a propagation delay of 0.1 us, or DIFS, without.
+    /// The form with a slot after a success gives ns-3's references for 802.11ax (script `bianchi11ax.py`): 1500 bytes
+    /// and 38 of headers, no aggregation, 5, 10, 20 and 50 stations; after a collision EIFS with a propagation delay of
+    /// 0.1 us, or DIFS without.
     #[test]
     fn the_references_of_ns3_for_ax_have_a_slot_after_a_success() {
         let n = [5, 10, 20, 50];
@@ -168,7 +171,8 @@ mod tests {
         check(80, 11, false, [60.3411, 58.5527, 55.8834, 51.2922]);
     }
 
-    /// ns-3's references for 802.11a (`Bianchi11a.m`), whose root lies on a coarse grid.
+    /// The form in which the winner may transmit again gives ns-3's references for 802.11a (`Bianchi11a.m`), whose root
+    /// lies on a coarse grid.
     #[test]
     fn the_references_of_ns3_for_a_let_the_winner_send_again() {
         let check = |rate, expected: [f64; 4]| {
@@ -184,7 +188,8 @@ mod tests {
         check(54, [29.8324, 28.1519, 26.2925, 23.5618]);
     }
 
-    /// Aggregates of HE, 1500 bytes of IP, UDP payload, basic access and RTS/CTS, computed apart from this code.
+    /// Throughput with HE aggregates of 1500 bytes of IP, UDP payload, basic access and RTS/CTS, equals an independent
+    /// computation.
     #[test]
     fn aggregates_lose_more_in_a_collision() {
         let n = [1, 2, 5, 10, 20];
@@ -222,8 +227,8 @@ mod tests {
         check(160, 11, 256, [1058.2, 1010.7, 913.0, 836.2, 762.9], None);
     }
 
-    /// One station, UDP of 1472 bytes: what ns-3's saturation example prints for 802.11n, within 0.6 %; beacons are not
-    /// counted here.
+    /// One station with UDP of 1472 bytes has the throughput that ns-3's saturation example prints for 802.11n, within
+    /// 0.6 %; beacons are not included here.
     #[test]
     fn one_station_is_what_ns3_prints() {
         let check = |mcs, streams, width, guard, expected: f64| {

@@ -1,4 +1,4 @@
-//! Shadowing of stations against theory.
+//! Tests of the shadowing of stations against theory.
 
 use super::network_tests::{SEED, config, departures_until, he};
 use super::reception::Reception;
@@ -9,13 +9,14 @@ use crossfade_link::{Fabric, LinkEvent, Parcel, Verdict};
 use crossfade_phy::ErrorRateTable;
 use std::sync::Arc;
 
-/// Loss of a mode by a table of our own: 1 below 10 dB, 0.9 there and 1e-4 at 20 dB, a line of its logarithm between.
+/// Error rate of the test's own table: 1 below 10 dB, 0.9 there and 1e-4 at 20 dB, with its logarithm linear between.
 fn loss_by_hand(snr_db: f64) -> f64 {
     let slope = (1e-4_f64.log10() - 0.9_f64.log10()) / 10.0;
     if snr_db < 10.0 { 1.0 } else { 0.9 * 10_f64.powf(slope * (snr_db - 10.0)) }
 }
 
-/// The mean loss over a normal shadow in dB around a ratio, by the midpoint rule over eight standard deviations.
+/// Mean error rate over log-normal shadowing with `std_db` around an SNR, by the midpoint rule over eight standard
+/// deviations.
 fn loss_in_shadow(snr_db: f64, std_db: f64) -> f64 {
     let density = |z: f64| (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
     let points = 16_000;
@@ -26,8 +27,8 @@ fn loss_in_shadow(snr_db: f64, std_db: f64) -> f64 {
     (0..points).map(of).sum()
 }
 
-/// Shadowing of 6 dB beside a channel that stands still: single MPDUs, 10 ms and ten samples of the shadow apart, are
-/// lost as often as the integral of the table over the log-normal shadow says.
+/// With shadowing of 6 dB and no fading, single MPDUs sent 10 ms and ten shadowing samples apart are lost as often as
+/// the integral of the error table over the log-normal distribution.
 #[test]
 fn shadows_lose_what_the_table_says() {
     let profile = DelayProfile::new(&[0.0], &[0.0]).unwrap();
@@ -46,7 +47,7 @@ fn shadows_lose_what_the_table_says() {
         };
         Wlan::new(config, SEED).unwrap()
     };
-    // The ratio and the verdict of each of `count` packets, one every `wait_us`.
+    // SNR and verdict of each of `count` packets, one every `wait_us`.
     let run = |mut wlan: Wlan, count: u32, wait_us: u64| {
         wlan.trace(true);
         let mut found = Vec::new();
@@ -62,7 +63,7 @@ fn shadows_lose_what_the_table_says() {
         }
         found
     };
-    // The fading of this seed, which does not move, apart from the shadow.
+    // The constant fading of this seed, without shadowing.
     let still = run(network(0.0, 0.0), 20, 10_000)[0].0;
     let snr_db = 16.0;
     let found = run(network(snr_db - still, 6.0), 20_000, 10_000);
@@ -73,11 +74,11 @@ fn shadows_lose_what_the_table_says() {
     assert!((lost - expected).abs() < 0.01, "{lost} for {expected}");
 }
 
-/// What stations meet has the standard deviation of the shadow, and the correlation of a sample, 1 m and 1 ms further,
-/// with the next one and the third.
+/// SNR values have the configured standard deviation of shadowing, and its correlation between samples 1 m and 1 ms,
+/// and three of them, apart.
 #[test]
 fn shadows_are_as_wide_and_as_long_as_they_are_said_to_be() {
-    // 1024-QAM tells ratios up to more than 45 dB apart.
+    // 1024-QAM distinguishes SNR values over more than 45 dB.
     let mean_snr_db = 22.0;
     let radio =
         StationRadio { mean_snr_db, uplink_offset_db: 0.0, speed_mps: 1000.0, fd_t: 0.0, trace: None };

@@ -1,4 +1,4 @@
-//! PPDUs of several stations in the fabric, against closed forms and by hand.
+//! Tests of multi-user PPDUs in a network, against closed forms and by hand.
 
 use super::network_tests::{SEED, config, he, saturate};
 use super::*;
@@ -27,10 +27,10 @@ fn up(stations: usize) -> Vec<(Port, Port)> {
     (1..=stations as Port).map(|port| (port, 0)).collect()
 }
 
-/// Eight stations of 80 MHz at MCS 11 with aggregates of 64 in 106 tones, by hand: 64 x 1544 bytes are 790,550 bits,
-/// 931 symbols of 850 bits, 12.66 ms; 5.484 ms have (5484 - 48) / 13.6 = 399 symbols, which carry 27 MPDUs of 1544
-/// bytes, 393 symbols. With AIFS, 7.5 slots, MU-BAR and answers a cycle has 43 + 67.5 + 48 + 5344.8 + 16 + 56 + 16 +
-/// 76.8 us.
+/// Durations of an OFDMA cycle equal those computed by hand for eight stations of 80 MHz at MCS 11 with aggregates of
+/// 64 in 106 tones: 64 x 1544 bytes are 790,550 bits, 931 symbols of 850 bits, 12.66 ms; 5.484 ms hold (5484 - 48) /
+/// 13.6 = 399 symbols, which carry 27 MPDUs of 1544 bytes in 393 symbols. With AIFS, 7.5 slots, MU-BAR and
+/// acknowledgements a cycle has 43 + 67.5 + 48 + 5344.8 + 16 + 56 + 16 + 76.8 us.
 #[test]
 fn a_cycle_is_what_it_is_by_hand() {
     let of = network(he(11, 80), 8, 0.0, 64, OFDMA);
@@ -41,8 +41,8 @@ fn a_cycle_is_what_it_is_by_hand() {
     assert!((rate / (27.0 * 12e3 / cycle_us * 1e6) - 1.0).abs() < 1e-9, "{rate}");
 }
 
-/// Saturated stations in one PPDU, both ways, by both requests, in halves of the band and in RUs of one size: the
-/// closed form within 0.6 %. The access point contends alone.
+/// Saturated stations in one PPDU have the throughput of the closed form within 0.6 %, in both directions, with both
+/// requests for acknowledgements, with a halved band and with RUs of equal size. The access point contends alone.
 #[test]
 fn saturated_stations_are_those_of_the_closed_form() {
     for (mode, stations, window, ofdma) in [
@@ -78,7 +78,7 @@ fn saturated_stations_are_those_of_the_closed_form() {
     }
 }
 
-/// RUs of two sizes: three stations of 80 MHz have 484, 242 and 242 tones in turn, and equal airtimes.
+/// With RUs of two sizes, three stations at 80 MHz get 484, 242 and 242 tones in turn, and equal airtime.
 #[test]
 fn larger_rus_go_round() {
     let mut wlan = Wlan::new(network(he(5, 80), 3, 0.0, 64, OFDMA), SEED).unwrap();
@@ -87,7 +87,8 @@ fn larger_rus_go_round() {
     assert!(found.iter().all(|rate| (rate / mean - 1.0).abs() < 0.05), "{found:?}");
 }
 
-/// Losses are those of single PPDUs: of MPDUs at 20 %, delivered = sent (1 - p), and the window stalls on the oldest.
+/// Losses in multi-user PPDUs are like those in single-user ones: with 20 % of lost MPDUs, delivered = sent (1 - p),
+/// and the window stalls on the oldest MPDU.
 #[test]
 fn what_is_lost_is_retransmitted_in_later_ppdus() {
     let ends: Vec<_> = down(4).into_iter().chain(up(4)).collect();
@@ -102,8 +103,8 @@ fn what_is_lost_is_retransmitted_in_later_ppdus() {
     }
 }
 
-/// A sparse flow beside a long backlog: the PPDU lasts as long as the shorter half of its stations needs, and the other
-/// one has the air alone while nothing else waits.
+/// With a sparse flow beside a long backlog, the PPDU lasts as long as the shorter half of its stations needs, and the
+/// backlog has the air alone while the sparse flow is empty.
 #[test]
 fn a_long_backlog_makes_nobody_pad() {
     let mut wlan = Wlan::new(network(he(11, 80), 4, 0.0, 256, OFDMA), SEED).unwrap();
@@ -130,12 +131,12 @@ fn a_long_backlog_makes_nobody_pad() {
             lasts.push(end - at);
         }
     }
-    // One packet with the others, 256 alone, and the rest.
+    // One packet together with the others, 256 alone, and the rest.
     assert_eq!(lasts.len(), 3, "{lasts:?}");
     assert!(lasts[0] < SimTime::from_micros(200) && lasts[1] > SimTime::from_millis(5), "{lasts:?}");
 }
 
-/// What events say of a triggered uplink and of a downlink to two: each frame for both is told once for each.
+/// Events of a triggered uplink and of a downlink to two stations: each frame to both has one event per station.
 #[test]
 fn events_are_those_of_the_exchange() {
     let mut wlan = Wlan::new(network(he(7, 20), 2, 0.0, 64, OFDMA), SEED).unwrap();
@@ -156,7 +157,7 @@ fn events_are_those_of_the_exchange() {
         }
         kinds
     };
-    // In the order of their beginnings.
+    // In order of their start.
     let back = of(&mut || wlan.next_trace_back());
     let of_up = [
         ("trigger", 0, 1),
@@ -179,7 +180,7 @@ fn events_are_those_of_the_exchange() {
     assert_eq!(forward, of_down);
 }
 
-/// Old stations and those without a window are left out, and contend as before.
+/// Stations older than 802.11ax or without a window are left out of multi-user PPDUs, and contend as without OFDMA.
 #[test]
 fn stations_that_know_no_ofdma_contend() {
     let mut of = network(he(7, 20), 3, 0.0, 64, OFDMA);
@@ -197,7 +198,7 @@ fn stations_that_know_no_ofdma_contend() {
     assert!(back.stations[2].collisions > 0, "with the access point");
 }
 
-/// The duration of the longest frame in the air, and the packets that arrived, over 20 s.
+/// Duration of the longest frame on the air, and number of packets that arrived, over 20 s.
 fn longest_frame(of: WlanConfig, pushes: &[(u32, bool, u32)]) -> (SimTime, usize) {
     let stations = of.stations.len() as u32;
     let mut wlan = Wlan::new(of, SEED).unwrap();
@@ -221,8 +222,8 @@ fn longest_frame(of: WlanConfig, pushes: &[(u32, bool, u32)]) -> (SimTime, usize
     (longest, arrived)
 }
 
-/// A packet of 1500 bytes takes 15 ms in 26 tones at MCS 0: 12 bits in a symbol of 14.4 us. Its station is asked alone,
-/// in 106 tones: 12,374 bits in 51 a symbol are 243 symbols, 48 us of preamble before them.
+/// A packet of 1500 bytes would take 15 ms in 26 tones at MCS 0 (12 bits per symbol of 14.4 us). Its station is
+/// triggered alone, in 106 tones: 12,374 bits at 51 per symbol are 243 symbols, after 48 us of preamble.
 #[test]
 fn what_an_ru_cannot_carry_has_a_larger_one() {
     let ofdma = OfdmaConfig { ru: Some(Ru::Tones26), users: 4, ..OFDMA };
@@ -233,9 +234,9 @@ fn what_an_ru_cannot_carry_has_a_larger_one() {
     assert_eq!((longest, arrived), (SimTime::from_nanos(48_000 + 243 * 14_400), 3));
 }
 
-/// One block acknowledgement for 37 stations with windows of 1024 has 22 + 37 x 132 bytes, more than the 4095 of a
-/// frame at a rate of 802.11a: 30 are asked at once, and 22 + 30 x 132 bytes at 6 Mbit/s, 24 bits in 4 us, take 1329
-/// symbols.
+/// A block acknowledgement for 37 stations with windows of 1024 would have 22 + 37 x 132 bytes, more than the 4095 of a
+/// frame at an 802.11a rate: 30 stations are triggered at once, and 22 + 30 x 132 bytes at 6 Mbit/s, 24 bits per 4 us,
+/// take 1329 symbols.
 #[test]
 fn an_answer_to_all_is_a_frame_that_there_is() {
     let ofdma = OfdmaConfig { users: 37, ..OFDMA };
@@ -249,8 +250,8 @@ fn an_answer_to_all_is_a_frame_that_there_is() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// No frame of a network with OFDMA is longer than a PPDU of the standard, in any mode, RU and direction, and every
-    /// packet arrives.
+    /// No frame of a network with OFDMA is longer than the longest PPDU of the standard, in any mode, RU and direction,
+    /// and every packet arrives.
     #[test]
     fn no_frame_is_longer_than_the_standard_allows(
         kind in (any::<bool>(), 0_u8..4, 1_u8..5, prop::sample::select(vec![20_u16, 40, 80, 160])),
@@ -269,7 +270,7 @@ proptest! {
         let mut of = network(mode, stations, 0.0, standard.largest_window(), ofdma);
         of.rts = rts;
         if is_fair_queued {
-            // The length of its next packet is not known before it is taken.
+            // The length of the next packet is unknown before it is dequeued.
             of.queue = QueueConfig::FqCoDel(FqCoDelConfig::default());
         }
         for station in &mut of.stations {

@@ -1,5 +1,4 @@
-//! One direction of one category between the access point and a station: what waits, what is under way, and what has
-//! come.
+//! Traffic of one direction, station and access category: queue, originator and recipient.
 
 use super::ampdu::Ampdu;
 use super::originator::{Originator, Transmit};
@@ -9,31 +8,32 @@ use crossfade_core::{SimTime, Stream};
 use crossfade_link::{Departure, Parcel, Port, QueueConfig, QueueDiscipline, StationStatistics, Waiting};
 use std::collections::VecDeque;
 
-/// Numbers at most so far ahead are new ones.
+/// Largest distance at which a 12-bit sequence number counts as new.
 const HALF_OF_THE_NUMBERS: u64 = 2048;
 
-/// A packet that is sent, and for how long the driver takes it to be in the air.
+/// Packet in flight, and the airtime in nanoseconds that the driver accounts for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sending {
     pub(super) parcel: Parcel,
     pub(super) airtime_ns: u32,
 }
 
-/// A packet that has come.
+/// Packet that was received.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Come {
     pub(super) since: SimTime,
     pub(super) parcel: Parcel,
-    /// The link on which it came.
+    /// Link on which the packet was received.
     pub(super) link: u8,
 }
 
-/// Pushed packets that were never sent.
+/// Packets that were never sent: in the queue, and in the driver.
 pub(super) struct Backlog {
     pub(super) queue: Box<dyn QueueDiscipline + Send>,
-    /// Packets taken from the queue, with their airtime: the head, or those that the driver holds.
+    /// Packets taken from the queue with their airtime in nanoseconds: those that the driver holds, or a head packet
+    /// that did not fit.
     pub(super) held: VecDeque<(Waiting, u32)>,
-    /// Whether it is somebody else who takes packets out of the queue for the driver.
+    /// True if the access point's driver takes packets from the queue; otherwise they are taken as they are sent.
     pub(super) has_driver: bool,
 }
 
@@ -50,13 +50,13 @@ impl Backlog {
         self.queue.packets() + self.held.len()
     }
 
-    /// Bytes of these packets.
+    /// Bytes of all these packets.
     pub(super) fn bytes(&self) -> u64 {
         let held = self.held.iter().map(|(waiting, _)| u64::from(waiting.packet.bytes()));
         self.queue.bytes() + held.sum::<u64>()
     }
 
-    /// The first packet, if it makes an MPDU of at most `most` bytes, for which `overhead` are added.
+    /// Takes the first packet if its MPDU, with `overhead` added, has at most `most` bytes; otherwise `None`.
     #[inline]
     pub(super) fn take(
         &mut self,
@@ -86,22 +86,23 @@ impl Backlog {
     }
 }
 
-/// One direction of one category between the access point and a station.
+/// Traffic of one direction, station and access category.
 pub(super) struct Way {
     pub(super) backlog: Backlog,
     pub(super) originator: Originator<Sending>,
     pub(super) recipient: Recipient<Come>,
-    /// Time at which the recipient passes over a missing MPDU.
+    /// Time at which the recipient's reorder timeout expires; `None` if no gap is open.
     pub(super) passes_at: Option<SimTime>,
     pub(super) errors: Stream,
-    /// BARs in a row without an answer, by link.
+    /// Number of missing acknowledgements in a row, by link.
     pub(super) bars: Vec<u32>,
-    /// Statistics by link; events of no link count on the first.
+    /// Statistics by link; events without a link count on the first.
     pub(super) statistics: Vec<StationStatistics>,
 }
 
 impl Way {
-    /// Passes on what its recipient has released; whether that now waits for another time, or for none.
+    /// Delivers the packets that the recipient has released; returns true if the time of its reorder timeout has
+    /// changed.
     pub(super) fn release(
         &mut self,
         now: SimTime,
@@ -119,26 +120,26 @@ impl Way {
         std::mem::replace(&mut self.passes_at, passes_at) != passes_at
     }
 
-    /// Next frame on a link, if any.
+    /// Next frame on a link; `None` without one.
     #[inline]
     pub(super) fn transmit(&self, link: usize) -> Option<Transmit> {
         self.originator.poll_transmit(link as u8, self.backlog.packets() > 0)
     }
 
-    /// Whether so much was given up unheard that the recipient would take the numbers that come for old ones: they have
-    /// 12 bits.
+    /// True if so many MPDUs were given up unheard that the recipient would take the 12-bit numbers of new ones for
+    /// old.
     pub(super) fn is_out_of_step(&self, window: u32) -> bool {
         self.originator.start() + u64::from(window) > self.recipient.start() + HALF_OF_THE_NUMBERS
     }
 
-    /// Whether anything is still to be sent or settled, on whatever link.
+    /// True if any packet waits or is not settled, on any link.
     pub(super) fn has_work(&self) -> bool {
         self.backlog.packets() > 0
             || self.originator.is_active()
             || (0..self.bars.len()).any(|link| self.transmit(link).is_some())
     }
 
-    /// The length of the first MPDU that would be sent; none where it is not known before a packet is taken.
+    /// Length in bytes of the next MPDU; `None` if the queue does not know it before a packet is dequeued.
     pub(super) fn first_bytes(&self, overhead: u32) -> Option<u32> {
         self.originator.first_waiting().or_else(|| {
             let head = self.backlog.held.front().map(|(waiting, _)| waiting.packet.bytes());
@@ -146,13 +147,14 @@ impl Way {
         })
     }
 
-    /// The mean length of packets that were never sent.
+    /// Mean length in bytes of packets that were never sent.
     pub(super) fn mean_bytes(&self) -> u32 {
         self.backlog.bytes().div_ceil(self.backlog.packets().max(1) as u64) as u32
     }
 
-    /// Puts MPDUs into an aggregate on a link at `now`; `sent` is shown each with its number and how often it was sent
-    /// before. Whether the window ended it, though more waited.
+    /// Puts MPDUs into an aggregate on a link at `now`; `sent` is called with each number, parcel, earlier
+    /// transmissions, byte offset and random stream. Returns true if the window ended the aggregate while more packets
+    /// waited.
     pub(super) fn compose(
         &mut self,
         link: usize,

@@ -1,5 +1,5 @@
-//! TCP (`NewReno`) over a chain, as ns-2 ran it for the golden data: 2312-byte packets, 40-byte acknowledgements, an
-//! application that offers 3 Mbit/s into TCP.
+//! TCP (`NewReno`) over a chain, as in the ns-2 runs of the golden data: 2312-byte packets, 40-byte acknowledgements,
+//! and an application that writes 3 Mbit/s.
 
 #![allow(dead_code, reason = "each test uses a part")]
 
@@ -14,7 +14,7 @@ pub(crate) const PACKET_BYTES: u32 = 2312;
 pub(crate) const ACK_BYTES: u32 = 40;
 pub(crate) const OFFERED_BPS: f64 = 3e6;
 
-/// A chain 200 m apart with a range of 250 m, and its static route.
+/// Chain of nodes 200 m apart with a range of 250 m, and its static route.
 pub(crate) fn chain(hops: usize, interference_m: f64, mac: Mac) -> MeshConfig {
     let mut stream = RunSeed { seed: 0, run: 0 }.stream("mac.topology");
     MeshConfig {
@@ -34,7 +34,7 @@ pub(crate) fn nulling(antennas: usize) -> NullingConfig {
     NullingConfig::new(antennas)
 }
 
-/// Reception by SINR with this exponent and this shadowing in dB.
+/// SINR reception with this path loss exponent and this standard deviation of shadowing in dB.
 pub(crate) fn sinr(exponent: f64, shadowing_db: f64) -> Reception {
     Reception::Sinr {
         path_loss: PathLoss::new(exponent, 1.0, 914e6).unwrap(),
@@ -51,7 +51,7 @@ fn newreno(window: u32) -> TcpConfig {
     }
 }
 
-/// Counts of the nodes of a mesh over a time.
+/// Counters of the nodes of a mesh over a time interval.
 pub(crate) struct Report {
     pub(crate) elapsed: SimTime,
     pub(crate) nodes: Vec<NodeStatistics>,
@@ -65,15 +65,15 @@ impl Report {
     }
 }
 
-/// Results of a run after its warm-up.
+/// Results of a simulation after its warm-up.
 pub(crate) struct Outcome {
-    /// Packets that arrived for the first time, as bits of whole IP packets, over the time.
+    /// Goodput in bit/s: whole IP packets that arrived for the first time, over the duration.
     pub(crate) ip_goodput_bps: f64,
     pub(crate) timeouts: u64,
     pub(crate) report: Report,
 }
 
-/// Runs one flow from node 0 to the last node.
+/// Simulates one TCP flow from node 0 to the last node.
 pub(crate) fn run(
     config: MeshConfig,
     window: u32,
@@ -153,7 +153,7 @@ fn transmit(
     }
 }
 
-/// The goodput in Mbit/s of each of so many runs.
+/// TCP goodput in Mbit/s of each of `runs` runs.
 pub(crate) fn runs_mbps(config: &MeshConfig, window: u32, runs: u64, seconds: u64) -> Runs {
     Runs::of(runs, |run| {
         let seed = RunSeed { seed: 1, run };
@@ -162,7 +162,7 @@ pub(crate) fn runs_mbps(config: &MeshConfig, window: u32, runs: u64, seconds: u6
     })
 }
 
-/// Mean of values, and its standard error.
+/// Mean TCP goodput over runs and its standard error, both in Mbit/s.
 pub(crate) fn mean_mbps(config: &MeshConfig, window: u32, runs: u64, seconds: u64) -> (f64, f64) {
     let runs = runs_mbps(config, window, runs, seconds);
     (runs.mean(), runs.error())
@@ -172,7 +172,7 @@ fn run_once(config: &MeshConfig, window: u32, seed: RunSeed, warmup: SimTime, du
     run(config.clone(), window, seed, warmup, duration).ip_goodput_bps
 }
 
-/// A file of golden cells: hops, window limit, Mbit/s, standard error.
+/// Rows of a file of golden cells: hops, window limit, goodput and standard error in Mbit/s.
 pub(crate) fn cells(text: &str) -> Vec<(usize, u32, f64, f64)> {
     let cell = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();
@@ -182,7 +182,7 @@ pub(crate) fn cells(text: &str) -> Vec<(usize, u32, f64, f64)> {
     text.lines().skip(1).map(cell).collect()
 }
 
-/// Sources that always have three packets in the mesh. The report after the warm-up.
+/// Simulates sources that always have three packets in the mesh; returns the counters after the warm-up.
 pub(crate) fn saturate(
     config: MeshConfig,
     flows: &[(Port, Port)],
@@ -213,7 +213,7 @@ pub(crate) fn saturate(
     Report::between(warm.as_ref(), &mesh.report(warmup + duration))
 }
 
-/// Stations on a circle around node 0, all within range of each other.
+/// Star of stations on a circle around node 0, all within range of each other.
 pub(crate) fn star(stations: usize, rts: bool) -> MeshConfig {
     let mut stream = RunSeed { seed: 0, run: 0 }.stream("mac.topology");
     MeshConfig {
@@ -224,7 +224,7 @@ pub(crate) fn star(stations: usize, rts: bool) -> MeshConfig {
     }
 }
 
-/// Packets of one flow from node 0 to the last at a constant rate, without TCP. The report after the warm-up.
+/// Simulates packets from node 0 to the last at a constant rate, without TCP; returns the counters after the warm-up.
 pub(crate) fn constant_rate(
     config: MeshConfig,
     rate_bps: f64,

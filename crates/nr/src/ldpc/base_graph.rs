@@ -1,16 +1,15 @@
-//! The two base graphs of NR's LDPC codes: 3GPP TS 38.212 section 5.3.2.
+//! Base graphs of NR's LDPC codes (3GPP TS 38.212 section 5.3.2).
 
 use std::sync::OnceLock;
 
-/// Tables 5.3.2-2 and 5.3.2-3 of 38.212: the row and the column of each one, and its shift for each set of lifting
-/// sizes.
+/// Tables 5.3.2-2 and 5.3.2-3 of 38.212: row and column of each 1 entry, and its shift for each set of lifting sizes.
 const TABLES: [&str; 2] = [include_str!("base-graph-1.csv"), include_str!("base-graph-2.csv")];
-/// The factor of each set of lifting sizes; the others of a set are it times powers of 2, up to 384 (table 5.3.2-1).
+/// Factor of each set of lifting sizes; a set has this factor times powers of 2, up to 384 (table 5.3.2-1).
 const SETS: [u32; 8] = [2, 3, 5, 7, 9, 11, 13, 15];
-/// The largest lifting size.
+/// Largest lifting size.
 const LARGEST_LIFTING: u32 = 384;
 
-/// A base graph.
+/// Base graph of an LDPC code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BaseGraph {
     /// 46 rows and 68 columns: large blocks and high rates.
@@ -19,24 +18,24 @@ pub enum BaseGraph {
     Two,
 }
 
-/// A one of a base graph.
+/// Entry of value 1 of a base graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Row of the entry (check node).
     pub row: u32,
     /// Column of the entry (variable node).
     pub column: u32,
-    /// The shift for each set of lifting sizes.
+    /// Shift for each set of lifting sizes.
     shifts: [u32; 8],
 }
 
 impl BaseGraph {
-    /// The graph that codes a transport block of `bits` without checksum at code rate `rate` (38.212 section 7.2.2).
+    /// Base graph for a transport block of `bits` without checksum at code rate `rate` (38.212 section 7.2.2).
     pub fn of_block(bits: u32, rate: f64) -> Self {
         if bits <= 292 || (bits <= 3824 && rate <= 0.67) || rate <= 0.25 { Self::Two } else { Self::One }
     }
 
-    /// Rows, columns, and columns of information.
+    /// Numbers of rows, of columns, and of information columns.
     pub fn size(self) -> (u32, u32, u32) {
         match self {
             Self::One => (46, 68, 22),
@@ -44,7 +43,7 @@ impl BaseGraph {
         }
     }
 
-    /// More bits than these a code block cannot have.
+    /// Maximum number of bits of a code block.
     pub fn most_bits(self) -> u32 {
         match self {
             Self::One => 8448,
@@ -52,14 +51,14 @@ impl BaseGraph {
         }
     }
 
-    /// The ones, by rows.
+    /// Entries of value 1, row by row.
     pub fn entries(self) -> &'static [Entry] {
         static ENTRIES: [OnceLock<Vec<Entry>>; 2] = [const { OnceLock::new() }; 2];
         let number = usize::from(self == Self::Two);
         ENTRIES[number].get_or_init(|| TABLES[number].lines().skip(1).map(entry).collect())
     }
 
-    /// The smallest lifting size for a block of `bits` (38.212 section 5.2.2).
+    /// Smallest lifting size for a code block of `bits` (38.212 section 5.2.2).
     pub fn lifting(self, bits: u32) -> u32 {
         let columns = match self {
             Self::One => 22,
@@ -72,8 +71,8 @@ impl BaseGraph {
         enough.min().unwrap_or(LARGEST_LIFTING)
     }
 
-    /// Start in the circular buffer of `length` bits, lifted by `lifting`, of redundancy version `version` (38.212
-    /// table 5.4.2.1-2).
+    /// First bit of redundancy version `version` in a circular buffer of `length` bits with lifting size `lifting`
+    /// (38.212 table 5.4.2.1-2).
     pub fn buffer_start(self, version: u32, length: u32, lifting: u32) -> u32 {
         let (numerators, columns) = match self {
             Self::One => ([0, 17, 33, 56], 66),
@@ -84,7 +83,7 @@ impl BaseGraph {
 }
 
 impl Entry {
-    /// Shift of the identity for this lifting size.
+    /// Cyclic shift of the identity matrix for this lifting size.
     pub fn shift(&self, lifting: u32) -> u32 {
         self.shifts[set_of(lifting)] % lifting
     }
@@ -97,7 +96,7 @@ pub(super) fn lifting_sizes() -> impl Iterator<Item = u32> {
     SETS.into_iter().flat_map(of_set)
 }
 
-/// The set of a lifting size.
+/// Index of the set of a lifting size.
 fn set_of(lifting: u32) -> usize {
     let odd = lifting >> lifting.trailing_zeros();
     SETS.iter().position(|&factor| factor == odd).unwrap_or(0)
@@ -154,7 +153,7 @@ mod tests {
         };
         assert_eq!(starts(BaseGraph::One, 66 * 64), [0, 17, 33, 56]);
         assert_eq!(starts(BaseGraph::Two, 50 * 64), [0, 13, 25, 43]);
-        // Of a limited buffer the same shares, rounded down.
+        // A limited buffer has the same shares, rounded down.
         assert_eq!(starts(BaseGraph::One, 33 * 64), [0, 8, 16, 28]);
     }
 }

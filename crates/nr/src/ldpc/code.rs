@@ -1,28 +1,28 @@
-//! A lifted code: the parity checks of a block size, and the encoder.
+//! Lifted LDPC code: parity checks for a block size, and the encoder.
 
 use super::base_graph::BaseGraph;
 
-/// A base graph lifted for a block size.
+/// LDPC code: a base graph lifted for a block size.
 ///
-/// A word has the columns of the graph, `lifting` bits each. The first columns are information, of which the last bits
-/// are fillers where the block is shorter; the first two columns are never sent.
+/// A code word has `lifting` bits for each column of the graph. The first columns are information, with filler bits at
+/// the end if the block is shorter; the bits of the first two columns are never sent.
 #[derive(Clone, Debug)]
 pub struct Code {
     graph: BaseGraph,
     lifting: usize,
-    /// Bits of the block, without fillers.
+    /// Number of bits of the block, without fillers.
     bits: usize,
-    /// The ones of each row: column and shift.
+    /// Entries of value 1 of each row: column and shift.
     rows: Vec<Vec<(usize, usize)>>,
 }
 
 impl Code {
-    /// The code for blocks of `bits`, checksums included: at most [`BaseGraph::most_bits`].
+    /// Code for blocks of `bits`, checksums included, at most [`BaseGraph::most_bits`].
     pub fn new(graph: BaseGraph, bits: u32) -> Self {
         Self::lifted(graph, bits, graph.lifting(bits))
     }
 
-    /// The code of a lifting size.
+    /// Code with a given lifting size.
     fn lifted(graph: BaseGraph, bits: u32, lifting: u32) -> Self {
         let mut rows = vec![Vec::new(); graph.size().0 as usize];
         for entry in graph.entries() {
@@ -41,30 +41,31 @@ impl Code {
         self.lifting
     }
 
-    /// Bits of a block, without fillers.
+    /// Number of bits of a block, without fillers.
     pub fn bits(&self) -> usize {
         self.bits
     }
 
-    /// Bits of the columns of information: those of the block, then fillers.
+    /// Number of bits of the information columns: the block, then fillers.
     pub fn information(&self) -> usize {
         self.graph.size().2 as usize * self.lifting
     }
 
-    /// Bits of a word, the two columns that are never sent included.
+    /// Number of bits of a code word, including the two columns that are never sent.
     pub fn word(&self) -> usize {
         self.graph.size().1 as usize * self.lifting
     }
 
-    /// The ones of each row: column and shift. Check i of a row takes bit (i + shift) mod lifting of each column.
+    /// Entries of value 1 of each row: column and shift. Check i of a row takes bit (i + shift) mod lifting of each
+    /// column.
     pub fn rows(&self) -> &[Vec<(usize, usize)>] {
         &self.rows
     }
 
-    /// The word of a block; bits are 0 or 1.
+    /// Code word of a block; bits are 0 or 1.
     ///
     /// # Panics
-    /// The block has more bits than the columns of information.
+    /// If the block has more bits than the information columns.
     pub fn encode(&self, block: &[u8]) -> Vec<u8> {
         let z = self.lifting;
         let first = self.graph.size().2 as usize;
@@ -76,8 +77,8 @@ impl Code {
                 *sum ^= bit;
             }
         };
-        // In the sum of the first four rows each parity column but the first cancels out, and the first stands with one
-        // shift that occurs an odd number of times.
+        // In the sum of the first four rows all parity columns except the first cancel out, and the first remains with
+        // the one shift that occurs an odd number of times.
         let mut sum = vec![0; z];
         let mut shifts = Vec::new();
         for row in &self.rows[..4] {
@@ -89,7 +90,7 @@ impl Code {
         for (i, bit) in sum.into_iter().enumerate() {
             word[first * z + (i + shift) % z] = bit;
         }
-        // Then every row has one column that is not known, in this order.
+        // Then every row, in this order, has exactly one unknown column.
         let mut is_known: Vec<bool> =
             (0..self.graph.size().1 as usize).map(|column| column <= first).collect();
         for row in [0, 1, 2].into_iter().chain(4..self.rows.len()) {
@@ -105,7 +106,7 @@ impl Code {
         word
     }
 
-    /// Whether a word of bits satisfies every check.
+    /// True if all parity checks hold for a word of bits.
     pub fn is_word(&self, word: &[u8]) -> bool {
         let z = self.lifting;
         let check = |row: &[(usize, usize)], i: usize| {

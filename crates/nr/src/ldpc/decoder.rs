@@ -1,51 +1,51 @@
-//! Sum-product decoding, layered or flooding.
+//! Sum-product decoder for LDPC codes, layered or flooding.
 //!
-//! A magnitude x of a log-likelihood ratio is carried as e = exp(-x), in which a check combines two messages exactly:
-//! tanh(x/2) = (1 - e) / (1 + e), so that the product of two hyperbolic tangents is that of (a + b) / (1 + a b).
-//! Nothing cancels out, and no table is needed. The numbers are the same on every processor
+//! A magnitude x of a log-likelihood ratio (LLR) is represented by e = exp(-x), for which a check combines two messages
+//! exactly: tanh(x/2) = (1 - e) / (1 + e), so that the product of two hyperbolic tangents is that of (a + b) / (1 + a
+//! b). There is no cancellation, and no table is needed. Results are bit-identical on every processor
 //! ([`crossfade_channel::simd`]).
 
 use super::code::Code;
 use crossfade_channel::simd::{Kernel, Simd, Vector};
 
-/// Order in which checks are computed.
+/// Order in which the rows of checks are computed in an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
-    /// Row by row, each with what the rows before found.
+    /// Layered: row by row, each with the results of the rows before.
     Layered,
-    /// All rows with what the iteration before found.
+    /// Flooding: all rows with the results of the last iteration.
     Flooding,
 }
 
-/// Messages are no larger: no product of two exp(-x) leaves the normal range of f32.
+/// Largest magnitude of a message, so that no product of two exp(-x) leaves the normal range of f32.
 const LARGEST: f32 = 40.0;
-/// LLR of a filler bit.
+/// LLR of a filler bit, which is known to be 0.
 const KNOWN: f32 = 1000.0;
-/// Vectors have no more lanes, and every column is padded to a multiple of them.
+/// Multiple to which every column is padded: the largest number of SIMD lanes.
 const PAD: usize = 16;
-/// No row of a base graph has more ones.
+/// Maximum number of entries in a row of a base graph.
 const MOST_ONES: usize = 20;
 
-/// A decoder for one code. Its memory is used again from block to block.
+/// Decoder for one code, which reuses its memory from block to block.
 pub struct Decoder {
     code: Code,
     simd: Simd,
     schedule: Schedule,
     iterations: u32,
-    /// Bits of a column, padded.
+    /// Padded number of bits of a column.
     stride: usize,
-    /// Ratios of the bits of each column.
+    /// Current LLRs of the bits of each column.
     totals: Vec<f32>,
-    /// Channel LLRs (flooding).
+    /// LLRs from the channel, for flooding.
     channel: Vec<f32>,
-    /// The message of each one to its column, in the order of the checks.
+    /// Message of each entry to its column, in the order of the checks.
     messages: Vec<f32>,
-    /// A row's columns in the order of its checks.
+    /// LLRs of a row's columns in the order of its checks.
     aligned: Vec<f32>,
 }
 
 impl Decoder {
-    /// A decoder that gives up after `iterations`.
+    /// Decoder with at most `iterations` iterations per block.
     pub fn new(code: Code, schedule: Schedule, iterations: u32, simd: Simd) -> Self {
         let stride = code.lifting().next_multiple_of(PAD);
         let (columns, ones) =
@@ -63,14 +63,14 @@ impl Decoder {
         }
     }
 
-    /// The code.
+    /// Code of the decoder.
     pub fn code(&self) -> &Code {
         &self.code
     }
 
-    /// Number of iterations until the decoded bits equal `block`, which represents its checksum;
-    /// `None` if they are not in time. Of each bit of the word `ratios` has ln(P(0) / P(1)), 0 where nothing was
-    /// received.
+    /// Decodes LLRs ln(P(0) / P(1)) of all bits of a code word, 0 for bits that were not received. Returns the number
+    /// of iterations after which the decoded bits equal `block`, a stand-in for its checksum, or `None` if they never
+    /// do.
     pub fn decode(&mut self, ratios: &[f32], block: &[u8]) -> Option<u32> {
         let (z, stride) = (self.code.lifting(), self.stride);
         for (column, bits) in self.totals.chunks_exact_mut(stride).zip(ratios.chunks_exact(z)) {
@@ -80,7 +80,7 @@ impl Decoder {
             self.totals[filler / z * stride + filler % z] = KNOWN;
         }
         self.messages.fill(0.0);
-        // A row whose own parity column was not received says nothing about the others.
+        // A row whose own parity column was not received carries no information about the others.
         let extension = self.code.graph().size().2 as usize + 4;
         let totals = &self.totals;
         let is_received =
@@ -105,7 +105,7 @@ impl Decoder {
     fn agrees(&self, block: &[u8]) -> bool {
         let (z, stride) = (self.code.lifting(), self.stride);
         let mut columns = self.totals.chunks_exact(stride).zip(block.chunks(z));
-        // A ratio of 0 decides for neither.
+        // An LLR of 0 counts as wrong for either bit.
         columns.all(|(column, bits)| {
             let mut wrong = 0_u32;
             for (ratio, bit) in column.iter().zip(bits) {
@@ -177,7 +177,7 @@ impl Decoder {
     }
 }
 
-/// Bits `shift` and on, then those before.
+/// Rotates a column cyclically: bit `shift` becomes the first.
 fn rotate(from: &[f32], to: &mut [f32], shift: usize) {
     let (before, after) = from.split_at(shift);
     let (start, end) = to.split_at_mut(after.len());
@@ -185,8 +185,8 @@ fn rotate(from: &[f32], to: &mut [f32], shift: usize) {
     end.copy_from_slice(before);
 }
 
-/// The checks of a row: `aligned` has the ratios of its columns, and gets them without the messages of this row;
-/// `messages` has those and gets the new ones.
+/// Kernel that updates the checks of a row: `aligned` has the LLRs of its columns and gets them without this row's
+/// messages; `messages` has the old messages and gets the new ones.
 struct Check<'a> {
     aligned: &'a mut [f32],
     messages: &'a mut [f32],
@@ -235,7 +235,7 @@ impl Kernel for Check<'_> {
     }
 }
 
-/// exp(-x) of the magnitude of a check of two.
+/// exp(-x) of the magnitude that a check gets from two messages.
 #[inline(always)]
 fn both<V: Vector>(a: V, b: V) -> V {
     (a + b) / (V::splat(1.0) + a * b)
@@ -244,7 +244,7 @@ fn both<V: Vector>(a: V, b: V) -> V {
 /// exp(-x) for x between 0 and 80, within 2e-7 of it.
 #[inline(always)]
 fn exp_negative<V: Vector>(x: V) -> V {
-    // 2^y with y = whole + rest; adding 1.5 * 2^23 rounds to whole numbers, which then stand in the lowest bits.
+    // 2^y with y = whole + rest; adding 1.5 * 2^23 rounds to an integer, which is then in the lowest bits.
     let y = V::splat(0.0) - x * V::splat(std::f32::consts::LOG2_E);
     let magic = V::splat(12_582_912.0);
     let shifted = y + magic;
@@ -259,10 +259,10 @@ fn exp_negative<V: Vector>(x: V) -> V {
 /// -ln(e) for e above 1e-37; at least 0.
 #[inline(always)]
 fn negative_log<V: Vector>(e: V) -> V {
-    // e = 2^k m with m between sqrt(1/2) and sqrt(2); the polynomial is that of Cephes (S. L. Moshier), logf.
+    // e = 2^k m with m between sqrt(1/2) and sqrt(2); the polynomial is that of logf in Cephes (S. L. Moshier).
     let half = 0x3f35_04f3;
     let offset = e.to_bits() - V::splat_int(half);
-    // The exponent may be negative: it is shifted as a positive number.
+    // The exponent may be negative, so it is shifted with an offset.
     let exponent = V::from_int(((offset + V::splat_int(128 << 23)) >> 23) - V::splat_int(128));
     let mantissa = V::from_bits((offset & V::splat_int(0x007f_ffff)) + V::splat_int(half));
     let x = mantissa - V::splat(1.0);
@@ -315,7 +315,7 @@ mod tests {
             Simd::widest().run(Functions(&x, &mut found));
             for lane in 0..16 {
                 let exact = (-f64::from(x[lane])).exp();
-                // The argument times log2(e) is rounded: an error of 2^-24 of it.
+                // Rounding of the argument times log2(e) adds a relative error of 2^-24 of its value.
                 assert!((f64::from(found[lane]) / exact - 1.0).abs() < 4e-6, "{}", x[lane]);
                 let log = -f64::from(found[lane]).ln();
                 assert!(
@@ -327,7 +327,7 @@ mod tests {
         }
     }
 
-    /// A row with four ones, against tanh.
+    /// A check of a row with four entries is the product of hyperbolic tangents.
     #[test]
     fn a_check_is_the_product_of_hyperbolic_tangents() {
         let values = [1.3_f32, -0.4, 5.0, 0.02];
@@ -341,7 +341,7 @@ mod tests {
         }
     }
 
-    /// Ratios of BPSK at this standard deviation of noise, the word's bits of one transmission alone.
+    /// LLRs of a code word's first transmission with BPSK over noise of this standard deviation.
     fn received(code: &Code, sent: usize, deviation: f64, run: u64) -> (Vec<u8>, Vec<f32>) {
         let mut stream = RunSeed { seed: 3, run }.stream("ldpc");
         let block: Vec<u8> = (0..code.bits()).map(|_| u8::from(stream.random::<bool>())).collect();
@@ -374,7 +374,8 @@ mod tests {
                 }
             }
         }
-        // One in 40 blocks of 200 bits is not: three of five, by both schedules, once in 6,000.
+        // One in 40 blocks of 200 bits is not decoded; that three of five fail with both schedules happens once in
+        // 6,000.
         assert!(decoded >= 15, "{decoded} of 20");
     }
 

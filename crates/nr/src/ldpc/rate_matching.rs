@@ -1,22 +1,22 @@
-//! Bits of a code word that a transmission carries: 3GPP TS 38.212 section 5.4.2.
+//! Rate matching of LDPC codes: bits of a code word in a transmission (3GPP TS 38.212 section 5.4.2).
 
 use super::code::Code;
 
-/// Circular buffer and bit interleaver of a code block.
+/// Rate matching of a code block: circular buffer and bit interleaver.
 #[derive(Clone, Debug)]
 pub struct RateMatching {
-    /// Places in the word of the bits of the buffer, in order and without fillers, and where each redundancy version
-    /// begins.
+    /// Position in the code word of each bit of the buffer, without fillers; `starts` has the buffer index of each
+    /// redundancy version.
     buffer: Vec<u32>,
     starts: [usize; 4],
-    /// Bits of a transmission, and of a symbol.
+    /// Number of bits of a transmission, a multiple of `bits_per_symbol`.
     sent: usize,
     bits_per_symbol: usize,
 }
 
 impl RateMatching {
-    /// Rate matching of a code, with `sent` bits a transmission, a multiple of `bits_per_symbol`. A receiver that keeps
-    /// `limit` bits has a buffer of no more (limited-buffer rate matching).
+    /// Rate matching of a code with `sent` bits per transmission, a multiple of `bits_per_symbol`. With `limit`, the
+    /// receiver keeps no more bits (limited-buffer rate matching).
     pub fn new(code: &Code, sent: usize, bits_per_symbol: usize, limit: Option<usize>) -> Self {
         let z = code.lifting();
         let length = (code.word() - 2 * z).min(limit.unwrap_or(usize::MAX));
@@ -30,10 +30,10 @@ impl RateMatching {
         Self { buffer, starts, sent, bits_per_symbol }
     }
 
-    /// The places in the word of the bits of redundancy version `version`, symbol by symbol.
+    /// Positions in the code word of the bits of redundancy version `version`, symbol by symbol.
     pub fn places(&self, version: u32) -> impl Iterator<Item = usize> + '_ {
         let (start, columns) = (self.starts[version as usize & 3], self.sent / self.bits_per_symbol);
-        // The interleaver: written row by row, a row for each bit of a symbol, read column by column.
+        // Interleaver: written row by row, with a row for each bit of a symbol, and read column by column.
         (0..self.sent).map(move |i| {
             let selected = i % self.bits_per_symbol * columns + i / self.bits_per_symbol;
             self.buffer[(start + selected) % self.buffer.len()] as usize
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn a_transmission_begins_at_its_version_and_leaves_out_fillers() {
-        // 20 bits in 6 columns of 4: 16 to 23 of the 40 bits of information are no fillers but bits 20 to 39 are.
+        // 20 bits in 6 columns of 4: of the 40 information bits, 16 to 23 are fillers, as are all of bits 20 to 39.
         let code = Code::new(BaseGraph::Two, 20);
         assert_eq!((code.lifting(), code.information(), code.word()), (4, 40, 208));
         let matching = RateMatching::new(&code, 24, 2, None);

@@ -1,4 +1,4 @@
-//! The receiving side of acknowledged mode: 38.322 sections 5.2.3 and 5.3.4.
+//! Receiving side of RLC acknowledged mode (3GPP TS 38.322 sections 5.2.3 and 5.3.4).
 //!
 //! ```text
 //!                 RX_Next            RX_Highest_Status     RX_Next_Highest
@@ -11,7 +11,7 @@ use super::{DataPdu, Nack, RlcConfig, Status};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// An SDU of which at least one segment has been received.
+/// SDU of which at least one segment has been received.
 #[derive(Clone, Debug)]
 enum Sdu {
     Partial(Partial),
@@ -23,17 +23,17 @@ enum Sdu {
 #[derive(Clone, Debug)]
 pub struct AmReceiver {
     config: RlcConfig,
-    /// The SDUs from `RX_Next` on; `None` where no segment has been received.
+    /// SDUs from `RX_Next` on; `None` if no segment has been received.
     sdus: VecDeque<Option<Sdu>>,
-    /// `RX_Next`.
+    /// `RX_Next`: first number whose SDU is not complete.
     next: u64,
-    /// `RX_Highest_Status`.
+    /// `RX_Highest_Status`: first number that reports do not cover yet.
     highest_status: u64,
-    /// `RX_Next_Highest`.
+    /// `RX_Next_Highest`: one past the highest number received.
     next_highest: u64,
-    /// `t-Reassembly` and `RX_Next_Status_Trigger`.
+    /// Expiry of `t-Reassembly`, and `RX_Next_Status_Trigger`; `None` while the timer does not run.
     timer: Option<(SimTime, u64)>,
-    /// Polls whose report waits until their SDU is below `RX_Highest_Status`.
+    /// Numbers with polls whose report waits until they are below `RX_Highest_Status`.
     delayed_polls: Vec<u64>,
     is_triggered: bool,
     /// End of `t-StatusProhibit`.
@@ -41,7 +41,7 @@ pub struct AmReceiver {
 }
 
 impl AmReceiver {
-    /// A receiver before its first PDU.
+    /// Receiver before its first PDU.
     pub fn new(config: RlcConfig) -> Self {
         Self {
             config,
@@ -61,18 +61,18 @@ impl AmReceiver {
         self.timer.map(|(expiry, _)| expiry)
     }
 
-    /// The time from which a STATUS PDU can be sent; `None` where none is triggered.
+    /// Time from which a STATUS PDU can be sent; `None` if none is triggered.
     pub fn status_from(&self) -> Option<SimTime> {
         self.is_triggered.then_some(self.prohibited)
     }
 
     /// Receives a PDU; returns the identity of the SDU that it completes.
     pub fn receive(&mut self, now: SimTime, pdu: &DataPdu) -> Option<u64> {
-        // Modulo a power of 2.
+        // Offset from `RX_Next`, modulo the number space, a power of 2.
         let offset = u64::from(pdu.sn?).wrapping_sub(self.next) & (self.config.numbers() - 1);
         let x = self.next + offset;
         if offset >= self.config.window() {
-            // Outside of the window: it was received.
+            // Outside the window: the SDU was received before.
             self.is_triggered |= pdu.poll;
             return None;
         }
@@ -136,7 +136,7 @@ impl AmReceiver {
         done
     }
 
-    /// A poll is answered once its PDU is below `RX_Highest_Status`, or outside of the window.
+    /// Triggers reports for polls whose PDU is below `RX_Highest_Status` or outside the window.
     fn answer_polls(&mut self) {
         let (from, until) = (self.highest_status, self.next + self.config.window());
         let before = self.delayed_polls.len();
@@ -144,7 +144,7 @@ impl AmReceiver {
         self.is_triggered |= self.delayed_polls.len() < before;
     }
 
-    /// Applies t-Reassembly if it has expired by `now`: gaps before `RX_Next_Status_Trigger` are reported.
+    /// Applies t-Reassembly if it has expired by `now`: gaps before `RX_Next_Status_Trigger` will be reported.
     pub fn expire(&mut self, now: SimTime) {
         let Some((_, trigger)) = self.timer.filter(|(expiry, _)| *expiry <= now) else { return };
         self.timer = None;
@@ -156,12 +156,12 @@ impl AmReceiver {
         self.answer_polls();
     }
 
-    /// The SDU of a number, if any segment of it has been received.
+    /// Received parts of an SDU; `None` if no segment of it has been received.
     fn sdu(&self, number: u64) -> Option<&Sdu> {
         self.sdus.get(number.checked_sub(self.next)? as usize)?.as_ref()
     }
 
-    /// The first number from `from` on of which the SDU is not complete.
+    /// First number from `from` on whose SDU is not complete.
     fn first_incomplete(&self, from: u64) -> u64 {
         let mut number = from;
         while matches!(self.sdu(number), Some(Sdu::Complete)) {
@@ -174,12 +174,12 @@ impl AmReceiver {
         matches!(self.sdu(number), Some(Sdu::Partial(partial)) if partial.has_gap())
     }
 
-    /// Whether any segment from `number` on is missing before the last one received.
+    /// True if any segment from `number` on is missing before the last one received.
     fn is_missing(&self, number: u64) -> bool {
         self.next_highest > number + 1 || (self.next_highest == number + 1 && self.has_gap(number))
     }
 
-    /// Builds the STATUS PDU that is due, with at most `room` bytes; returns it with its length in bytes.
+    /// Builds the STATUS PDU that is due, with at most `room` bytes; returns it with its length in bytes, or `None`.
     pub fn build_status(&mut self, now: SimTime, room: u32) -> Option<(Status, u32)> {
         if !self.is_triggered || now < self.prohibited || room < 3 {
             return None;

@@ -1,32 +1,33 @@
-//! The transmitting side of acknowledged mode: 38.322 sections 5.3.1 to 5.3.3.
+//! Transmitting side of RLC acknowledged mode (3GPP TS 38.322 sections 5.3.1 to 5.3.3).
 //!
 //! ```text
 //!                 ACK_SN                TX_Next
 //!   acknowledged  |  sent, some NACKed  |  not numbered
 //!                 TX_Next_Ack           (at most TX_Next_Ack + window)
 //! ```
-//! Retransmissions go before new data. A PDU polls after `pollPDU` PDUs or `pollByte` bytes of new data, when nothing
-//! is left to send, and when the window is full; the timer that starts with it repeats the last SDU with a poll.
+//! Retransmissions go before new data. A PDU polls after `pollPDU` PDUs or `pollByte` bytes of new data, when no data
+//! are left, and when the window is full. If no report comes before t-PollRetransmit expires, the last SDU is
+//! retransmitted with a poll.
 
 use super::{DataPdu, RlcConfig, Source, Status};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// An SDU of which at least one byte was sent, and that is not acknowledged.
+/// SDU that was sent at least in part and is not acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Unconfirmed {
     sdu: u64,
     length: u32,
-    /// Bytes of the SDU that were sent at least once.
+    /// Number of its bytes that were sent at least once.
     sent: u32,
     /// `RETX_COUNT`; `None` before the SDU is first considered for retransmission.
     retransmissions: Option<u32>,
 }
 
-/// A segment that has to be retransmitted.
+/// Segment that must be retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Again {
-    /// Number of the SDU, which does not wrap around.
+    /// Number of the SDU; it does not wrap around.
     number: u64,
     start: u32,
     end: u32,
@@ -36,16 +37,17 @@ struct Again {
 #[derive(Clone, Debug)]
 pub struct AmTransmitter {
     config: RlcConfig,
-    /// `TX_Next_Ack`, which does not wrap around here.
+    /// `TX_Next_Ack`: first number not acknowledged; it does not wrap around here.
     acknowledged: u64,
-    /// SDUs from `TX_Next_Ack` on; `None` where an SDU is acknowledged.
+    /// SDUs from `TX_Next_Ack` on; `None` for an acknowledged one.
     sdus: VecDeque<Option<Unconfirmed>>,
     again: VecDeque<Again>,
     pdus_without_poll: u32,
     bytes_without_poll: u64,
-    /// `POLL_SN`, which does not wrap around here, and when `t-PollRetransmit` expires.
+    /// `POLL_SN`, which does not wrap around here, and expiry of `t-PollRetransmit`; `None` while the timer does not
+    /// run.
     poll: Option<(u64, SimTime)>,
-    /// Whether the next PDU polls because `t-PollRetransmit` has expired.
+    /// True if the next PDU must poll because `t-PollRetransmit` has expired.
     must_poll: bool,
     has_failed: bool,
     /// Number of retransmitted segments.
@@ -53,7 +55,7 @@ pub struct AmTransmitter {
 }
 
 impl AmTransmitter {
-    /// A transmitter before its first PDU.
+    /// Transmitter before its first PDU.
     pub fn new(config: RlcConfig) -> Self {
         Self {
             config,
@@ -69,7 +71,7 @@ impl AmTransmitter {
         }
     }
 
-    /// Whether an SDU has reached `maxRetxThreshold`: the radio link has failed.
+    /// True if an SDU has reached `maxRetxThreshold`, so that the radio link has failed.
     pub fn has_failed(&self) -> bool {
         self.has_failed
     }
@@ -79,7 +81,7 @@ impl AmTransmitter {
         self.retransmissions
     }
 
-    /// Whether any SDU waits for its acknowledgement.
+    /// True if any SDU waits for its acknowledgement.
     pub fn waits(&self) -> bool {
         !self.sdus.is_empty()
     }
@@ -94,7 +96,7 @@ impl AmTransmitter {
         self.poll.map(|(_, expiry)| expiry)
     }
 
-    /// Bytes that wait to be sent, without those of new SDUs.
+    /// Bytes that wait to be sent, without new SDUs.
     #[inline]
     pub fn buffered(&self) -> u64 {
         let again: u64 = self.again.iter().map(|again| u64::from(again.end - again.start)).sum();
@@ -103,7 +105,7 @@ impl AmTransmitter {
         again + open
     }
 
-    /// Whether the window lets a new SDU begin.
+    /// True if the window allows a new SDU.
     pub fn may_begin(&self) -> bool {
         (self.sdus.len() as u64) < self.config.window()
     }
@@ -120,12 +122,13 @@ impl AmTransmitter {
         self.sdus.get_mut(number.checked_sub(self.acknowledged)? as usize)?.as_mut()
     }
 
-    /// Whether no byte waits, of old SDUs or of new ones that the window admits.
+    /// True if no byte waits, of SDUs under way or of new ones that the window allows.
     fn is_drained(&self, source: &impl Source) -> bool {
         self.buffered() == 0 && (source.next_bytes().is_none() || !self.may_begin())
     }
 
-    /// Builds the next PDU, with at most `room` bytes including its header; returns it with its length in bytes.
+    /// Builds the next PDU with at most `room` bytes, header included; returns it with its length in bytes, or `None`
+    /// if nothing can be sent.
     pub fn build(&mut self, now: SimTime, room: u32, source: &mut impl Source) -> Option<(DataPdu, u32)> {
         let (number, start, end, is_new) = match self.again.front() {
             Some(again) => (again.number, again.start, again.end, false),
@@ -171,7 +174,7 @@ impl AmTransmitter {
         Some((pdu, end - start + header))
     }
 
-    /// The next new bytes: the rest of the last SDU, or a new SDU.
+    /// Next new bytes: the rest of the last SDU, or a new SDU; `None` without any.
     fn next_new(&self, source: &impl Source) -> Option<(u64, u32, u32, bool)> {
         if let Some(sdu) = self.sdus.back().copied().flatten().filter(|sdu| sdu.sent < sdu.length) {
             return Some((self.number_of_next() - 1, sdu.sent, sdu.length, true));
@@ -180,7 +183,7 @@ impl AmTransmitter {
         Some((self.number_of_next(), 0, length, true))
     }
 
-    /// Applies a STATUS PDU; identities of the SDUs that it acknowledges are handed to `confirm`.
+    /// Applies a STATUS PDU; the identities of SDUs that it acknowledges are handed to `confirm`.
     pub fn on_status(&mut self, status: &Status, mut confirm: impl FnMut(u64)) {
         let numbers = self.config.numbers();
         let base = self.acknowledged;
@@ -222,10 +225,10 @@ impl AmTransmitter {
         }
     }
 
-    /// Puts a segment in the retransmission buffer; `is_counted` unless the STATUS PDU has already named its SDU.
+    /// Puts a segment into the retransmission buffer; `is_counted` unless the STATUS PDU has already named its SDU.
     fn consider(&mut self, number: u64, start: u32, end: u32, is_counted: bool) {
         let Some(sdu) = self.at(number) else { return };
-        // What was not sent yet cannot be missing.
+        // Bytes that were never sent cannot be missing.
         let end = end.min(sdu.sent);
         if start >= end {
             return;
@@ -246,8 +249,8 @@ impl AmTransmitter {
         self.again.insert(place, Again { number, start, end });
     }
 
-    /// Applies `t-PollRetransmit` if it has expired by `now`: the next PDU polls, and the last SDU is retransmitted
-    /// where no other data wait.
+    /// Applies `t-PollRetransmit` if it has expired by `now`: the next PDU polls, and the last SDU is retransmitted if
+    /// no other data wait.
     pub fn expire(&mut self, now: SimTime, source: &impl Source) {
         if self.poll.is_none_or(|(_, expiry)| expiry > now) {
             return;

@@ -1,4 +1,4 @@
-//! Ladders and properties of both modes.
+//! Tests of both RLC modes: sequences of PDUs by hand, and properties over random losses.
 
 use super::{
     AmReceiver, AmTransmitter, DataPdu, Nack, RlcConfig, RlcMode, Source, Status, UmReceiver, UmTransmitter,
@@ -11,7 +11,7 @@ fn ms(count: u64) -> SimTime {
     SimTime::from_millis(count)
 }
 
-/// srsRAN's parameters for a default bearer, with 12 bits.
+/// Parameters of srsRAN for a default bearer, with 12-bit numbers.
 fn acknowledged() -> RlcConfig {
     RlcConfig {
         mode: RlcMode::Acknowledged,
@@ -25,7 +25,7 @@ fn acknowledged() -> RlcConfig {
     }
 }
 
-/// SDUs of equal length.
+/// Source of SDUs of equal length.
 struct Sdus {
     next: u64,
     end: u64,
@@ -51,7 +51,7 @@ struct Am {
     transmitter: AmTransmitter,
     receiver: AmReceiver,
     source: Sdus,
-    /// Output.
+    /// Identities of the SDUs that the receiver has handed up.
     up: Vec<u64>,
 }
 
@@ -118,7 +118,7 @@ fn a_lost_report_is_asked_for_again() {
     let pdu = am.build(ms(0), 200).unwrap();
     am.receive(ms(1), &pdu);
     assert!(am.status(ms(1)).is_some());
-    // It is lost; the SDU comes a second time, is discarded, and answered at once.
+    // The report is lost; the SDU comes a second time, is discarded, and answered at once.
     am.transmitter.expire(ms(100), &am.source);
     let again = am.build(ms(100), 200).unwrap();
     am.receive(ms(101), &again);
@@ -143,7 +143,7 @@ fn a_gap_is_reported_after_the_reassembly_timer_and_a_poll_waits_for_it() {
     assert!(pdus[2].poll);
     am.receive(ms(1), &pdus[0]);
     am.receive(ms(2), &pdus[2]);
-    // HARQ may still bring SDU 1: SN 2 is not below RX_Highest_Status, so that its poll is not answered yet.
+    // HARQ may still bring SDU 1: SN 2 is not below RX_Highest_Status, so its poll is not answered yet.
     assert_eq!((am.status(ms(2)), am.receiver.expiry()), (None, Some(ms(22))));
     am.receiver.expire(ms(21));
     assert_eq!(am.status(ms(21)), None);
@@ -199,7 +199,7 @@ fn a_segment_that_was_missed_is_cut_to_the_opportunity() {
     let again: Vec<DataPdu> = (0..3).map(|_| am.build(ms(30), 254).unwrap()).collect();
     let parts: Vec<(u32, u32, bool)> = again.iter().map(|pdu| (pdu.start, pdu.end, pdu.poll)).collect();
     assert_eq!(parts, [(302, 552, false), (552, 802, false), (802, 902, true)]);
-    // Of these the middle is lost: it is cut once more, which counts as the second retransmission of the SDU.
+    // The middle segment is lost: it is cut again, which counts as the second retransmission of the SDU.
     am.receive(ms(31), &again[0]);
     am.receive(ms(31), &again[2]);
     let status = am.status(ms(31)).unwrap();
@@ -273,13 +273,13 @@ fn reports_that_do_not_fit_say_less() {
     for pdu in pdus.iter().step_by(2).chain([&pdus[99]]) {
         am.receive(ms(1), pdu);
     }
-    // The timer that the first gap has started is about that alone; the second is about all.
+    // The timer that the first gap started covers only that gap; the second covers all.
     am.receiver.expire(ms(21));
     assert_eq!(am.status(ms(21)).unwrap().ack_sn, 3);
     am.receiver.expire(ms(41));
     let (status, bytes) = am.receiver.build_status(ms(41), 20).unwrap();
     assert_eq!((status.nacks.len(), bytes, status.ack_sn), (8, 19, 17));
-    // Neighbours are one range.
+    // Consecutive missing SDUs are one range.
     let mut am = Am::new(acknowledged(), 100, 10);
     let pdus: Vec<DataPdu> = (0..100).map(|_| am.build(ms(0), 12).unwrap()).collect();
     am.receive(ms(1), &pdus[0]);
@@ -289,8 +289,9 @@ fn reports_that_do_not_fit_say_less() {
     assert_eq!((&status.nacks[..], bytes), (&[Nack { sn: 1, count: 98, bytes: None }][..], 6));
 }
 
-/// Every PDU and report is lost with probability `loss`, order is that of a link with HARQ: PDUs are up to 8 ms late.
-/// The times that each SDU was handed up, and how often its bytes were sent; `None` if the link failed.
+/// Transfer in which every PDU and report is lost with probability `loss`, and PDUs are up to 8 ms late, as behind
+/// HARQ. Returns the number of times that each SDU was handed up and the mean number of transmissions of its bytes;
+/// `None` if the link failed.
 fn lossy(config: RlcConfig, loss: f64, count: u64, run: u64) -> Option<(BTreeMap<u64, u32>, f64)> {
     let mut stream = RunSeed { seed: 7, run }.stream("rlc");
     let mut am = Am::new(config, count, 500);
@@ -342,8 +343,8 @@ fn nothing_is_lost_or_handed_up_twice() {
 
 const SDUS: u32 = 20_000;
 
-/// Whole SDUs over a link that loses PDUs alone: transmissions are 1 / (1 - P), and P^(maxRetxThreshold + 1) of the
-/// SDUs fail.
+/// With whole SDUs over a link that loses only PDUs, the mean number of transmissions is 1 / (1 - P), and a share
+/// P^(maxRetxThreshold + 1) of the SDUs fails.
 #[test]
 fn transmissions_and_failures_are_those_of_the_closed_forms() {
     let mut stream = RunSeed { seed: 7, run: 0 }.stream("rlc.closed");
@@ -410,7 +411,7 @@ fn segments_that_wait_too_long_are_given_up_and_numbers_wrap() {
     for sdu in 0..1000_u64 {
         let now = ms(sdu * 10);
         receiver.expire(now);
-        // Of each tenth SDU the first segment is lost.
+        // Of every tenth SDU the first segment is lost.
         let pdus = [0, 1].map(|_| transmitter.build(52, &mut source).unwrap().0);
         for pdu in pdus.iter().skip(usize::from(sdu % 10 == 3)) {
             up.extend(receiver.receive(now, pdu));

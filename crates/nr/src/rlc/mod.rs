@@ -1,9 +1,9 @@
 //! Radio link control: 3GPP TS 38.322, unacknowledged and acknowledged mode.
 //!
-//! Machines without clock and input or output: a transmitter fills transmission opportunities of so many bytes with
-//! PDUs, a receiver takes PDUs and hands up SDUs. An SDU has one sequence number, is cut into segments where an
-//! opportunity is too small, and is never joined with others. Bytes stand for themselves by their number in the SDU,
-//! and SDUs by an identity that the caller gives.
+//! State machines without clock, input and output: a transmitter fills transmission opportunities of given sizes with
+//! PDUs, a receiver takes PDUs and hands up SDUs. An SDU has one sequence number, is segmented if an opportunity is too
+//! small, and is never concatenated with others. Bytes are represented by their offset in the SDU, and SDUs by an
+//! identity that the caller assigns.
 
 mod am_receiver;
 mod am_transmitter;
@@ -18,33 +18,33 @@ pub use um::{UmReceiver, UmTransmitter};
 
 use crossfade_core::SimTime;
 
-/// Acknowledged or unacknowledged mode.
+/// RLC mode of a bearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RlcMode {
-    /// Lost SDUs stay lost.
+    /// Unacknowledged mode (UM): lost SDUs stay lost.
     Unacknowledged,
-    /// Lost segments are retransmitted until they arrive or the link fails.
+    /// Acknowledged mode (AM): lost segments are retransmitted until they arrive or the link fails.
     Acknowledged,
 }
 
 /// Parameters of a bearer's radio link control in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RlcConfig {
-    /// The mode.
+    /// Acknowledged or unacknowledged mode.
     pub mode: RlcMode,
-    /// Bits of a sequence number: 12 or 18 (acknowledged), 6 or 12 (unacknowledged).
+    /// Number of bits of a sequence number: 12 or 18 in acknowledged, 6 or 12 in unacknowledged mode.
     pub sn_bits: u32,
-    /// PDUs without a poll after which one is polled (`pollPDU`); `None` is infinity.
+    /// Number of PDUs without a poll after which one polls (`pollPDU`); `None` for infinity.
     pub poll_pdus: Option<u32>,
-    /// Bytes without a poll after which a PDU is polled (`pollByte`); `None` is infinity.
+    /// Number of bytes without a poll after which a PDU polls (`pollByte`); `None` for infinity.
     pub poll_bytes: Option<u64>,
-    /// Time from a poll to the next without an answer (`t-PollRetransmit`).
+    /// Time from an unanswered poll to the next (`t-PollRetransmit`).
     pub poll_retransmit: SimTime,
-    /// Time from a gap to its report, or to its end in unacknowledged mode (`t-Reassembly`).
+    /// Time from the detection of a gap to its report, in unacknowledged mode to the loss of the SDU (`t-Reassembly`).
     pub reassembly: SimTime,
     /// Minimum time between two reports (`t-StatusProhibit`).
     pub status_prohibit: SimTime,
-    /// Retransmissions of an SDU after which the link has failed (`maxRetxThreshold`).
+    /// Number of retransmissions of an SDU at which the link has failed (`maxRetxThreshold`).
     pub max_retransmissions: u32,
 }
 
@@ -54,13 +54,13 @@ impl RlcConfig {
         1 << self.sn_bits
     }
 
-    /// Greatest number of SDUs under way (38.322 section 7.2).
+    /// Maximum number of SDUs under way: half of the number space (38.322 section 7.2).
     pub fn window(&self) -> u64 {
         self.numbers() / 2
     }
 
-    /// Header bytes of a PDU that begins at byte `start` of its SDU and carries the SDU's end or not (6.2.2.3 and
-    /// 6.2.2.4).
+    /// Header bytes of a PDU that begins at byte `start` of its SDU; `is_end` if it has the last byte of the SDU
+    /// (6.2.2.3 and 6.2.2.4).
     pub fn header_bytes(&self, start: u32, is_end: bool) -> u32 {
         let offset = if start > 0 { 2 } else { 0 };
         match (self.mode, self.sn_bits) {
@@ -72,40 +72,41 @@ impl RlcConfig {
     }
 }
 
-/// A protocol data unit with a segment of an SDU, or all of it.
+/// RLC data PDU: a segment of an SDU, or all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataPdu {
-    /// Identity of the SDU, which the caller gave.
+    /// Identity of the SDU, assigned by the caller.
     pub sdu: u64,
     /// Sequence number of the SDU; `None` for a whole SDU in unacknowledged mode.
     pub sn: Option<u32>,
-    /// First byte of the segment, counted in the SDU.
+    /// Offset of the first byte of the segment in the SDU.
     pub start: u32,
-    /// The byte behind the last one of the segment.
+    /// Offset one past the last byte of the segment.
     pub end: u32,
-    /// Whether the segment has the last byte of the SDU.
+    /// True if the segment has the last byte of the SDU.
     pub is_end: bool,
-    /// Whether the PDU polls: it asks for a STATUS PDU.
+    /// True if the PDU polls: it requests a STATUS PDU.
     pub poll: bool,
-    /// Whether its bytes were sent before.
+    /// True if its bytes were sent before.
     pub is_retransmission: bool,
 }
 
-/// A negative acknowledgement.
+/// Negative acknowledgement in a STATUS PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nack {
     /// First missing sequence number.
     pub sn: u32,
     /// Number of consecutive missing sequence numbers.
     pub count: u32,
-    /// Missing bytes of a single SDU; the end is `u32::MAX` where the last byte is.
+    /// Missing bytes of a single SDU, first and one past the last, which is `u32::MAX` if the last byte is missing;
+    /// `None` for whole SDUs.
     pub bytes: Option<(u32, u32)>,
 }
 
-/// A STATUS PDU (6.2.2.5).
+/// STATUS PDU (6.2.2.5): report of the receiver in acknowledged mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// The first sequence number about which the report says nothing (`ACK_SN`).
+    /// First sequence number that the report does not cover (`ACK_SN`).
     pub ack_sn: u32,
     /// Missing SDUs and segments before `ack_sn`.
     pub nacks: Vec<Nack>,
@@ -125,9 +126,9 @@ impl Nack {
     }
 }
 
-/// The queue from which a transmitter takes new SDUs.
+/// Queue from which a transmitter takes new SDUs.
 pub trait Source {
-    /// Length of the next SDU in bytes; `None` where none waits.
+    /// Length of the next SDU in bytes; `None` if none waits.
     fn next_bytes(&self) -> Option<u32>;
 
     /// Takes the next SDU and returns its identity.

@@ -1,6 +1,6 @@
-//! The bytes of an SDU that have been received.
+//! Received bytes of an SDU.
 
-/// Parts of an SDU, joined where they touch.
+/// Received parts of an SDU; adjacent ones are joined.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Partial {
     parts: Vec<(u32, u32)>,
@@ -9,7 +9,7 @@ pub(super) struct Partial {
 }
 
 impl Partial {
-    /// Adds a received segment; returns whether any of its bytes is new.
+    /// Adds a received segment; returns true if any of its bytes is new.
     pub(super) fn add(&mut self, start: u32, end: u32, is_end: bool) -> bool {
         if is_end {
             self.length = Some(end);
@@ -34,12 +34,12 @@ impl Partial {
         self.length.is_some_and(|length| self.parts == [(0, length)])
     }
 
-    /// Whether a byte is missing before the last one received.
+    /// True if a byte is missing before the last one received.
     pub(super) fn has_gap(&self) -> bool {
         self.parts.len() > 1 || self.parts.first().is_some_and(|part| part.0 > 0)
     }
 
-    /// The missing segments; the end of a segment is `u32::MAX` where the SDU's last byte is missing.
+    /// Missing segments; the end of a segment is `u32::MAX` if the SDU's last byte is missing.
     pub(super) fn missing(&self) -> Vec<(u32, u32)> {
         let mut missing = Vec::new();
         let mut at = 0;

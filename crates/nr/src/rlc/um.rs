@@ -1,32 +1,34 @@
-//! Unacknowledged mode: 38.322 sections 5.2.2 and 5.3.
+//! RLC unacknowledged mode (3GPP TS 38.322 sections 5.2.2 and 5.3).
 
 use super::partial::Partial;
 use super::{DataPdu, RlcConfig, Source};
 use crossfade_core::SimTime;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The transmitting side.
+/// Transmitter of RLC unacknowledged mode.
 #[derive(Clone, Debug)]
 pub struct UmTransmitter {
     config: RlcConfig,
-    /// The number of the next SDU that is cut (`TX_Next`).
+    /// `TX_Next`: number of the next segmented SDU.
     next: u64,
-    /// An SDU that is being sent: its identity, its bytes, and the next of them.
+    /// SDU that was sent in part: its identity, its length in bytes, and the offset of the next byte; `None` without
+    /// one.
     open: Option<(u64, u32, u32)>,
 }
 
 impl UmTransmitter {
-    /// One that has sent nothing.
+    /// Transmitter before its first PDU.
     pub fn new(config: RlcConfig) -> Self {
         Self { config, next: 0, open: None }
     }
 
-    /// Bytes of an SDU that is half sent.
+    /// Unsent bytes of an SDU that was sent in part.
     pub fn buffered(&self) -> u64 {
         self.open.map_or(0, |(_, length, sent)| u64::from(length - sent))
     }
 
-    /// A PDU that takes at most `room` bytes with its header, and its bytes.
+    /// Builds the next PDU with at most `room` bytes, header included; returns it with its length in bytes, or `None`
+    /// if nothing can be sent.
     pub fn build(&mut self, room: u32, source: &mut impl Source) -> Option<(DataPdu, u32)> {
         let (length, start) = match self.open {
             Some((_, length, sent)) => (length, sent),
@@ -38,7 +40,7 @@ impl UmTransmitter {
         } else {
             let header = self.config.header_bytes(start, false);
             let end = start + room.checked_sub(header + 1)? + 1;
-            // A header for all of it may be shorter than one for a part.
+            // The header of a last segment may be shorter than that of another one.
             (end.min(length - 1), false)
         };
         if end <= start {
@@ -56,24 +58,24 @@ impl UmTransmitter {
     }
 }
 
-/// The receiving side.
+/// Receiver of RLC unacknowledged mode.
 #[derive(Clone, Debug)]
 pub struct UmReceiver {
     config: RlcConfig,
-    /// SDUs of which something is missing, by their numbers counted on.
+    /// Incomplete SDUs by number, which does not wrap around.
     partial: BTreeMap<u64, Partial>,
-    /// SDUs that were handed up, from `reassembled` on.
+    /// Numbers of complete SDUs from `reassembled` on.
     complete: BTreeSet<u64>,
-    /// `RX_Next_Reassembly`.
+    /// `RX_Next_Reassembly`: first number whose SDU is still awaited.
     reassembled: u64,
-    /// `RX_Next_Highest`.
+    /// `RX_Next_Highest`: one past the highest number received.
     highest: u64,
-    /// `t-Reassembly` and `RX_Timer_Trigger`.
+    /// Expiry of `t-Reassembly`, and `RX_Timer_Trigger`; `None` while the timer does not run.
     timer: Option<(SimTime, u64)>,
 }
 
 impl UmReceiver {
-    /// One that has received nothing.
+    /// Receiver before its first PDU.
     pub fn new(config: RlcConfig) -> Self {
         Self {
             config,
@@ -85,12 +87,12 @@ impl UmReceiver {
         }
     }
 
-    /// Time at which [`expire`](Self::expire) has something to do.
+    /// Expiry of t-Reassembly; `None` while it does not run.
     pub fn expiry(&self) -> Option<SimTime> {
         self.timer.map(|(expiry, _)| expiry)
     }
 
-    /// The number counted on: in the window, which ends at `RX_Next_Highest`, or among those behind it.
+    /// Number without wrap-around of a sequence number: inside the window that ends at `RX_Next_Highest`, or above it.
     fn counted_on(&self, sn: u32) -> u64 {
         // The window begins at `base - numbers`, which may be before the first number of all.
         let numbers = self.config.numbers();
@@ -99,7 +101,7 @@ impl UmReceiver {
         number.checked_sub(numbers).unwrap_or(number)
     }
 
-    /// A PDU has come; the SDU that is complete with it.
+    /// Receives a PDU; returns the identity of the SDU that it completes.
     pub fn receive(&mut self, now: SimTime, pdu: &DataPdu) -> Option<u64> {
         let Some(sn) = pdu.sn else { return Some(pdu.sdu) };
         let window = self.config.window();
@@ -137,7 +139,7 @@ impl UmReceiver {
         done
     }
 
-    /// The timer has expired by `now`, or not: what is half there is given up.
+    /// Applies t-Reassembly if it has expired by `now`: incomplete SDUs before `RX_Timer_Trigger` are given up.
     pub fn expire(&mut self, now: SimTime) {
         let Some((_, trigger)) = self.timer.filter(|(expiry, _)| *expiry <= now) else { return };
         self.timer = None;
@@ -147,7 +149,7 @@ impl UmReceiver {
         self.start(now);
     }
 
-    /// `RX_Next_Reassembly` passes what was handed up.
+    /// Advances `RX_Next_Reassembly` past complete SDUs.
     fn go_on(&mut self) {
         self.complete = self.complete.split_off(&self.reassembled);
         while self.complete.remove(&self.reassembled) {

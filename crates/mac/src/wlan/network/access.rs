@@ -1,12 +1,12 @@
-//! Access to a link: contention of all stations with something to send, collisions inside a node,
-//! opportunities that go on, and what wakes the other links.
+//! Access to a channel: contention, collisions within a node, continuation of transmission opportunities, and wake-up
+//! of other links.
 
 use super::Wlan;
 use super::flight::{Flight, Phase};
 use crossfade_core::SimTime;
 
 impl Wlan {
-    /// A contender may have something to send on a link since now.
+    /// Lets a contender, which may have a packet since now, contend on a link.
     pub(super) fn wake_on(&mut self, link: usize, contender: usize) {
         if self.airs[link].ready[contender].is_none() && self.has_work(link, contender) {
             let now = self.now;
@@ -14,7 +14,7 @@ impl Wlan {
         }
     }
 
-    /// Wakes the other links, which an answer on one link may allow to send.
+    /// Lets all stations contend on the other links, as an acknowledgement on `link` may have made room in a window.
     pub(super) fn wake_others(&mut self, link: usize) {
         for other in (0..self.airs.len()).filter(|other| *other != link) {
             for contender in 0..(self.stations.len() + 1) * self.categories() {
@@ -23,7 +23,7 @@ impl Wlan {
         }
     }
 
-    /// Exchanges begin at `now`.
+    /// Begins the exchanges that are due at `now` on a link; several collide.
     pub(super) fn begin(&mut self, link: usize, now: SimTime) {
         let mut senders = std::mem::take(&mut self.senders);
         senders.clear();
@@ -37,7 +37,7 @@ impl Wlan {
         }
         let categories = self.categories();
         let nodes = (self.stations.len() + 1) * categories;
-        // Of the categories of a node the first goes; the others have lost an internal collision.
+        // Of the categories of one node the first transmits; the others have lost an internal collision.
         let node = |contender: usize| if contender < nodes { contender / categories } else { contender };
         let mut flights: Vec<Flight> = Vec::new();
         let mut losers = Vec::new();
@@ -53,7 +53,7 @@ impl Wlan {
                 holder = txop.map(|txop| now + txop);
                 flights.push(flight);
             } else {
-                // All that waited was dropped.
+                // The queue has dropped all waiting packets.
                 self.airs[link].ready[contender] =
                     self.has_work(link, contender).then_some(now + SimTime::from_nanos(1));
             }
@@ -82,7 +82,7 @@ impl Wlan {
         }
     }
 
-    /// A flight that is alone in the air.
+    /// Begins an exchange without a collision.
     pub(super) fn start(&mut self, flight: Flight) {
         if flight.shared.is_some() {
             self.start_shared(flight);
@@ -93,7 +93,7 @@ impl Wlan {
             self.go_unanswered(flight);
             return;
         }
-        // That an initial control frame is answered is certain at its end alone.
+        // Only at the end of an initial control frame it is certain that the station answers.
         if let Some(way) = flight.way
             && flight.ahead.is_some_and(|ahead| !ahead.is_initial)
         {
@@ -102,7 +102,8 @@ impl Wlan {
         self.airs[link].phase = Phase::Data(flight.begins + flight.lasts, flight);
     }
 
-    /// The holder of an opportunity goes on, if it has time and something to send.
+    /// Continues a transmission opportunity after an exchange; returns false if its holder has no time or no packet
+    /// left.
     pub(super) fn go_on(&mut self, link: usize, now: SimTime, contender: usize) -> bool {
         let air = &self.airs[link];
         let Some(until) = air.opportunity else { return false };
@@ -112,7 +113,7 @@ impl Wlan {
         }
         let Some(flight) = self.compose(link, contender, at, Some(until - at), false) else { return false };
         if flight.begins + flight.lasts > until {
-            // A BAR that does not fit waits: it is as it was.
+            // A BAR that does not fit stays due.
             return false;
         }
         self.start(flight);
@@ -135,7 +136,7 @@ impl Wlan {
         self.airs[link].look_ahead();
     }
 
-    /// Packets of neighbours have come by `now`.
+    /// Records packets of neighbouring networks that have arrived by `now`.
     pub(super) fn come(&mut self, link: usize, now: SimTime) {
         let first = (self.stations.len() + 1) * self.categories();
         for number in 0..self.airs[link].neighbours.len() {

@@ -1,5 +1,5 @@
-//! One link: a channel with those that contend for it, and what is in the air of it. A network has one, unless its
-//! devices are multi-link devices.
+//! Channel of a link: contention, stations on it, and the current transmission. A network has one, or one per link of
+//! its multi-link devices.
 
 use super::flight::Phase;
 use crate::error::MeshError;
@@ -11,18 +11,18 @@ use crate::wlan::rate::RateControl;
 use crate::wlan::reception::Reception;
 use crossfade_core::{RunSeed, SimTime};
 
-/// The end of the name of a stream of random numbers: nothing on the first link.
+/// Suffix of the names of a link's random streams; empty for the first link.
 fn ending(link: usize) -> String {
     if link == 0 { String::new() } else { format!(".{link}") }
 }
 
-/// A station as it is on one link.
+/// Station on one link: modes, reception and rate control.
 pub(super) struct End {
     pub(super) modes: Vec<Mode>,
     pub(super) reception: Reception,
-    /// Rate control of the access point for this station, and the station's own.
+    /// Rate control of the access point for this station, and of the station.
     pub(super) rates: [RateControl; 2],
-    /// Durations of the answers, by the index of the mode of the data.
+    /// Durations of acknowledgements, by index of the data's mode.
     pub(super) answers: Vec<SimTime>,
 }
 
@@ -49,27 +49,28 @@ impl End {
     }
 }
 
-/// A channel, and what is in the air of it.
+/// Channel of a link and its current transmission.
 pub(super) struct Air {
-    /// The slowest mode of its first station.
+    /// First mode of the channel's first station, the slowest.
     pub(super) mode: Mode,
-    /// Contenders by node (the access point first) and category; then the neighbours.
+    /// Contention of nodes (access point first) by category, then of neighbouring networks.
     pub(super) contest: Contest,
-    /// Since when each of them has something to send.
+    /// For each contender, the time since which it has a packet; `None` without one.
     pub(super) ready: Vec<Option<SimTime>>,
     pub(super) neighbours: Vec<Neighbour>,
-    /// First station of the next trigger, by category, and whether the access point sent one last.
+    /// By category, the first station for the next trigger; `has_asked` is true if the last downlink access was a
+    /// trigger.
     pub(super) asked: Vec<usize>,
     pub(super) has_asked: Vec<bool>,
     pub(super) phase: Phase,
-    /// End of the holder's transmission opportunity, if it has one.
+    /// End of the current transmission opportunity; `None` if it has no limit.
     pub(super) opportunity: Option<SimTime>,
-    /// Time at which the next exchange begins, as long as nothing comes.
+    /// Time of the next exchange if no packet arrives before.
     pub(super) access: Option<SimTime>,
 }
 
 impl Air {
-    /// An idle one of a network with these categories, which has been checked.
+    /// Idle channel of a link, whose configuration was checked.
     pub(super) fn new(
         link: usize,
         config: &LinkConfig,
@@ -115,14 +116,14 @@ impl Air {
         self.mode.band()
     }
 
-    /// Finds when the next exchange begins, if there is something to send.
+    /// Updates the time of the next exchange.
     pub(super) fn look_ahead(&mut self) {
         let at =
             |(contender, since): (usize, &Option<SimTime>)| Some(self.contest.access(contender, (*since)?));
         self.access = self.ready.iter().enumerate().filter_map(at).min();
     }
 
-    /// A contender, which had nothing, has something to send since `now`.
+    /// Records that a contender without packets has one since `now`.
     pub(super) fn wake(&mut self, contender: usize, now: SimTime) {
         self.ready[contender] = Some(now);
         if matches!(self.phase, Phase::Idle) {
@@ -133,7 +134,7 @@ impl Air {
         }
     }
 
-    /// Time of the next start or end of a transmission in it.
+    /// Time of the next start or end of a transmission, or of a neighbour's next packet.
     pub(super) fn next_event(&self) -> Option<SimTime> {
         match &self.phase {
             Phase::Idle => {

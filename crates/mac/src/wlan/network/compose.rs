@@ -1,4 +1,4 @@
-//! Composition of the next aggregate from the packets that the driver took from the queues.
+//! Composition of an exchange: the driver's refill from the queues, and the MPDUs of the next aggregate.
 
 use super::flight::{Ahead, Flight, Mpdu};
 use super::{ACCESS_POINT, BAR_BYTES, DOWN, Station, UP, Wlan};
@@ -10,7 +10,8 @@ use crossfade_core::SimTime;
 use rand::RngExt;
 
 impl Wlan {
-    /// The driver takes what it has room for from the queues of a category, of all stations or of one.
+    /// Moves packets of a category from the queues into the driver as far as its limits allow, for all stations or only
+    /// one.
     pub(super) fn refill(&mut self, now: SimTime, category: usize, only: Option<usize>) {
         match self.config.access_point {
             AccessPointQueues::OneFifo(_) => {
@@ -40,11 +41,11 @@ impl Wlan {
     pub(super) fn refill_station(&mut self, now: SimTime, way: usize, station: usize, aql: Aql) {
         let [low, high, threshold] = [aql.low, aql.high, aql.threshold].map(SimTime::as_nanos);
         let is_full = |held: u64, all: u64| held >= low && (held >= high || all >= threshold);
-        // The rate is not asked for each packet that comes to a full driver.
+        // Checked first, since the bit rate below is costly to determine.
         if is_full(self.held_ns[way], self.all_held_ns) {
             return;
         }
-        // All links send what the driver holds, those of a single radio by turns.
+        // The packets in the driver leave on all links, or with EMLSR on one at a time.
         let ends = self.stations[station].ends.iter().flatten();
         let rates = ends.map(|end| end.modes[end.rates[DOWN].expected()].rate_bps());
         let is_single = self.stations[station].radio.is_some();
@@ -60,8 +61,8 @@ impl Wlan {
         self.drop_all(way, now);
     }
 
-    /// Next exchange of a contender on a link at `now`, if any. After the first exchange of an opportunity it fits into
-    /// what is `left` of that.
+    /// Next exchange of a contender on a link at `now`; `None` without one. An exchange after the first of an
+    /// opportunity fits into the time `left` of it.
     pub(super) fn compose(
         &mut self,
         link: usize,
@@ -129,7 +130,7 @@ impl Wlan {
         let before = ahead.map_or(SimTime::ZERO, |ahead| ahead.lasts);
         let time = left.map(|left| left.saturating_sub(before + sifs + of.answers[rate]));
         if let (Some(time), false) = (time, is_first) {
-            // It is not begun where one MPDU takes longer.
+            // The opportunity does not continue if even one MPDU takes longer.
             let bytes = way.first_bytes(overhead).unwrap_or(overhead + 1500);
             if mode.ppdu(subframe_bytes(bytes), Durations::Standard) > time {
                 spare.push(mpdus);
@@ -156,8 +157,8 @@ impl Wlan {
         Some(Flight { rate, mpdus, ahead, is_first, is_limited, ..flight })
     }
 
-    /// Puts MPDUs of a way into an aggregate, each with its fate if nothing collides; whether the window ended it,
-    /// though more waited.
+    /// Puts MPDUs into an aggregate and draws the reception of each in the absence of collisions; returns true if the
+    /// window ended the aggregate while more packets waited.
     pub(super) fn load(
         &mut self,
         now: SimTime,
@@ -196,11 +197,11 @@ impl Wlan {
     }
 }
 
-/// Times at which the MPDUs of an aggregate meet the channel, and the speed of fading.
+/// Link, mode index and times of an aggregate, from which the channel of each MPDU follows.
 #[derive(Clone, Copy)]
 pub(super) struct Meeting {
     pub(super) link: usize,
-    /// The place of its mode among those of the station.
+    /// Index of the mode among those of the station.
     pub(super) rate: usize,
     pub(super) begins: SimTime,
     pub(super) preamble: SimTime,

@@ -1,4 +1,4 @@
-//! Flights: frames and aggregates of one station, and PPDUs of several stations.
+//! Transmissions in progress: frames and aggregates of one station, and multi-user PPDUs.
 
 use crate::wlan::edca::{ANSWER_BYTES, RTS_BYTES};
 use crate::wlan::modes::{Durations, Mode};
@@ -6,32 +6,32 @@ use crate::wlan::mu::MuExchange;
 use crossfade_core::SimTime;
 use crossfade_link::Parcel;
 
-/// A control frame before data or a BAR, and the CTS that answers it.
+/// Control frame before data or a BAR, and the CTS that answers it.
 #[derive(Clone, Copy)]
 pub(super) struct Ahead {
-    /// Whether it is an initial control frame (MU-RTS) to an EMLSR station, or an RTS.
+    /// True for an initial control frame (MU-RTS) to an EMLSR station, false for an RTS.
     pub(super) is_initial: bool,
     pub(super) frame: SimTime,
     pub(super) cts: SimTime,
-    /// Both with their spaces.
+    /// Duration of both frames with their interframe spaces.
     pub(super) lasts: SimTime,
 }
 
 impl Ahead {
-    /// RTS and CTS before data.
+    /// RTS and CTS before data in mode `data`.
     pub(super) fn of_rts(data: Mode) -> Self {
         let control = data.control();
         let [frame, cts] = [RTS_BYTES, ANSWER_BYTES].map(|bytes| control.ppdu(bytes, Durations::Standard));
         Self { is_initial: false, frame, cts, lasts: frame + cts + control.band().sifs() * 2 }
     }
 
-    /// Name of the frame in events.
+    /// Name of the control frame in events.
     pub(super) fn kind(&self) -> &'static str {
         if self.is_initial { "trigger" } else { "rts" }
     }
 }
 
-/// An MPDU in the air.
+/// MPDU in flight, with its fate.
 pub(super) struct Mpdu {
     pub(super) number: u64,
     pub(super) parcel: Parcel,
@@ -40,38 +40,38 @@ pub(super) struct Mpdu {
     pub(super) snr_db: Option<f64>,
 }
 
-/// A frame, or an aggregate, in the air.
+/// Exchange in progress: a frame or an aggregate, or the PPDUs of several stations.
 pub(super) struct Flight {
     pub(super) link: usize,
     pub(super) contender: usize,
-    /// Station and direction; `None` for a neighbour, and for several stations.
+    /// Index of direction, station and category; `None` for a neighbouring network and for several stations.
     pub(super) way: Option<usize>,
-    /// The place of its mode among those of the station.
+    /// Index of the mode among those of the station.
     pub(super) rate: usize,
     /// MPDUs of the aggregate; empty for a BAR.
     pub(super) mpdus: Vec<Mpdu>,
-    /// The number in a BAR.
+    /// Starting sequence number of a BAR; `None` for data.
     pub(super) bar: Option<u64>,
-    /// What goes first.
+    /// RTS or initial control frame before the data; `None` without one.
     pub(super) ahead: Option<Ahead>,
-    /// Start time, after RTS and CTS, and duration.
+    /// Start of the data, after RTS and CTS; `lasts` is their duration.
     pub(super) begins: SimTime,
     pub(super) lasts: SimTime,
-    /// Whether it is the first exchange of its opportunity.
+    /// True for the first exchange of a transmission opportunity.
     pub(super) is_first: bool,
-    /// Whether the window ended it, though more waited.
+    /// True if the window ended the aggregate while more packets waited.
     pub(super) is_limited: bool,
-    /// Parts of several stations, in place of MPDUs of its own.
+    /// Parts of several stations, which replace `mpdus`.
     pub(super) shared: Option<Box<Shared>>,
 }
 
 impl Flight {
-    /// Time from the first frame of the exchange to the data.
+    /// Time from the start of the exchange to that of the data.
     pub(super) fn before(&self) -> SimTime {
         self.ahead.map_or(SimTime::ZERO, |ahead| ahead.lasts)
     }
 
-    /// One without MPDUs of a contender on a link, in the first mode.
+    /// Exchange without MPDUs, in the first mode.
     pub(super) fn empty(
         link: usize,
         contender: usize,
@@ -104,7 +104,8 @@ pub(super) enum Phase {
 }
 
 impl Phase {
-    /// The way of what is alone in the air.
+    /// Index of direction, station and category of the current exchange; `None` if idle, or for neighbours and several
+    /// stations.
     pub(super) fn way(&self) -> Option<usize> {
         match self {
             Self::Data(_, flight) | Self::Answer(_, flight) => flight.way,
@@ -114,19 +115,20 @@ impl Phase {
     }
 }
 
-/// PPDU to several stations, or from them.
+/// Multi-user exchange: PPDUs to or from several stations.
 pub(super) struct Shared {
     pub(super) direction: usize,
     pub(super) exchange: MuExchange,
-    /// Time at which the exchange begins.
+    /// Start time of the exchange.
     pub(super) at: SimTime,
-    /// The ways, that with the largest RU first, and the place of the mode of each with whether it is a probe.
+    /// Indices of direction, station and category, that with the largest RU first; `rates` has the mode index of each,
+    /// and true for a probe.
     pub(super) ways: Vec<usize>,
     pub(super) rates: Vec<(usize, bool)>,
-    /// Symbols of the data, at most.
+    /// Maximum number of symbols of the data.
     pub(super) symbols: u64,
-    /// Flights by way; one without MPDUs and BAR is no flight.
+    /// Data of each station; a part without MPDUs and BAR sends nothing.
     pub(super) parts: Vec<Flight>,
-    /// Whether the acknowledgement of each way has been read.
+    /// For each part, true if its acknowledgement has been decoded.
     pub(super) answered: Vec<bool>,
 }

@@ -1,4 +1,4 @@
-//! PPDUs on the air as a radio that hears all of them records them, for captures; those of neighbours are left out.
+//! Records PPDUs for captures, as a radio would that hears all stations; PPDUs of neighbouring networks are left out.
 
 use super::flight::{Ahead, Flight};
 use super::{BAR_BYTES, Wlan};
@@ -20,7 +20,7 @@ impl Wlan {
         }
     }
 
-    /// RTS and CTS before a flight, or an initial control frame and CTS.
+    /// Records RTS or initial control frame, and CTS, before the data of an exchange.
     pub(super) fn hear_ahead(&mut self, flight: &Flight, way: usize) {
         let Some(ahead) = flight.ahead else { return };
         self.hear_first(flight, way, ahead, false);
@@ -33,7 +33,7 @@ impl Wlan {
         self.hear(Ppdu { at, end: at + ahead.cts, from, to, announced, rate, collided, content });
     }
 
-    /// The first frame of an exchange that does not begin with its data.
+    /// Records the RTS or initial control frame of an exchange.
     pub(super) fn hear_first(&mut self, flight: &Flight, way: usize, ahead: Ahead, collided: bool) {
         let [from, to] = self.nodes(way);
         let (data, sifs) = (self.mode(flight, way), self.airs[flight.link].band().sifs());
@@ -62,7 +62,7 @@ impl Wlan {
         self.hear(Ppdu { at, end: at + ahead.frame, from, to, announced, rate, collided, content });
     }
 
-    /// A flight that collides; with RTS it has come no further.
+    /// Records a colliding exchange: its RTS or initial control frame alone, or its data.
     pub(super) fn hear_collision(&mut self, flight: &Flight, way: usize) {
         match flight.ahead {
             Some(ahead) => self.hear_first(flight, way, ahead, true),
@@ -70,7 +70,7 @@ impl Wlan {
         }
     }
 
-    /// Data, or a BAR.
+    /// Records data or a BAR.
     pub(super) fn hear_data(&mut self, flight: &Flight, way: usize, collided: bool) {
         let [from, to] = self.nodes(way);
         let mode = self.mode(flight, way);
@@ -81,7 +81,7 @@ impl Wlan {
         self.hear(Ppdu { at, end, from, to, announced, rate: rate(mode), collided, content });
     }
 
-    /// Data, or a BAR, of a way.
+    /// Content of a PPDU with the data or the BAR of an exchange.
     pub(super) fn content(&self, flight: &Flight, way: usize) -> PpduContent {
         let (_, station, category) = self.place(way);
         let tid = self.config.categories[category].priority;
@@ -102,7 +102,7 @@ impl Wlan {
         }
     }
 
-    /// The answer to a flight that ended at `now`: what its recipient has.
+    /// Records the acknowledgement of an exchange whose data ended at `now`: the MPDUs that the recipient has.
     pub(super) fn hear_answer(&mut self, now: SimTime, flight: &Flight, way: usize) {
         let [to, from] = self.nodes(way);
         let (_, station, _) = self.place(way);
@@ -119,7 +119,7 @@ impl Wlan {
         self.hear(Ppdu { at, end, from, to, announced, rate, collided, content });
     }
 
-    /// Reception state of a way's recipient.
+    /// Content of a block acknowledgement by the recipient of `way`.
     pub(super) fn block(&self, way: usize) -> PpduBlock {
         let (_, station, category) = self.place(way);
         let of = &self.ways[way];
@@ -133,14 +133,14 @@ impl Wlan {
         self.stations[self.place(way).1].end(flight.link).modes[flight.rate]
     }
 
-    /// A space and the answer.
+    /// Duration of SIFS and the acknowledgement after the data.
     fn after_data(&self, flight: &Flight, way: usize) -> SimTime {
         self.airs[flight.link].band().sifs()
             + self.stations[self.place(way).1].end(flight.link).answers[flight.rate]
     }
 }
 
-/// Mode in captures and events.
+/// Transmission parameters of a mode for captures and events.
 pub(super) fn rate(mode: Mode) -> PpduRate {
     PpduRate {
         format: match mode.standard() {

@@ -1,4 +1,4 @@
-//! Outcome of an exchange: received MPDUs, answers and collisions.
+//! Outcome of an exchange: received MPDUs, acknowledgements and collisions.
 
 use super::flight::{Flight, Phase};
 use super::trace::kind_of;
@@ -13,7 +13,7 @@ use crossfade_link::Departure;
 use rand::RngExt;
 
 impl Wlan {
-    /// Flights that begin at one boundary.
+    /// Begins the collision of exchanges that start at one slot boundary.
     pub(super) fn collide(&mut self, now: SimTime, mut flights: Vec<Flight>) {
         let mut longest = SimTime::ZERO;
         let Some(link) = flights.first().map(|flight| flight.link) else { return };
@@ -55,7 +55,7 @@ impl Wlan {
         air.phase = Phase::Missed(now + longest + extended, flights);
     }
 
-    /// Counts a flight of one way that collides.
+    /// Counts the collision of an exchange of one station.
     pub(super) fn count_collision(&mut self, way: usize, flight: &Flight) {
         let statistics = &mut self.ways[way].statistics[flight.link];
         if flight.bar.is_none() {
@@ -66,7 +66,7 @@ impl Wlan {
         }
     }
 
-    /// Counts airtime of a way on a link, against its station.
+    /// Counts airtime of an exchange, and charges it to the station.
     pub(super) fn spend(&mut self, link: usize, way: usize, time: SimTime) {
         let (direction, station, category) = self.place(way);
         self.ways[way].statistics[link].airtime += time;
@@ -74,7 +74,8 @@ impl Wlan {
         self.busy[direction] += time;
     }
 
-    /// The data have been sent to their end.
+    /// Handles the end of the data of an exchange: delivers what was decoded, and schedules the acknowledgement or the
+    /// timeout.
     pub(super) fn read(&mut self, now: SimTime, flight: Flight) {
         if flight.shared.is_some() {
             self.read_shared(now, flight);
@@ -94,7 +95,7 @@ impl Wlan {
         let answer_bytes = stations[station].answer_bytes;
         let of = stations[station].end_mut(link);
         let mode = of.modes[flight.rate];
-        // A BAR is answered as data are.
+        // A BAR is answered like data.
         let answer = sifs + of.answers[flight.rate];
         let is_answered = is_heard && {
             let lost = of.reception.answer(flight.rate, now, answer_bytes, direction);
@@ -125,13 +126,13 @@ impl Wlan {
         } else {
             self.spend(link, number, before + flight.lasts);
             let timeout = sifs + SLOT + mode.slowest_control().preamble(Durations::Standard);
-            // An answer that is not understood occupies the air all the same.
+            // An acknowledgement that its receiver cannot decode still occupies the channel.
             let until = if is_heard { timeout.max(answer) } else { timeout };
             self.airs[link].phase = Phase::Missed(now + until, vec![flight]);
         }
     }
 
-    /// Shows what went before the data or the BAR of a flight.
+    /// Reports RTS or initial control frame, and CTS, of an exchange to trace and capture.
     pub(super) fn show_ahead(&mut self, flight: &Flight, way: usize) {
         if self.is_traced() {
             self.trace_ahead(flight, way);
@@ -141,7 +142,7 @@ impl Wlan {
         }
     }
 
-    /// Ends the flight of one way; returns whether anything of it was received.
+    /// Delivers the decoded MPDUs of one station's data, or its BAR; returns true if anything was decoded.
     pub(super) fn arrive(&mut self, now: SimTime, number: usize, flight: &Flight) -> bool {
         let (direction, station, _) = self.place(number);
         let port = self.port(number);
@@ -183,7 +184,7 @@ impl Wlan {
         is_heard
     }
 
-    /// Recipients have waited long enough for what is missing: they pass on what came after it.
+    /// Lets recipients whose reorder timeout has expired deliver the MPDUs behind a gap.
     pub(super) fn pass_over(&mut self, now: SimTime) {
         for number in 0..self.ways.len() {
             if self.ways[number].passes_at.is_none_or(|at| at > now) {
@@ -198,7 +199,7 @@ impl Wlan {
         self.passes_at = self.ways.iter().filter_map(|way| way.passes_at).min();
     }
 
-    /// An exchange has ended, with an answer or without.
+    /// Ends an exchange, with an acknowledgement or without.
     pub(super) fn settle(&mut self, now: SimTime, mut flight: Flight, is_answered: bool) {
         if flight.shared.is_some() {
             self.settle_shared(now, &mut flight, is_answered);
@@ -226,7 +227,7 @@ impl Wlan {
         self.settle_way(now, flight, is_answered);
     }
 
-    /// Acknowledgement of one way's transmission, or its absence.
+    /// Applies the acknowledgement of one station's data, or its absence.
     pub(super) fn settle_way(&mut self, now: SimTime, mut flight: Flight, is_answered: bool) {
         let Some(number) = flight.way else { return };
         let (direction, station, category) = self.place(number);
@@ -271,21 +272,21 @@ impl Wlan {
         for (number, sending) in settled.given_up.drain(..) {
             freed += u64::from(sending.airtime_ns);
             statistics.mpdus.frames_lost += 1;
-            // Only the answers may have been lost.
+            // The packet may have arrived although all acknowledgements were lost.
             if !way.recipient.has(number) {
                 statistics.packets.losses += 1;
                 self.departures.push_back((port, Departure::Lost(sending.parcel)));
             }
         }
         if way.is_out_of_step(window) {
-            // The ends agree anew, once they hear each other.
+            // Both ends restart the agreement, as they would once they decode each other again.
             way.recipient.renew(way.originator.start(), &mut self.released);
             if way.release(now, port, &mut self.released, &mut self.departures) {
                 self.passes_at = self.ways.iter().filter_map(|way| way.passes_at).min();
             }
         }
         if direction == DOWN {
-            // Ways down come first.
+            // Indices of the downlink come first, so they index `held_ns`.
             self.held_ns[number] -= freed;
             self.all_held_ns -= freed;
         }

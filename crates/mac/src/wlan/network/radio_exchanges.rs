@@ -1,10 +1,10 @@
 //! Exchanges of stations with one radio for several links (EMLSR, IEEE 802.11be clause 35.3.17). After an exchange the
-//! radio stays on its link until the transition delay has passed: there the station contends at once, on the other links
-//! afterwards.
+//! radio stays on its link until the transition delay has passed: the station contends at once there, and afterwards on
+//! the other links.
 //!
-//! Both ends may begin at once, on different links: a station that begins within a slot of an initial control frame has
-//! not noticed it, and does not answer; the access point knows of a station's exchange once it has read who sends. A
-//! frame that collides tells it nothing.
+//! Both ends may begin on different links at about the same time. A station that begins within a slot of an initial
+//! control frame has not noticed it and does not answer. The access point knows of a station's exchange once it has
+//! decoded the header of its first frame; a colliding frame is not decoded.
 
 use super::flight::{Flight, Phase};
 use super::single_radio::{Asked, SingleRadio};
@@ -14,37 +14,38 @@ use crate::wlan::emlsr::{SYNC_DURATION, SYNC_THRESHOLD};
 use crate::wlan::modes::Durations;
 use crossfade_core::SimTime;
 
-/// Bytes of the MAC header of data and their FCS.
+/// Bytes of the MAC header of data and of their FCS.
 const HEADER_BYTES: u32 = 30;
 
 impl Station {
-    /// Whether the access point may send to it on a link.
+    /// True if the access point may transmit to this station on a link at `now`.
     #[inline]
     pub(super) fn may_be_asked(&self, link: usize, now: SimTime) -> bool {
         self.uses(link) && self.radio.as_ref().is_none_or(|radio| radio.may_be_asked(link, now))
     }
 
-    /// Whether it may send on a link.
+    /// True if this station may transmit on a link at `now`.
     #[inline]
     pub(super) fn may_send(&self, link: usize, now: SimTime) -> bool {
         self.uses(link) && self.radio.as_ref().is_none_or(|radio| radio.may_send(link, now))
     }
 
-    /// Whether the sender of a direction may send on a link.
+    /// True if the transmitter of a direction may transmit on a link at `now`.
     pub(super) fn may_use(&self, direction: usize, link: usize, now: SimTime) -> bool {
         if direction == DOWN { self.may_be_asked(link, now) } else { self.may_send(link, now) }
     }
 }
 
 impl Wlan {
-    /// The radio of the station of a way, with its direction, if it has one for all links.
+    /// Direction, station and single radio of an index into `ways`; `None` without EMLSR.
     fn radio_of(&mut self, way: usize) -> Option<(usize, usize, &mut SingleRadio)> {
         let (direction, station, _) = self.place(way);
         let radio = self.stations[station].radio.as_deref_mut()?;
         Some((direction, station, radio))
     }
 
-    /// A flight begins, alone in the air of its link. Whether who is asked answers.
+    /// Updates radios when an exchange begins without a collision; returns false if the addressed station does not
+    /// answer.
     pub(super) fn start_of_radio(&mut self, flight: &Flight) -> bool {
         let (link, at) = (flight.link, flight.begins - flight.before());
         self.synchronize(link);
@@ -65,7 +66,7 @@ impl Wlan {
             return true;
         }
         if radio.asked.is_some() {
-            // The exchange goes on.
+            // The exchange continues a transmission opportunity.
             return true;
         }
         let is_read = radio.sends.is_none() && (at >= radio.listens_from || radio.on == Some(link));
@@ -73,7 +74,7 @@ impl Wlan {
         is_read
     }
 
-    /// The access point sends an initial control frame to a station.
+    /// Records that the access point sends an initial control frame to a station; `is_read` if the station decodes it.
     pub(super) fn on_asking(&mut self, at: SimTime, station: usize, link: usize, is_read: bool) {
         let Some(radio) = self.stations[station].radio.as_mut() else { return };
         radio.asked = Some(Asked { link, at, is_read });
@@ -82,8 +83,8 @@ impl Wlan {
         }
     }
 
-    /// A station begins to send on a link, of which the access point knows at a time. An initial control frame on
-    /// another link, which it has not noticed yet, goes unanswered.
+    /// Records that a station begins to transmit on a link, which the access point knows from the time `known` on. An
+    /// initial control frame on another link that the station has not noticed goes unanswered.
     pub(super) fn on_sending(&mut self, now: SimTime, station: usize, link: usize, known: SimTime) {
         let Some(radio) = self.stations[station].radio.as_mut() else { return };
         radio.sends = Some((link, known));
@@ -99,7 +100,7 @@ impl Wlan {
         self.deafen(now, station, link);
     }
 
-    /// Nobody answers the initial control frame of a flight.
+    /// Ends an exchange whose initial control frame is not answered.
     pub(super) fn go_unanswered(&mut self, mut flight: Flight) {
         let (Some(way), Some(ahead)) = (flight.way, flight.ahead) else { return };
         let (link, at) = (flight.link, flight.begins - ahead.lasts);
@@ -118,7 +119,8 @@ impl Wlan {
         air.phase = Phase::Missed(at + ahead.frame + timeout, vec![flight]);
     }
 
-    /// An exchange of a way has been answered; the next flight of its link may go on with it.
+    /// Releases the radio after an acknowledged exchange, unless the next exchange on its link continues with the same
+    /// station.
     pub(super) fn part(&mut self, link: usize, now: SimTime, way: Option<usize>, goes_on: bool) {
         let Some(way) = way.filter(|_| self.has_single_radios) else { return };
         let (_, station, _) = self.place(way);
@@ -131,12 +133,12 @@ impl Wlan {
         self.leave(station, now + silence, true);
     }
 
-    /// An exchange of a way has ended without an answer.
+    /// Releases the radio after an exchange without an acknowledgement.
     pub(super) fn part_unanswered(&mut self, now: SimTime, way: Option<usize>) {
         let Some(way) = way.filter(|_| self.has_single_radios) else { return };
         let Some((direction, station, radio)) = self.radio_of(way) else { return };
         if direction == DOWN && radio.asked.is_some_and(|asked| !asked.is_read) {
-            // The station never came.
+            // The station never joined the exchange.
             radio.asked = None;
             return;
         }
@@ -145,7 +147,8 @@ impl Wlan {
         self.leave(station, until, is_known);
     }
 
-    /// The exchange of a station has ended; it listens on all links at `until`.
+    /// Ends the exchange of a station, which listens on all links from `until` on; `is_known` if the access point knows
+    /// of that.
     fn leave(&mut self, station: usize, until: SimTime, is_known: bool) {
         let Some(radio) = self.stations[station].radio.as_mut() else { return };
         if radio.sends.is_some() {
@@ -168,7 +171,7 @@ impl Wlan {
         self.turns_at = all.min();
     }
 
-    /// Stations notice an initial control frame, or listen anew.
+    /// Runs the due changes of radios: a station notices an initial control frame, or listens on all links again.
     pub(super) fn turn(&mut self, now: SimTime) {
         for station in 0..self.stations.len() {
             let Some(radio) = self.stations[station].radio.as_mut() else { continue };
@@ -179,7 +182,7 @@ impl Wlan {
                 let has_left = radio.on.is_some_and(|on| on != asked.link);
                 self.turn_at(station, None);
                 if has_left {
-                    // It was asked, in a TXOP that went on, as the transition delay ended.
+                    // The frame came, in a continued TXOP, just as the transition delay ended.
                     self.listen_anew(now, station);
                 }
                 self.deafen(now, station, asked.link);
@@ -190,7 +193,7 @@ impl Wlan {
         }
     }
 
-    /// The radio of a station is on one link: it hears nothing of the others.
+    /// Switches the radio of a station to one link; on the others its backoff counters are suspended.
     fn deafen(&mut self, now: SimTime, station: usize, link: usize) {
         let categories = self.categories();
         let Station { ends, radio, .. } = &mut self.stations[station];
@@ -210,7 +213,7 @@ impl Wlan {
         }
     }
 
-    /// The radio of a station listens on all links again.
+    /// Lets the radio of a station listen on all links again.
     fn listen_anew(&mut self, now: SimTime, station: usize) {
         let categories = self.categories();
         let Station { ends, radio, .. } = &mut self.stations[station];
@@ -230,7 +233,7 @@ impl Wlan {
         }
     }
 
-    /// Stations that listen read a frame on a link, and know its medium again.
+    /// A decoded frame on a link restores the synchronization of the stations that listen there.
     fn synchronize(&mut self, link: usize) {
         for radio in self.stations.iter_mut().filter_map(|station| station.radio.as_mut()) {
             if radio.on.is_none_or(|on| on == link) {

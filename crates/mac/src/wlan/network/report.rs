@@ -1,4 +1,4 @@
-//! Counts of the network, and packets under way in it.
+//! Report of a network's counters, and of the packets inside it.
 
 use super::{DOWN, Wlan};
 use crossfade_core::SimTime;
@@ -21,7 +21,7 @@ impl Wlan {
                 of.packets.add_waits(waits.drain(..));
                 of.packets.ecn_marks = way.backlog.queue.ecn_marks();
                 way.recipient.each(|come| sent.push(come.parcel));
-                // One that its recipient has passed over is on its way as well, and late.
+                // An MPDU that its recipient no longer waits for is still in flight, though it will be late.
                 way.originator.each(|number, sending| {
                     if !way.recipient.has(number) {
                         sent.push(sending.parcel);

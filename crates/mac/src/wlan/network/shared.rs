@@ -1,4 +1,4 @@
-//! Exchanges with several stations: who takes part, what they send, and what becomes of it.
+//! Multi-user exchanges: participating stations, their data, and the outcome.
 
 use super::compose::Meeting;
 use super::flight::{Flight, Phase, Shared};
@@ -13,43 +13,43 @@ use crate::wlan::ru::Ru;
 use crossfade_core::SimTime;
 use rand::RngExt;
 
-/// The link of a network with OFDMA: there is one.
+/// Link of a network with OFDMA, which has only one.
 pub(super) const ONLY: usize = 0;
 
 impl Shared {
-    /// The share of the air that a part counts: its RU of all.
+    /// Share of the airtime that a part counts: its RU's share of the data subcarriers.
     fn share(&self, part: usize) -> f64 {
         let tones = |part: usize| self.exchange.modes[part].place.ru.subcarriers() as f64;
         tones(part) / (0..self.ways.len()).map(tones).sum::<f64>()
     }
 }
 
-/// Data of a station for a PPDU.
+/// Waiting data of a station for a multi-user PPDU.
 #[derive(Clone, Copy)]
 struct Wanted {
     way: usize,
     station: usize,
-    /// The place of its mode, and whether it is a probe.
+    /// Index of the mode, and true if it is a probe.
     rate: (usize, bool),
     bytes: u32,
-    /// Time of these bytes in the whole channel, in seconds.
+    /// Transmission time of these bytes over the whole channel, in seconds.
     seconds: f64,
 }
 
 impl Flight {
-    /// Whether there is anything in it.
+    /// True if the exchange has neither MPDUs nor a BAR of its own.
     pub(super) fn is_empty(&self) -> bool {
         self.mpdus.is_empty() && self.bar.is_none()
     }
 
-    /// Whether there is anything in one of several stations.
+    /// True if any part of a multi-user exchange has data or a BAR.
     fn has_data(&self) -> bool {
         self.shared.as_ref().is_some_and(|shared| shared.parts.iter().any(|part| !part.is_empty()))
     }
 }
 
 impl Wlan {
-    /// Whether a station can be one of several in a PPDU.
+    /// True if a station can take part in multi-user PPDUs.
     fn is_shareable(&self, station: usize) -> bool {
         let of = &self.stations[station];
         of.end(ONLY).modes[0].standard() >= Standard::Ax
@@ -57,23 +57,23 @@ impl Wlan {
             && self.most_users(station) > 0
     }
 
-    /// Stations of a PPDU that is as wide as that of a station, at most.
+    /// Maximum number of stations in a PPDU with the width of this station.
     fn most_users(&self, station: usize) -> usize {
         let width = self.stations[station].end(ONLY).modes[0].width_mhz();
         self.config.ofdma.map_or(0, |ofdma| ofdma.users.min(OfdmaConfig::most_users(ofdma.ru, width)))
     }
 
-    /// Whether triggers ask a station for its data.
+    /// True if trigger frames solicit the data of a station.
     pub(super) fn is_triggered(&self, station: usize) -> bool {
         self.config.ofdma.is_some_and(|ofdma| ofdma.uplink) && self.is_shareable(station)
     }
 
-    /// Whether a station contends for the air itself.
+    /// True if a station contends for the channel itself.
     pub(super) fn contends(&self, station: usize) -> bool {
         self.config.ofdma.is_some_and(|ofdma| ofdma.stations_contend) || !self.is_triggered(station)
     }
 
-    /// Whether any station that triggers ask has data of a category.
+    /// True if any station that is triggered has data of a category.
     pub(super) fn has_uplink(&self, link: usize, category: usize) -> bool {
         link == ONLY
             && self.config.ofdma.is_some_and(|ofdma| ofdma.uplink)
@@ -83,7 +83,7 @@ impl Wlan {
             })
     }
 
-    /// Stations in whose PPDUs a station can be: of one standard, width and guard interval.
+    /// True if a station can share a PPDU with station `first`: equal standard, width and guard interval.
     fn fits(&self, station: usize, first: usize) -> bool {
         let of = |station: usize| {
             let mode = self.stations[station].end(ONLY).modes[0];
@@ -92,7 +92,7 @@ impl Wlan {
         self.is_shareable(station) && of(station) == of(first)
     }
 
-    /// Data to several stations of which `first` is one, if there are others.
+    /// Downlink exchange with several stations including `first`; `None` if no other has data.
     pub(super) fn share_down(
         &mut self,
         link: usize,
@@ -123,7 +123,7 @@ impl Wlan {
         flight.has_data().then_some(flight)
     }
 
-    /// A trigger for stations with data, if there are any.
+    /// Uplink exchange that triggers stations with data; `None` without any.
     pub(super) fn share_up(
         &mut self,
         link: usize,
@@ -156,7 +156,7 @@ impl Wlan {
         Some(flight(contender, shared, is_first))
     }
 
-    /// Bytes that wait on a way to be sent in one aggregate.
+    /// Estimated bytes of the next aggregate of an index into `ways`.
     fn waiting_bytes(&self, way: usize, station: usize) -> u32 {
         let (of, overhead) = (&self.ways[way], self.stations[station].overhead);
         if let Some(Transmit::Bar(_)) = of.transmit(ONLY) {
@@ -171,12 +171,12 @@ impl Wlan {
         bytes.min(u64::from(self.stations[station].limits.bytes)) as u32
     }
 
-    /// An exchange with as many of these stations as can each send a first MPDU in it; with one alone where it has to
-    /// be asked.
+    /// Plans an exchange with as many of these stations, in their order, as can each send a first MPDU in it. Only a
+    /// triggered exchange may have a single station.
     ///
-    /// The data last as long as the shorter half of the stations needs, so that few pad for what waits for others, and
-    /// at least for a first MPDU of each. A station alone whose first MPDU does not fit into an RU of the fixed size
-    /// within the longest PPDU of the standard has a larger RU.
+    /// The duration of the data is the median of what the stations need, so that few stations pad for the backlog of
+    /// others, and at least that of the first MPDU of each. A single station whose first MPDU does not fit into an RU
+    /// of the configured size within the longest PPDU of the standard gets a larger RU.
     fn plan(
         &mut self,
         direction: usize,
@@ -199,7 +199,7 @@ impl Wlan {
         let least = if direction == DOWN { 2 } else { 1 };
         for count in (least..=wanted.len()).rev() {
             let mut some = wanted[..count].to_vec();
-            // Who needs most has the largest RU.
+            // The station with most data has the largest RU.
             some.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
             let modes: Vec<_> =
                 some.iter().map(|one| self.stations[one.station].end(ONLY).modes[one.rate.0]).collect();
@@ -251,7 +251,7 @@ impl Wlan {
         None
     }
 
-    /// Puts into a flight what its stations send.
+    /// Puts the stations' data into a planned exchange.
     fn fill(&mut self, now: SimTime, mut flight: Flight) -> Flight {
         let Some(mut shared) = flight.shared.take() else { return flight };
         let mut symbols = 0;
@@ -306,7 +306,7 @@ impl Wlan {
         flight
     }
 
-    /// A flight of several stations that is alone in the air.
+    /// Begins a multi-user exchange without a collision.
     pub(super) fn start_shared(&mut self, mut flight: Flight) {
         let Some(shared) = &flight.shared else { return };
         let (direction, at) = (shared.direction, shared.at);
@@ -323,13 +323,13 @@ impl Wlan {
         self.airs[ONLY].phase = Phase::Data(flight.begins + flight.lasts, flight);
     }
 
-    /// Timeout for an answer that does not come.
+    /// Timeout for a missing acknowledgement.
     fn silence(&self) -> SimTime {
         let slowest = self.airs[ONLY].mode.slowest_control();
         self.airs[ONLY].band().sifs() + SLOT + slowest.preamble(Durations::Standard)
     }
 
-    /// A flight of several stations has collided; how long it was in the air.
+    /// Counts the collision of a multi-user exchange; returns the time that it occupied the channel.
     pub(super) fn collide_shared(&mut self, now: SimTime, shared: &mut Shared) -> SimTime {
         let lasts = shared.parts.first().map_or(SimTime::ZERO, |part| part.lasts);
         let sent = shared.exchange.first.unwrap_or(lasts);
@@ -348,7 +348,8 @@ impl Wlan {
         sent
     }
 
-    /// The data of several stations have been sent to their ends.
+    /// Handles the end of the data of a multi-user exchange: delivers what was decoded, and schedules the
+    /// acknowledgements or the timeout.
     pub(super) fn read_shared(&mut self, now: SimTime, mut flight: Flight) {
         let Some(mut shared) = flight.shared.take() else { return };
         let mut is_any = false;
@@ -366,7 +367,7 @@ impl Wlan {
             way.statistics[ONLY].shared_ppdus += u64::from(part.bar.is_none());
             way.statistics[ONLY].sharing_stations += if part.bar.is_none() { count as u64 } else { 0 };
             if direction == DOWN && self.config.ofdma.is_some_and(|ofdma| ofdma.ack == MuAck::MuBar) {
-                // It is asked, whatever it has read.
+                // A MU-BAR solicits an acknowledgement even if no data were decoded.
                 let lost = of.reception.answer(part.rate, now, BAR_BYTES, 1 - direction);
                 is_heard = lost <= 0.0 || way.errors.random::<f64>() >= lost;
             }
@@ -400,7 +401,7 @@ impl Wlan {
         };
     }
 
-    /// An exchange with several stations has ended, with answers or without any.
+    /// Ends a multi-user exchange, with acknowledgements or without any.
     pub(super) fn settle_shared(&mut self, now: SimTime, flight: &mut Flight, is_answered: bool) {
         let Some(shared) = flight.shared.take() else { return };
         let Shared { parts, answered, .. } = *shared;
@@ -420,7 +421,7 @@ impl Wlan {
         }
     }
 
-    /// Whether anything can be sent to a station in a category on a link.
+    /// True if data can be sent to any station in a category on a link.
     pub(super) fn has_downlink(&self, link: usize, category: usize) -> bool {
         let has = |station: usize| {
             self.stations[station].may_be_asked(link, self.now)
@@ -430,7 +431,7 @@ impl Wlan {
     }
 }
 
-/// PPDUs of an exchange with several stations.
+/// Multi-user exchange of a contender, still without data.
 fn flight(contender: usize, shared: Shared, is_first: bool) -> Flight {
     Flight {
         link: ONLY,

@@ -1,5 +1,5 @@
-//! Events and captures of exchanges with several stations. A frame for all of them is one record of a capture, and an
-//! event for each.
+//! Events and captures of multi-user exchanges. A frame to or from all stations is one record in a capture, and one
+//! event per station.
 
 use super::flight::{Flight, Shared};
 use super::hearing::rate;
@@ -11,7 +11,7 @@ use crossfade_core::SimTime;
 use crossfade_link::{EVERYBODY, Ppdu, PpduContent, PpduRate, PpduTrigger, PpduTriggered};
 
 impl Wlan {
-    /// A trigger or MU-RTS before data, with the CTS of all.
+    /// Reports the trigger or MU-RTS before the data, and the CTS of all stations.
     pub(super) fn show_first(&mut self, flight: &Flight) {
         let Some(shared) = &flight.shared else { return };
         let Some(first) = shared.exchange.first else { return };
@@ -38,7 +38,7 @@ impl Wlan {
         }
     }
 
-    /// PPDUs of an exchange that collided.
+    /// Reports the PPDUs of a multi-user exchange that collided.
     pub(super) fn show_collision(&mut self, now: SimTime, shared: &Shared, sent: SimTime) {
         let (is_up, has_first) = (shared.direction == UP, shared.exchange.first.is_some());
         if self.is_traced() {
@@ -60,7 +60,7 @@ impl Wlan {
         }
     }
 
-    /// Data that have ended at `now`, and what follows them.
+    /// Reports data that ended at `now`, and the frames after them.
     pub(super) fn show_shared(&mut self, now: SimTime, shared: &Shared, heard: &[bool]) {
         let (exchange, sifs) = (&shared.exchange, self.airs[ONLY].band().sifs());
         let answer = [now + exchange.answer_at, now + exchange.after];
@@ -106,7 +106,7 @@ impl Wlan {
         }
     }
 
-    /// The data of each station.
+    /// Records the data of each station for captures.
     fn hear_parts(&mut self, shared: &Shared, collided: bool) {
         for (place, part) in shared.parts.iter().enumerate() {
             let Some(way) = part.way.filter(|_| !part.is_empty()) else { continue };
@@ -119,7 +119,8 @@ impl Wlan {
         }
     }
 
-    /// A trigger for a PPDU that `lasts` so long, in an exchange that ends at `ends`; none is a MU-RTS.
+    /// Records a trigger frame for a PPDU of duration `lasts`, in an exchange that ends at `ends`; a MU-RTS if `lasts`
+    /// is `None`.
     fn hear_trigger(
         &mut self,
         at: SimTime,
@@ -160,7 +161,7 @@ impl Wlan {
     }
 }
 
-/// One part of a PPDU in captures and events.
+/// Transmission parameters of one station's part of a PPDU for captures and events.
 fn of_ru(of: RuMode, is_triggered: bool) -> PpduRate {
     let whole = rate(of.mode);
     let shortest = if is_triggered { 1600 } else { 800 };

@@ -1,5 +1,5 @@
-//! The only radio of a station on several links (EMLSR, IEEE 802.11be clause 35.3.17): on which link it is, since when it
-//! senses nothing of the others, and what the access point knows of that.
+//! Radio of an EMLSR station (IEEE 802.11be clause 35.3.17): its link, since when it has not sensed the others, and
+//! what the access point knows of its state.
 
 use super::flight::Ahead;
 use crate::wlan::config::MOST_LINKS;
@@ -8,36 +8,37 @@ use crate::wlan::emlsr::EmlsrConfig;
 use crate::wlan::modes::Mode;
 use crossfade_core::SimTime;
 
-/// An exchange that the access point has begun with a station.
+/// Exchange that the access point has begun with an EMLSR station.
 #[derive(Clone, Copy)]
 pub(super) struct Asked {
     pub(super) link: usize,
-    /// Time of the initial control frame.
+    /// Start of the initial control frame.
     pub(super) at: SimTime,
-    /// Whether the station reads that frame.
+    /// True if the station decodes that frame.
     pub(super) is_read: bool,
 }
 
-/// The only radio of a station.
+/// Only radio of an EMLSR station.
 pub(super) struct SingleRadio {
     pub(super) config: EmlsrConfig,
     pub(super) asked: Option<Asked>,
-    /// Link on which the station sends, and from when on the access point knows that.
+    /// Link on which the station transmits, and time from which the access point knows; `None` if it does not transmit.
     pub(super) sends: Option<(usize, SimTime)>,
-    /// Link on which the radio is, during an exchange and until it listens on all of them.
+    /// Link of the radio during an exchange and the transition delay; `None` while it listens on all links.
     pub(super) on: Option<usize>,
-    /// Time from which on it listens on all links, and that which the access point knows.
+    /// Time from which the station listens on all links; `known_from` is that time as far as the access point knows.
     pub(super) listens_from: SimTime,
     pub(super) known_from: SimTime,
-    /// Time at which the station notices an initial control frame, or listens anew.
+    /// Time of the next change of state: the station notices an initial control frame, or listens on all links again.
     pub(super) turns_at: Option<SimTime>,
-    /// By link, since when it senses nothing, and until when it begins with an RTS.
+    /// By link, the time since which the radio has not sensed it; `unsynchronized_until` is the time until which it
+    /// must begin with an RTS there.
     pub(super) deaf_since: [SimTime; MOST_LINKS],
     pub(super) unsynchronized_until: [SimTime; MOST_LINKS],
 }
 
 impl SingleRadio {
-    /// One that listens on all links.
+    /// Radio that listens on all links.
     pub(super) fn new(config: EmlsrConfig) -> Self {
         Self {
             config,
@@ -52,7 +53,7 @@ impl SingleRadio {
         }
     }
 
-    /// Whether the access point, as far as it knows, may send to the station on a link.
+    /// True if the access point, as far as it knows, may transmit to the station on a link.
     pub(super) fn may_be_asked(&self, link: usize, now: SimTime) -> bool {
         match self.asked {
             Some(asked) => asked.link == link,
@@ -60,7 +61,7 @@ impl SingleRadio {
         }
     }
 
-    /// Whether the station may send on a link.
+    /// True if the station may transmit on a link.
     pub(super) fn may_send(&self, link: usize, now: SimTime) -> bool {
         match (self.sends, self.asked) {
             (Some((on, _)), _) => on == link,
@@ -69,8 +70,9 @@ impl SingleRadio {
         }
     }
 
-    /// What goes before data or a BAR at `now` beside RTS and CTS of all stations: an initial control frame of the
-    /// access point, and an RTS of a station that has lost synchronization with the link (clause 35.3.16.8.1).
+    /// Control frame that EMLSR requires before data or a BAR at `now`: an initial control frame of the access point,
+    /// or an RTS of a station that has lost synchronization with the link (clause 35.3.16.8.1). `None` if none is
+    /// required.
     pub(super) fn ahead(
         &self,
         is_up: bool,

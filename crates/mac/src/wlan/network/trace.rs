@@ -1,4 +1,4 @@
-//! Events of the air: frames, RTS and CTS, and the verdict on each MPDU.
+//! Events of the network: frames on the air, and the verdict on each MPDU.
 
 use super::flight::Flight;
 use super::{ACCESS_POINT, DOWN, Wlan};
@@ -10,7 +10,7 @@ impl Wlan {
         self.logs[DOWN].is_kept()
     }
 
-    /// The node that sends what goes a way, and the one that answers.
+    /// Transmitting and receiving node of an index into `ways`.
     pub(super) fn nodes(&self, way: usize) -> [u16; 2] {
         let (direction, station, _) = self.place(way);
         let ends = [ACCESS_POINT as u16, station as u16 + 1];
@@ -43,12 +43,12 @@ impl Wlan {
         });
     }
 
-    /// Name in events of a link of multi-link devices.
+    /// Number of the link for events; `None` in a network without multi-link devices.
     fn bin(&self, link: usize) -> Option<u8> {
         (!self.config.links.is_empty()).then_some(link as u8)
     }
 
-    /// RTS and CTS before a flight, or an initial control frame and CTS.
+    /// Traces RTS or initial control frame, and CTS, of an exchange.
     pub(super) fn trace_ahead(&mut self, flight: &Flight, way: usize) {
         let Some(ahead) = flight.ahead else { return };
         let sifs = self.airs[flight.link].band().sifs();
@@ -80,7 +80,7 @@ impl Wlan {
     }
 }
 
-/// Name of a flight in events.
+/// Name of an exchange's data frame in events.
 pub(super) fn kind_of(flight: &Flight) -> &'static str {
     if flight.bar.is_some() { "bar" } else { "data" }
 }
