@@ -5,7 +5,7 @@ use super::{Phase, RfcSender};
 use crossfade_core::SimTime;
 
 impl RfcSender {
-    /// Looks for losses among what was not reported: by what was reported above (RFC 6675 section 4, `IsLost`) or by
+    /// Looks for losses among segments not reported: by reports of higher segments (RFC 6675 section 4, `IsLost`) or by
     /// time (RFC 8985 section 6).
     pub(super) fn find_losses(&mut self, now: SimTime, news: &News) {
         if !self.uses_sack() {
@@ -25,7 +25,8 @@ impl RfcSender {
         }
     }
 
-    /// RFC 8985 section 6.2 step 5; what may yet arrive sets the reordering timer.
+    /// Marks segments as lost by transmission time, and sets the reordering timer for overtaken segments that may still
+    /// arrive (RFC 8985 section 6.2 step 5).
     pub(super) fn find_losses_by_time(&mut self, now: SimTime) {
         let around = self.surroundings();
         if let Some(rack) = &mut self.rack
@@ -38,7 +39,7 @@ impl RfcSender {
         }
     }
 
-    /// The next segment of a recovery with SACK (RFC 6675 section 4, `NextSeg`), when the window allows one.
+    /// Chooses the next segment of a recovery with SACK (RFC 6675 section 4, `NextSeg`); the caller checks the window.
     pub(super) fn next_segment_with_sack(&mut self) -> Option<u64> {
         // (1): the lowest segment that is lost and not repeated.
         if let Some(seq) = self.flight.next_lost() {
