@@ -1,4 +1,4 @@
-//! Load of the machine, which affects the accuracy of timing.
+//! Load of the machine, which affects the accuracy of an emulation's timing.
 
 use std::fs::read_to_string;
 
@@ -9,14 +9,14 @@ pub struct Machine {
     pub load: f64,
     /// Number of processors of the machine.
     pub processors: usize,
-    /// Time of all processors since system start, in ticks.
+    /// Time of all processors since system start, in clock ticks.
     total: u64,
-    /// Time that the hypervisor gave to other machines, in ticks.
+    /// Time that the hypervisor gave to other machines since system start, in clock ticks.
     stolen: u64,
 }
 
 impl Machine {
-    /// Reads the current counters; zeros if the system does not provide them.
+    /// Reads the current load counters; zeros if the system does not provide them.
     pub fn now() -> Self {
         let read = |path| read_to_string(path).unwrap_or_default();
         let stat = read("/proc/stat");
