@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Rebinding {
     /// Time of the first rebinding, from the start of the emulation.
     pub first: SimTime,
-    /// Interval between rebindings; above zero.
+    /// Interval between rebindings after the first one; above zero.
     pub every: SimTime,
 }
 

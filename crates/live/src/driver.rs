@@ -45,9 +45,9 @@ pub(crate) struct Driver {
 pub(crate) enum Ready {
     /// A packet for a pump, an event of a pump, or a timeout.
     Pumps,
-    /// A message from another thread.
+    /// A message from another thread, in the pipe given to the wait.
     Others,
-    /// The request to stop.
+    /// The end of file of the pipe that stops the driver.
     Stop,
 }
 

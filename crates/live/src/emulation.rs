@@ -28,9 +28,9 @@ pub enum Between {
 /// Report of both directions of an emulation.
 #[derive(Clone, Debug)]
 pub struct EmulationReport {
-    /// Direction from the first host to the second.
+    /// Report of the direction from the first host to the second.
     pub forward: PumpReport,
-    /// Direction from the second host to the first.
+    /// Report of the direction from the second host to the first.
     pub reverse: PumpReport,
 }
 

@@ -9,7 +9,7 @@ use thiserror::Error;
 pub struct LiveError {
     /// Attempted action, a phrase that follows "cannot".
     pub action: &'static str,
-    /// Error of the operating system.
+    /// Reason for which the operating system refused the call.
     #[source]
     pub cause: io::Error,
 }

@@ -11,24 +11,26 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::OwnedFd;
 
-/// Types of messages (linux/rtnetlink.h).
+/// Type of a message that sets up a link (linux/rtnetlink.h); the next two set up an address and a route.
 const RTM_NEWLINK: u16 = 16;
 const RTM_NEWADDR: u16 = 20;
 const RTM_NEWROUTE: u16 = 24;
 
-/// Flags of a request with acknowledgement, and of a creation (linux/netlink.h).
+/// Flags of a request with acknowledgement (linux/netlink.h); the next two are those of a creation.
 const REQUEST_ACK: u16 = 0x0001 | 0x0004;
 const REPLACE: u16 = 0x0100;
 const CREATE: u16 = 0x0400;
 const NLMSG_ERROR: u16 = 2;
 
-/// Types of attributes (`linux/if_link.h`, `linux/if_addr.h`).
+/// Attribute of a link: its MTU (`linux/if_link.h`); the next ones are its queue length, and addresses
+/// (`linux/if_addr.h`).
 const IFLA_MTU: u16 = 4;
 const IFLA_TXQLEN: u16 = 13;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 
-/// Attributes of routes, and the metrics within them (linux/rtnetlink.h).
+/// Attribute of a route: its destination (linux/rtnetlink.h); the next ones are further attributes, and metrics
+/// (`RTAX`).
 const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
@@ -40,7 +42,7 @@ const RTAX_RTO_MIN: u16 = 13;
 const RTAX_QUICKACK: u16 = 15;
 const RTAX_CC_ALGO: u16 = 16;
 
-/// Scope of a route's destination (linux/rtnetlink.h).
+/// Scope of a route to other networks (linux/rtnetlink.h).
 const SCOPE_UNIVERSE: u8 = 0;
 const SCOPE_LINK: u8 = 253;
 

@@ -2,10 +2,10 @@
 
 use std::fs::read_to_string;
 
-/// Load counters of the machine at one time.
+/// Load of the machine, and counters of its processor time, at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Machine {
-    /// Load average over the last minute.
+    /// Load average of the machine over the last minute (`/proc/loadavg`).
     pub load: f64,
     /// Number of processors of the machine.
     pub processors: usize,

@@ -12,7 +12,7 @@ pub struct Passed {
     pub arrived: u64,
     /// Number of bytes of the packets that came out of the link.
     pub arrived_bytes: u64,
-    /// Number of packets that the channel lost.
+    /// Number of packets that the channel of the link lost.
     pub lost: u64,
     /// Number of packets dropped by a queue, or refused because too many were inside the link.
     pub dropped: u64,

@@ -65,7 +65,7 @@ impl Segments {
         Self { virtio, headers, transport, is_tcp, size, count }
     }
 
-    /// Number of packets, at least 1.
+    /// Number of packets that the read contains, at least 1.
     pub fn count(&self) -> u32 {
         self.count.max(1)
     }

@@ -1,4 +1,4 @@
-//! Report of a finished emulation.
+//! Report of a finished emulation, per direction.
 
 use crossfade_core::{DelayHistogram, SimTime};
 use crossfade_link::LinkStatistics;
@@ -18,9 +18,9 @@ pub struct PumpReport {
     pub refused: u64,
     /// Number of packets still inside the link at the end.
     pub left: u64,
-    /// Number of packets lost by the channel.
+    /// Number of packets lost by the channel of the link.
     pub lost: u64,
-    /// Number of packets dropped by a queue.
+    /// Number of packets dropped by a queue of the link.
     pub dropped: u64,
     /// Number of bytes of the packets that came out of the link.
     pub arrived_bytes: u64,

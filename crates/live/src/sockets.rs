@@ -26,7 +26,7 @@ const STATES: u32 = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
 pub struct TcpSample {
     /// Local port of the socket.
     pub port: u16,
-    /// Port at the other end.
+    /// Remote port of the socket.
     pub remote_port: u16,
     /// Congestion control of the socket, as the kernel names it.
     pub congestion: String,
@@ -60,9 +60,9 @@ pub struct TcpSample {
     pub retransmissions: u32,
     /// Number of expiries of the retransmission timer since the socket was opened (since Linux 6.7).
     pub timeouts: u16,
-    /// Number of segments with data sent, including retransmissions.
+    /// Number of segments sent that contain data, including retransmissions.
     pub data_segments_out: u32,
-    /// Number of segments with data received.
+    /// Number of segments received that contain data.
     pub data_segments_in: u32,
     /// Number of bytes acknowledged by the other end.
     pub bytes_acked: u64,

@@ -41,7 +41,7 @@ pub(crate) struct Way {
 pub(crate) struct Run {
     /// Departure time, parcel and entry time of each packet.
     packets: Vec<(SimTime, Parcel, SimTime)>,
-    /// Direction of the packets.
+    /// Index of the direction of the packets.
     way: usize,
     /// Location of the first packet; `None` if there are no packets.
     first: Option<Place>,

@@ -13,7 +13,7 @@ pub enum SimulationError {
     /// The simulation was cancelled before its end.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
-    /// The network is invalid: see [`NetworkError`].
+    /// The network is invalid.
     #[error(transparent)]
     Network(#[from] NetworkError),
 }

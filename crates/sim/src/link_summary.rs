@@ -9,7 +9,7 @@ use crossfade_link::{LinkReport, LinkStatistics, NodeStatistics, StationStatisti
 pub struct LinkSummary {
     /// Name of the link or fabric in results.
     pub name: String,
-    /// Counts of its packets.
+    /// Counts of the packets on the link or fabric.
     pub counts: LinkStatistics,
     /// Statistics of each user; empty unless several users share the link.
     pub users: Vec<UserStatistics>,

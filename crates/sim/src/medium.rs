@@ -56,7 +56,7 @@ pub struct NamedMedium {
     /// Name of the medium's other direction in results, if it counts its directions separately ([`LinkReport::back`]);
     /// otherwise `None`.
     pub back: Option<String>,
-    /// The link or fabric.
+    /// Link or fabric that the name stands for.
     pub medium: Medium,
 }
 
@@ -78,7 +78,7 @@ impl NamedMedium {
 pub enum AnyLink {
     /// A hop, which knows a packet's fate when the packet enters.
     Hop(Hop),
-    /// Any other kind of link.
+    /// A link of any other kind than a hop.
     Other(Box<dyn Link + Send>),
 }
 

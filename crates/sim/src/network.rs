@@ -29,9 +29,9 @@ pub enum SenderGate {
 /// Condition that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StopRule {
-    /// The run ends at this time.
+    /// Ends the run at this time.
     At(SimTime),
-    /// The run ends once this number of segments of all TCP flows were delivered in order after the warm-up.
+    /// Ends the run once this number of segments of all TCP flows was delivered in order after the warm-up.
     Delivered(u64),
 }
 
@@ -145,7 +145,7 @@ pub struct FlowConfig {
     pub source: Source,
     /// Packet sizes and routes of the flow.
     pub path: FlowPath,
-    /// Time at which the flow begins.
+    /// Time at which the flow begins, from the start of the run.
     pub start: SimTime,
 }
 
@@ -158,7 +158,7 @@ pub struct Arrivals {
     pub tcp: Tcp,
     /// Packet sizes and routes of the flows.
     pub path: FlowPath,
-    /// Start of the arrival process.
+    /// Start of the arrival process, from the start of the run.
     pub start: SimTime,
     /// Mean number of flows that arrive per second, by a Poisson process.
     pub rate_per_s: f64,

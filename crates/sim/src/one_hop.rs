@@ -41,9 +41,9 @@ pub struct RunStatistics {
     pub duration: SimTime,
     /// Statistics of the connection.
     pub flow: FlowStatistics,
-    /// Statistics of the link of the data.
+    /// Statistics of the link that carries the data.
     pub forward: LinkSummary,
-    /// Statistics of the link of the ACKs.
+    /// Statistics of the link that carries the acknowledgements.
     pub reverse: LinkSummary,
     /// True if the run was given up after [`crate::STALL`] consecutive transmissions without a delivery.
     pub stalled: bool,

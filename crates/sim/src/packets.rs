@@ -46,13 +46,13 @@ fn place(parcel: Parcel) -> u32 {
 /// Contents of the packets in the network.
 pub(crate) struct Packets<P> {
     places: Vec<Place<P>>,
-    /// First place of the list of free places.
+    /// First place of the list of free places; it links them by their own `free`.
     free: u32,
 }
 
 struct Place<P> {
     packet: P,
-    /// Next place of the list of free places.
+    /// Next place in the list of free places, if this place is free.
     free: u32,
 }
 

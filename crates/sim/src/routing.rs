@@ -21,7 +21,7 @@ pub(crate) enum Step {
 /// Next step of all packets that have come over a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// All packets leave for their hosts.
+    /// All packets leave the route for their hosts.
     Exit,
     /// All packets go over this link of the direction.
     Link(u32),
@@ -50,7 +50,7 @@ pub(crate) enum Place {
 pub(crate) enum Use {
     Data,
     Acks,
-    /// Packets from outside.
+    /// Packets from outside the simulation.
     Outside,
 }
 

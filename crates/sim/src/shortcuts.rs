@@ -24,10 +24,10 @@ pub struct Shortcuts {
 }
 
 impl Shortcuts {
-    /// All shortcuts on, the default.
+    /// All shortcuts on; this is the default of a network.
     pub const ALL: Self =
         Self { fates: true, single_hop: true, direct: true, foreseen: true, late_receivers: true };
-    /// All shortcuts off.
+    /// All shortcuts off, as in tests.
     pub const NONE: Self =
         Self { fates: false, single_hop: false, direct: false, foreseen: false, late_receivers: false };
 

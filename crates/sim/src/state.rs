@@ -39,13 +39,13 @@ pub(crate) enum Kind {
     DelayedAck,
     Warm,
     Stop,
-    /// A flow begins.
+    /// Start of a flow's transmissions.
     Start,
-    /// A flow sends a datagram.
+    /// Transmission of a datagram by a flow.
     Datagram,
-    /// The application of a flow writes a segment.
+    /// Writing of a segment by the application of a flow.
     Write,
-    /// A flow of an arrival process begins.
+    /// Start of a flow of an arrival process.
     Arrival,
     SlotStart,
 }

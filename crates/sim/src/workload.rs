@@ -8,11 +8,11 @@ use rand::Rng;
 /// Distribution of a size or time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// Constant value.
+    /// Constant value, taken by every sample.
     Fixed(f64),
     /// Uniform distribution from 0 to `max`.
     Uniform {
-        /// Largest value.
+        /// Largest value of a sample.
         max: f64,
     },
     /// Exponential distribution.
@@ -24,9 +24,9 @@ pub enum Distribution {
     BoundedPareto {
         /// Tail index; file sizes on the web have 1.1 to 1.3 (Crovella and Bestavros 1997).
         shape: f64,
-        /// Smallest value.
+        /// Smallest value of a sample.
         min: f64,
-        /// Largest value.
+        /// Largest value of a sample.
         max: f64,
     },
 }
@@ -151,7 +151,7 @@ pub(crate) struct OnOffSource {
     config: OnOff,
     /// Mean time between two packets while the source is on.
     gap: SimTime,
-    /// Remaining time of the on period.
+    /// Remaining time of the current on period.
     on_left: SimTime,
     stream: Stream,
     gaps: Stream,

@@ -16,7 +16,7 @@ pub struct Opening {
 /// Periodic release on the reverse path: each packet waits for the next multiple of the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Releases {
-    /// Period of the releases, above zero.
+    /// Period of the releases on the reverse path, above zero.
     pub period: SimTime,
     /// Delay of the SYN on the forward path, after which the SYN-ACK starts to wait for a release.
     pub way_of_syn: SimTime,

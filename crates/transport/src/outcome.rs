@@ -1,6 +1,6 @@
 //! Outcome of an acknowledgement, expired timers and counters that senders report.
 
-/// Outcome of an acknowledgement at the sender.
+/// Outcome of processing an acknowledgement at the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckOutcome {
     /// The acknowledgement covered new data.

@@ -14,7 +14,7 @@ const BLOCKS_EXPECTED: usize = 2;
 pub struct Received {
     /// Acknowledgement to send now; `None` if it is delayed.
     pub ack: Option<Ack>,
-    /// Whether the segment arrived for the first time.
+    /// True if the segment arrived for the first time.
     pub is_new: bool,
     /// Number of segments that became readable, in order, for the application.
     pub delivered: u64,
@@ -43,9 +43,9 @@ struct Buffer {
 #[expect(clippy::large_enum_variant, reason = "boxed as a whole")]
 #[derive(Clone, Debug)]
 enum Manners {
-    /// TCP in flavour `rfc`.
+    /// Rules of TCP in flavour `rfc`.
     Rfc(Answers),
-    /// QUIC, which acknowledges packets instead of segments.
+    /// Rules of QUIC, which acknowledges packets instead of segments.
     Quic(Numbers),
 }
 

@@ -15,12 +15,12 @@ use crossfade_core::{SimTime, Stream, TcpSnapshot};
 /// [`poll_transmit`](Self::poll_transmit) until it returns no segment, and read [`next_timeout`](Self::next_timeout).
 pub struct Sender(Rules);
 
-/// Rule book of the sender.
+/// Sender by its set of rules.
 enum Rules {
     /// The paper's idealised sender, or one of ns-2's agents.
     Classic(Box<Classic>),
     Rfc(Box<RfcSender>),
-    /// QUIC's recovery.
+    /// Sender of QUIC's recovery.
     Quic(Box<QuicSender>),
 }
 

@@ -1,4 +1,4 @@
-//! Entries of a journal.
+//! Entries of a journal: the events between a medium and its pump.
 
 use crossfade_core::SimTime;
 use crossfade_link::{Departure, Ecn, Parcel, Push};

@@ -1,4 +1,4 @@
-//! Reader of journals.
+//! Reader of the journal that an emulation has recorded.
 
 use super::entry::{ENTRY, Entry};
 use super::writer::{ENTRIES, EVENTS, HEADER, MAGIC, TRAILER};
@@ -11,7 +11,7 @@ const LATEST: SimTime = SimTime::from_millis(100 * 366 * 86_400_000);
 /// Reason for which bytes are not a valid journal.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum JournalError {
-    /// The file does not start like a journal.
+    /// The bytes do not begin with the magic number of a journal.
     #[error("not a journal of crossfade live")]
     NotAJournal,
     /// The block at this offset, in bytes, has a wrong checksum or invalid content: the bytes of the journal were
@@ -23,7 +23,7 @@ pub enum JournalError {
     CutShort(usize),
 }
 
-/// Content of a journal.
+/// Content of a journal that an emulation has recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Journal {
     /// Description of the links, as given to [`Recording::with_journal`](super::Recording::with_journal).

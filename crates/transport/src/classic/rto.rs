@@ -1,4 +1,4 @@
-//! Retransmission timeout: estimator and timer.
+//! Retransmission timeout of flavours `paper` and `ns2`: estimator and timer.
 
 use crate::config::{RtoConfig, RtoRule};
 use crossfade_core::SimTime;

@@ -1,4 +1,4 @@
-//! Scoreboard: what selective acknowledgements have reported (RFC 2018, RFC 6675).
+//! Scoreboard of a sender: the segments that selective acknowledgements have reported (RFC 2018, RFC 6675).
 
 use crate::segment::{Ack, SackBlock};
 

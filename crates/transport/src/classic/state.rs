@@ -28,11 +28,11 @@ pub struct SendState {
     pub retransmit: Option<u64>,
     /// Congestion control, which sets the window.
     pub congestion: Box<dyn CongestionControl>,
-    /// Retransmission timeout.
+    /// Length of the retransmission timeout, with its estimator and back-off.
     pub rto: RetransmissionTimeout,
-    /// Retransmission timer.
+    /// Expiry times of the retransmission timer, or of the timers of single segments.
     pub timer: RetransmissionTimer,
-    /// The segment whose round trip is being measured, and when it was sent.
+    /// Segment whose RTT is being measured, and its sending time; `None` if none is measured.
     timed: Option<(u64, SimTime)>,
     /// Segments below this number may not be timed: they were timed already, or were retransmitted (Karn and Partridge
     /// 1987).
@@ -147,7 +147,7 @@ impl SendState {
         }
     }
 
-    /// Discards the RTT measurement under way, which a retransmission makes ambiguous (Karn and Partridge 1987).
+    /// Discards the current RTT measurement, which a retransmission makes ambiguous (Karn and Partridge 1987).
     pub fn stop_timing(&mut self) {
         self.timed = None;
     }

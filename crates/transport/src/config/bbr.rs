@@ -1,4 +1,4 @@
-//! Configuration of BBR.
+//! Configuration of BBR, versions 1 and 3.
 
 use crossfade_core::SimTime;
 
@@ -23,13 +23,13 @@ pub struct BbrConfig {
     pub ecn_max_rtt: Option<SimTime>,
 }
 
-/// Source of BBR version 3.
+/// Source of BBR version 3: specification or implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum BbrProfile {
     /// IETF draft draft-ietf-ccwg-bbr-06.
     #[default]
     Draft,
-    /// Branch v3 of google/bbr, a Linux kernel.
+    /// Branch v3 of google/bbr, the Linux kernel of BBR's authors.
     Linux,
 }
 

@@ -1,4 +1,4 @@
-//! Configuration of a connection.
+//! Configuration of a TCP connection; QUIC has its own.
 
 mod bbr;
 mod quic;
@@ -12,31 +12,31 @@ pub use sender::SenderConfig;
 
 use crossfade_core::SimTime;
 
-/// Rule book of a TCP connection.
+/// Set of rules that a TCP connection follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
     /// The idealised sender of Zorzi, Chockalingam and Rao, "Throughput analysis of TCP on channels with
     /// memory" (IEEE JSAC 18(7), 2000): a timer per segment, and nothing but the retransmission is sent in
     /// recovery.
     Paper,
-    /// The agents of ns-2.35, row by row.
+    /// TCP agents of ns-2.35, reproduced event by event.
     Ns2,
-    /// TCP as the RFCs specify it; what they leave open is in [`RfcConfig`].
+    /// TCP as the RFCs specify it; [`RfcConfig`] selects among the options that they leave open.
     Rfc,
 }
 
-/// Loss recovery of a connection.
+/// Loss recovery of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// Timeouts only.
+    /// Recovery by timeouts only, without fast retransmit.
     OldTahoe,
-    /// Fast retransmit, then slow start from one segment.
+    /// Recovery by fast retransmit, then slow start from one segment.
     Tahoe,
-    /// Fast recovery of a single loss.
+    /// Recovery by fast retransmit and fast recovery, which ends with the first new acknowledgement.
     Reno,
-    /// Fast recovery that answers partial acknowledgements.
+    /// Recovery by fast retransmit and fast recovery, in which each partial acknowledgement repairs a further loss.
     NewReno,
-    /// Recovery driven by selective acknowledgements.
+    /// Recovery driven by selective acknowledgements (SACK).
     Sack,
 }
 
@@ -51,7 +51,7 @@ pub enum RtoRule {
         min: SimTime,
         /// Timeout before the first RTT sample.
         initial: SimTime,
-        /// Tick of the clock that measures RTTs.
+        /// Clock tick in which RTTs are measured.
         granularity: SimTime,
     },
 }
@@ -84,7 +84,7 @@ impl RtoConfig {
 /// Configuration of a TCP sender and its receiver. Windows and sequence numbers count segments of one MSS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpConfig {
-    /// Rule book of the connection.
+    /// Set of rules that the connection follows.
     pub flavour: Flavour,
     /// Loss recovery of the sender.
     pub variant: Variant,

@@ -71,7 +71,7 @@ pub struct Pacing {
 }
 
 impl Default for Pacing {
-    /// Pacing as in Linux by default.
+    /// Returns the pacing ratios of Linux, with a quantum left to congestion control or segmentation offload.
     fn default() -> Self {
         Self { slow_start_ratio: 2.0, ratio: 1.2, quantum: None }
     }

@@ -6,9 +6,9 @@ use crossfade_core::SimTime;
 /// Configuration of both ends of a connection, by transport protocol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SenderConfig {
-    /// TCP.
+    /// Configuration of a TCP connection.
     Tcp(TcpConfig),
-    /// QUIC's recovery over one stream.
+    /// Configuration of a QUIC connection over one stream.
     Quic(QuicConfig),
 }
 

@@ -29,7 +29,7 @@ pub struct Needs {
 /// Report of a segment that is about to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct SendEvent {
-    /// Time of the transmission.
+    /// Time at which the segment leaves.
     pub now: SimTime,
     /// Number of segments estimated to be in flight, without the one about to leave.
     pub in_flight: u64,
@@ -56,7 +56,7 @@ pub struct LostSegment {
     pub app_limited: bool,
 }
 
-/// Phase of loss recovery.
+/// Phase of loss recovery, as reported to a congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Phase {
     /// No known loss is outstanding.

@@ -150,7 +150,7 @@ pub struct LinuxCubic {
     /// timeout.
     last_max: u64,
     epoch: Option<Epoch>,
-    /// Minimum RTT.
+    /// Minimum RTT since the last timeout or the start; `None` before the first sample.
     delay_min: Option<SimTime>,
     /// Number of acknowledged segments per segment of growth.
     pace: u64,

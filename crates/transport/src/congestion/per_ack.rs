@@ -19,7 +19,7 @@ pub enum Rounding {
 pub struct PerAckReno {
     cwnd: f64,
     ssthresh: f64,
-    /// Maximum window in segments.
+    /// Maximum congestion window in segments.
     limit: f64,
     rounding: Rounding,
 }

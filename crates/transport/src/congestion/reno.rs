@@ -1,4 +1,4 @@
-//! Reno (RFC 5681).
+//! Reno: slow start, additive increase and multiplicative decrease (RFC 5681 section 3.1).
 
 use super::{AckSample, CongestionControl, SlowStart};
 use crossfade_core::SimTime;

@@ -1,4 +1,4 @@
-//! Counter of rounds, RTTs by deliveries.
+//! Counter of rounds: round trips, delimited by deliveries.
 
 use super::RateSample;
 

@@ -11,7 +11,7 @@ use crossfade_core::SimTime;
 #[derive(Clone, Copy, Debug, Default)]
 struct Losses {
     first: u64,
-    /// Newest lost packet.
+    /// Number of the newest lost packet; `None` if none is lost.
     newest: Option<u64>,
     /// Number of lost packets.
     count: u64,

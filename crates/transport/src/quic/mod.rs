@@ -54,9 +54,9 @@ pub(crate) struct QuicSender {
     largest_acked: Option<u64>,
     /// Time at which the oldest packet in flight is declared lost, unless it is acknowledged.
     loss_time: Option<SimTime>,
-    /// Sending time of the last packet sent.
+    /// Sending time of the last packet; `None` before the first.
     last_sent: Option<SimTime>,
-    /// Number of probes waiting to leave.
+    /// Number of probes that wait to be sent.
     probes: u32,
     /// Segment from which probes look for unacknowledged data.
     probe_from: u64,

@@ -18,7 +18,7 @@ pub(crate) struct Numbers {
     ranges: VecDeque<SackBlock>,
     /// Packets below this number are forgotten: the receiver no longer knows whether they have arrived.
     floor: u64,
-    /// Arrival time of the largest packet.
+    /// Arrival time of the packet with the largest number.
     largest_at: SimTime,
     /// Number of packets not yet acknowledged.
     unanswered: u32,

@@ -1,4 +1,4 @@
-//! Sending end of the stream: which segments have arrived, and which must be retransmitted in a packet with a new
+//! Sending end of QUIC's stream: which segments have arrived, and which must be retransmitted in a packet with a new
 //! number.
 
 use std::cmp::Reverse;

@@ -30,7 +30,7 @@ pub(super) enum Frto {
 /// Decision of F-RTO about a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// No decision yet.
+    /// No decision yet about the timeout.
     Open,
     /// The timeout was spurious: no segment was lost.
     Spurious,

@@ -19,7 +19,7 @@ pub(crate) struct Pacer {
     burst: (SimTime, u64),
     /// True if a segment waits for time `next`.
     waits: bool,
-    /// Number of segments sent so far.
+    /// Number of segments in all bursts so far, counted at the start of each burst.
     sent: u64,
 }
 

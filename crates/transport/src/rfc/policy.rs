@@ -110,7 +110,7 @@ policy! {
 }
 
 policy! {
-    /// Start and expiry of timers.
+    /// Start, ticks and expiry of timers.
     TimerPolicy {
         /// All timers count ticks, including those of delayed ACKs.
         counts_ticks: false, true;
@@ -146,7 +146,7 @@ policy! {
 }
 
 policy! {
-    /// Pacing of bursts.
+    /// Pacing of bursts by the sender's pacer.
     PacerPolicy {
         /// The first ten segments are not paced.
         first_ten_unpaced: false, true;

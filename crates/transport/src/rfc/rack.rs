@@ -13,7 +13,7 @@ pub(super) struct Rack {
     /// Sending time of the latest transmission among those that have arrived, and its number among all transmissions;
     /// `None` if none has arrived.
     newest: Option<(SimTime, u64)>,
-    /// RTT of the segment that arrived last.
+    /// RTT of the segment that arrived last, at its last transmission.
     rtt: SimTime,
     min_rtt: Option<SimTime>,
     /// One past the highest segment that has arrived.

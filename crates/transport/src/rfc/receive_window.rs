@@ -30,7 +30,7 @@ pub(super) struct ReceiveWindow {
     open: u64,
     /// Next in-order segment.
     rcv_nxt: u64,
-    /// Number of segments received beyond holes.
+    /// Number of segments held beyond holes.
     waiting: u64,
     /// One past the highest segment received.
     highest: u64,

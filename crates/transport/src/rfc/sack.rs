@@ -1,4 +1,4 @@
-//! Loss recovery with SACK (RFC 6675 section 5).
+//! Loss detection and choice of segments in recovery with SACK (RFC 6675 section 5).
 
 use super::news::News;
 use super::{Phase, RfcSender};

@@ -1,4 +1,4 @@
-//! Tail loss probes (RFC 8985 section 7).
+//! Tail loss probes: their timer and the outcome of the last probe (RFC 8985 section 7).
 
 use super::TimerPolicy;
 use crate::segment::SackBlock;

@@ -4,7 +4,7 @@
 /// gives the maximum in constant space.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MaxFilter {
-    /// Round and value of each, best first.
+    /// Round and value of the three best values, best first.
     best: [(u64, f64); 3],
 }
 

@@ -16,15 +16,15 @@ use std::collections::{BinaryHeap, VecDeque};
 /// 4, `SetPipe`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// In flight \[1\].
+    /// The segment is in flight \[1\].
     InFlight,
-    /// Lost, not yet retransmitted \[0\].
+    /// The segment is lost and not yet retransmitted \[0\].
     Lost,
-    /// Lost, its retransmission is in flight \[1\].
+    /// The segment is lost, and its retransmission is in flight \[1\].
     Repeated,
-    /// Retransmitted although perhaps not lost: both copies are in flight \[2\].
+    /// The segment was retransmitted although perhaps not lost: both copies are in flight \[2\].
     Doubled,
-    /// Arrived beyond a hole \[0\].
+    /// The segment has arrived beyond a hole \[0\].
     Sacked,
 }
 
@@ -233,7 +233,7 @@ impl Flight {
         self.highest_sacked = self.highest_sacked.max(end);
     }
 
-    /// Lowest unreported segment from `seq` on.
+    /// Lowest segment from `seq` on that SACK has not reported.
     fn next_unsacked(&mut self, seq: u64) -> u64 {
         let mut at = seq;
         while let Some(next) = self.record(at).map(|record| record.next_unsacked).filter(|next| *next != at) {
@@ -275,7 +275,7 @@ impl Flight {
         (seq < self.highest_sacked).then_some(seq)
     }
 
-    /// Highest unreported segment.
+    /// Highest segment that SACK has not reported.
     pub(super) fn highest_unsacked(&self) -> Option<u64> {
         let at = self.records.iter().rposition(|record| record.fate != Fate::Sacked)?;
         Some(self.snd_una + at as u64)

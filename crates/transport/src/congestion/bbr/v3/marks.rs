@@ -24,7 +24,7 @@ pub(super) struct Marks {
     pub(super) is_eligible: bool,
     /// Moving average of the share of marked segments, in 1/256.
     alpha: u64,
-    /// Number of marks since the start.
+    /// Number of marked segments since the start.
     marked: u64,
     /// Values of `delivered` and `marked` at the end of the last round.
     round: (u64, u64),

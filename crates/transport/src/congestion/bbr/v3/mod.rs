@@ -327,7 +327,7 @@ impl BbrV3 {
         };
     }
 
-    /// Sets the congestion window (section 5.6.4).
+    /// Sets the congestion window after an acknowledgement (draft-ietf-ccwg-bbr section 5.6.4).
     fn set_window(&mut self, sample: &RateSample) {
         let (_, gain) = self.state.gains(&self.profile);
         let target = self.with_allowance(self.bdp(self.bw(), gain) + self.aggregation_allowance());
