@@ -174,7 +174,7 @@ impl Driver {
             packets += done.packets;
             if done.handed_over {
                 may_answer = true;
-                // The turn took time, so the last look at the clock is outdated.
+                // The turn took time, so the last reading of the clock is outdated.
                 self.looked = None;
             }
         }

@@ -84,7 +84,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
 
     #[inline(never)]
     pub(crate) fn on_ack_timer(&mut self, flow: &mut Flow) {
-        let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("nobody acknowledges datagrams") };
+        let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("datagrams are not acknowledged") };
         if tcp.ack_timer_at != Some(self.now) {
             return;
         }
@@ -114,7 +114,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     pub(crate) fn on_ack(&mut self, flow: &mut Flow, parcel: Parcel) {
         let ack = &self.reverse.packets[parcel];
         flow.counts.acks_received += 1;
-        let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("nobody acknowledges datagrams") };
+        let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("datagrams are not acknowledged") };
         if C::ENABLED {
             self.capture.ack(self.now, flow.id, parcel.bytes(), ack);
         }
@@ -230,7 +230,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
             let link = match flow.data.first {
                 _ if L::IS_SINGLE => 0,
                 Step::Link(link) => link,
-                Step::Fabric(_) => unreachable!("checked: the first is a link"),
+                Step::Fabric(_) => unreachable!("checked: the first medium is a link"),
             };
             let idle_at = self.forward.links[link as usize].idle_at();
             let at = idle_at.map_or(self.now, |at| at.max(self.now));

@@ -78,6 +78,6 @@ impl<T, const N: usize> From<Vec<T>> for Places<T, N> {
 
 impl<T, const N: usize> Extend<T> for Places<T, N> {
     fn extend<I: IntoIterator<Item = T>>(&mut self, more: I) {
-        assert!(more.into_iter().next().is_none(), "nobody comes where places are counted");
+        assert!(more.into_iter().next().is_none(), "a table of fixed size takes no further items");
     }
 }

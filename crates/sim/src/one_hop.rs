@@ -57,7 +57,7 @@ impl From<OneHop> for Network {
         let source = Source::Tcp(Tcp { config: tcp.into(), congestion: None });
         let flows = vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }];
         let topology = Topology::path(vec![forward.into()], vec![reverse.into()]);
-        // The workload takes no draws.
+        // The seed is arbitrary: the workload draws no random numbers.
         Self { gate, warmup, ..Self::new(flows, topology, stop, RunSeed { seed: 0, run: 0 }) }
     }
 }

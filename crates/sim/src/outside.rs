@@ -64,7 +64,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     }
 
     fn push_guest(&mut self, step: Step, inside: Parcel) -> Push {
-        let Step::Fabric(leg) = step else { unreachable!("what outsiders use is in the table of fabrics") };
+        let Step::Fabric(leg) = step else { unreachable!("media for packets from outside are fabrics") };
         let FabricLeg { fabric, from, to } = self.routing.leg(leg);
         if C::HEARS && self.fabrics[fabric as usize].has_air {
             let parcel = self.outside.packets[inside].parcel;

@@ -110,7 +110,7 @@ impl<K: PathLinkKind> PathLink<K> {
     pub(crate) fn foresee(&mut self, idle_at: &mut SimTime, now: SimTime, bytes: u32) -> SimTime {
         match self.link.as_hop_mut() {
             Some(hop) => hop.foresee(idle_at, now, bytes),
-            None => unreachable!("a hop alone can be passed"),
+            None => unreachable!("only hops are passed at once"),
         }
     }
 
@@ -119,7 +119,7 @@ impl<K: PathLinkKind> PathLink<K> {
     pub(crate) fn pass(&mut self, now: SimTime, parcel: Parcel) -> Result<SimTime, Push> {
         match self.link.as_hop_mut() {
             Some(hop) => hop.pass(now, parcel),
-            None => unreachable!("a hop alone can be passed"),
+            None => unreachable!("only hops are passed at once"),
         }
     }
 

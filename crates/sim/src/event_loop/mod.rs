@@ -317,7 +317,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             }
         }
         events.sort_by_key(|(_, event)| event.at());
-        // Some links know what will happen; a run that ends before does not have it.
+        // Some links report events in advance; a run that ends before such an event does not include it.
         net.early = events.split_off(events.partition_point(|(_, event)| event.at() <= net.now));
         events
     }
@@ -344,7 +344,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
 
     #[inline(never)]
     fn begin(&mut self) {
-        // Link events are passed on in batches.
+        // Traced links need all their events, so the shortcuts stay off.
         if !self.net.is_traced {
             let ways = self.flows.iter().map(Flow::ways).chain(self.groups.iter().map(|group| group.ways));
             self.net.pass_where_possible(&ways.collect::<Vec<_>>());
@@ -422,7 +422,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         while let Some(place) = self.net.ended.pop() {
             self.net.settle(&mut self.flows);
             let flow = &self.flows[place as usize];
-            // It may stand there twice.
+            // A flow may be listed twice.
             if flow.arrivals.is_some() && flow.has_ended() {
                 self.flows[place as usize].unsent = 0;
                 self.account(place);

@@ -50,7 +50,7 @@ impl RfcSender {
         if let Some(seq) = self.next_new() {
             return Some(seq);
         }
-        // RACK judges by time: it does not guess.
+        // With RACK losses are found by time, so rules (3) and (4), which guess, do not apply.
         if self.phase != Phase::Recovery || self.rack.is_some() {
             return None;
         }
@@ -59,8 +59,8 @@ impl RfcSender {
             self.sack.on_repeated(seq);
             return Some(seq);
         }
-        // (4): once in a recovery, the highest segment not reported; `HighRxt` stays. What was just repeated is not
-        // worth it.
+        // (4): once in a recovery, the highest segment not reported, unless it was retransmitted in this recovery;
+        // `HighRxt` stays.
         if self.config.rfc.rescue_retransmission && !self.sack.rescued {
             let highest = self.flight.highest_unsacked().filter(|seq| *seq >= self.sack.high_rxt)?;
             self.sack.rescued = true;
