@@ -1,13 +1,13 @@
-//! A program behind a link: the smallest use of this crate.
+//! Runs a program behind an emulated link: the smallest use of this crate.
 //!
 //! ```sh
 //! cargo run -p crossfade-live --example tun_link -- --rate 9600 --frame 24 --payload 20 --loss 0.1 \
 //!     --fd-t 0.01 --protocol rlp-is99 -- COMMAND
 //! ```
 //!
-//! runs COMMAND on a host whose only network is the link: what comes from the other host, 10.77.0.1, comes
-//! through it. That host answers pings; `--far COMMAND` runs a shell command there. What the link counted is
-//! printed when COMMAND has ended.
+//! runs COMMAND on a host whose only network is the link: all packets from the other host, 10.77.0.1, pass the link.
+//! The other host answers pings; `--far COMMAND` runs a shell command there. When COMMAND has ended, the counts of the
+//! link are printed.
 
 #[cfg(not(target_os = "linux"))]
 fn main() {

@@ -1,4 +1,4 @@
-//! Linux over these links, beside flavour `rfc` (docs/kernel.md).
+//! Simulated side of the comparison of Linux with flavour `rfc` over this project's links (docs/kernel.md).
 //!
 //! ```text
 //! cargo run --release -p crossfade-sim --example kernel -- patterns PATTERNS.csv [PROFILE]

@@ -68,7 +68,7 @@ pub(crate) struct NetworkState<O, C, L: Layout> {
     pub(crate) outside: Guests,
     pub(crate) gate: SenderGate,
     pub(crate) stop: StopRule,
-    /// Whether flows keep histograms of their delays.
+    /// True if flows keep histograms of their delays.
     pub(crate) measures_delays: bool,
     pub(crate) now: SimTime,
     pub(crate) queue: EventQueue<Event>,

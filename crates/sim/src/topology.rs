@@ -52,8 +52,8 @@ impl Topology {
     /// Index of the route of the acknowledgements in the topology of [`path`](Self::path).
     pub const ACKS: usize = 1;
 
-    /// Links in series forward and back, named `forward.0`, `reverse.0` and so on, or without a number if there is only
-    /// one. Results come in this order.
+    /// Creates a topology of links in series, forward and reverse, named `forward.0`, `reverse.0` and so on, or without
+    /// a number if there is only one. Results list the links in this order.
     ///
     /// ```text
     ///  sender 0 --access--\                                                  /--access-- receiver 0

@@ -13,7 +13,7 @@ pub(super) struct Sack1 {
     limited_transmit: LimitedTransmit,
     scoreboard: Scoreboard,
     in_recovery: bool,
-    /// Whether a timeout has cleared the scoreboard: duplicates are then ignored until new data is acknowledged.
+    /// True if a timeout has cleared the scoreboard: duplicates are then ignored until new data is acknowledged.
     after_timeout: bool,
     /// Estimated number of segments in flight.
     pipe: i64,

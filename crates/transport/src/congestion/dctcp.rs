@@ -8,7 +8,7 @@ use crossfade_core::SimTime;
 
 /// Data Center TCP (RFC 8257), for networks under one administration. It grows like Reno, averages the share of marked
 /// segments per window of data, and at the end of each window with a mark reduces `cwnd` by half of that average. A
-/// loss halves it.
+/// loss halves `cwnd`.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     window: Window,

@@ -53,9 +53,10 @@ pub struct AckSample {
 
 /// A congestion control. Loss recovery reports events to it, and reads its `cwnd` and `ssthresh`, in segments.
 ///
-/// Every `window` argument is the one that RFC 5681 section 3.1 halves, the FlightSize.
+/// Every `window` argument is the number of segments from which a reduction starts: the FlightSize (RFC 5681 section
+/// 3.1), at most `cwnd`, or in flavour `quic` `cwnd` itself (RFC 9002 section 7.3.2).
 ///
-/// A congestion control that asks for samples ([`Needs`]) receives more events, in flavour `rfc`. For one
+/// A congestion control that asks for samples ([`Needs`]) receives more events, in flavours `rfc` and `quic`. For one
 /// acknowledgement their order is:
 ///
 /// 1. [`on_ecn`](Self::on_ecn) for an echoed mark; [`undo`](Self::undo), if the last reduction had no cause;

@@ -1,6 +1,6 @@
 //! QUIC's loss recovery (RFC 9002) over one stream: the sender and the receiver of flavour `quic`.
 //!
-//! The handshake is confirmed, so that there is one packet number space. Packets are full-sized and each holds one
+//! The handshake is confirmed, so there is one packet number space. Packets are full-sized and each holds one
 //! segment of the stream. Other streams, keys, migration, 0-RTT and the amplification limit are not modelled; flow
 //! control is a constant credit, like TCP's window.
 //!

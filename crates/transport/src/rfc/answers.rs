@@ -73,8 +73,8 @@ impl Answers {
         }
     }
 
-    /// Takes a segment that arrived at `now`, marked if `ce`, and stored at `place`. Returns whether the
-    /// acknowledgement may be delayed.
+    /// Processes a segment that arrived at `now`, with a congestion mark if `ce`, and is stored at `place`. Returns true
+    /// if its acknowledgement may be delayed.
     #[expect(
         clippy::inline_always,
         reason = "most segments of a simulation are in order; measured: 5 % of it"
@@ -230,7 +230,7 @@ fn timeout_of(handshake: Option<SimTime>) -> SimTime {
 /// Position of a received segment relative to the segments that arrived earlier.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// Whether the segment arrived for the first time.
+    /// True if the segment arrived for the first time.
     pub(crate) is_new: bool,
     /// True if the segment was the next in order and there were no holes.
     pub(crate) in_order: bool,

@@ -44,7 +44,7 @@ pub(crate) struct Deliveries {
 }
 
 impl Deliveries {
-    /// Whether segments sent now count as application-limited.
+    /// True if segments sent now count as application-limited.
     pub(crate) fn is_app_limited(&self) -> bool {
         self.app_limited_until > 0
     }

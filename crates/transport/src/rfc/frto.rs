@@ -1,4 +1,4 @@
-//! F-RTO: whether a timeout was spurious, told by the acknowledgements after it (RFC 5682).
+//! F-RTO: detection of spurious timeouts by the acknowledgements that follow them (RFC 5682).
 //!
 //! ```text
 //!   timeout: repeat the oldest        moves snd_una, not to `recover`:

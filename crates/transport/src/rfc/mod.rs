@@ -1,7 +1,7 @@
 //! TCP as the RFCs specify it: the sender of flavour `rfc`.
 //!
-//! The connection is established (RFC 9293 section 3.5 is not simulated), the receiver's application reads at once, so
-//! that its window is constant unless it is Linux's, and every segment is full-sized, so that the windows of RFC 5681
+//! The connection is established (RFC 9293 section 3.5 is not simulated). The receiver's application reads at once, so
+//! the receiver's window is constant unless Linux's is modelled. Every segment is full-sized, so the windows of RFC 5681
 //! count segments.
 //!
 //! ```text
@@ -15,7 +15,7 @@
 //!                                                └──────┘ <───┘
 //! ```
 //!
-//! Each mechanism has a file; [`RfcConfig`](crate::RfcConfig) chooses which are used.
+//! Each mechanism has a file; [`RfcConfig`](crate::RfcConfig) selects the mechanisms in use.
 
 mod ack;
 mod answers;

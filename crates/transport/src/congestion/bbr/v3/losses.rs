@@ -62,7 +62,7 @@ impl BbrV3 {
         self.bounds.inflight_longterm = bdp.max(self.bounds.inflight_latest);
     }
 
-    /// Whether losses or marks show that too many segments were in flight.
+    /// True if losses or marks show that too many segments were in flight.
     pub(super) fn is_inflight_too_high(&self, sample: &RateSample) -> bool {
         self.profile.losses.is_too_much(sample.lost_since_sent, sample.tx_in_flight)
             || self.marks.is_some_and(|marks| marks.are_too_many(sample))
