@@ -25,8 +25,8 @@ impl Alarm {
     /// the estimate settles where 2 % are later.
     const UP: SimTime = SimTime::from_micros(5);
     const DOWN: SimTime = SimTime::from_nanos(100);
-    /// Gap between two readings of the clock, normally 1 us apart while awake, that shows that the processor was taken
-    /// away.
+    /// Gap between two readings of the clock, normally 1 us apart while awake, from which the processor was evidently
+    /// taken away.
     const AWAY: SimTime = SimTime::from_micros(50);
     /// Total sleeping time after which the alarm again uses its full limit.
     const REST: SimTime = SimTime::from_millis(100);

@@ -1,4 +1,4 @@
-//! Disturbances of packets beside a link: a NAT that forgets its port bindings, and lost packets that arrive corrupted.
+//! Disturbances of packets beside a link: a NAT with changing port bindings, and lost packets that arrive corrupted.
 
 use crate::header;
 use crossfade_core::SimTime;

@@ -70,7 +70,7 @@ pub(crate) struct Leader {
     word: PipeReader,
 }
 
-/// Thread that drives the pump that its [`Leader`] lends to it, while one is lent.
+/// Thread that drives the pump lent by its [`Leader`], while one is lent.
 pub(crate) struct Helper {
     load: Load,
     lent: Receiver<Pump>,

@@ -297,7 +297,7 @@ impl Pump {
         self.done.handed_over = true;
     }
 
-    /// Adds a packet that left the medium at `at` to the run of packets that are handed over together.
+    /// Adds a packet, which left the medium at `at`, to the run of packets that are handed over together.
     fn take(&mut self, at: SimTime, way: usize, parcel: Parcel) {
         let (id, entered) = (parcel.id(), self.entered[parcel.id() as usize]);
         let place = self.store.place(id);

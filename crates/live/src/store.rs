@@ -70,8 +70,8 @@ impl Store {
         Some(self.places.insert(place))
     }
 
-    /// Ends one use of read number `read`: that of its reader, after all packets were added, or that of a removed
-    /// packet. The last use frees the buffer.
+    /// Ends one use of read number `read`: its reader's, after all packets were added, or a removed packet's. The last
+    /// use frees the buffer.
     pub(crate) fn close(&mut self, read: u32) {
         let kept = self.segments.get_mut(read);
         kept.used -= 1;

@@ -2,8 +2,8 @@
 //!
 //! If all packets of a direction go over one hop and then over lines to their hosts, the time at which a packet comes
 //! out of its line is known when it enters the hop. Its arrival at the far end of the hop changes only two counters of
-//! the link; events for that would be a third of all. The counters are corrected whenever they are read, and packets
-//! that come out of several lines at the same nanosecond do so in the order that these events would have given.
+//! the link; events for these arrivals would be a third of all events. The counters are corrected whenever they are
+//! read, and packets out of several lines at the same nanosecond keep the order that these events would have given.
 
 use crate::capture::Capture;
 use crate::direction::Direction;

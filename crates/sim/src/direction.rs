@@ -24,8 +24,8 @@ pub(crate) trait Direction: Sized {
 
     fn path<O, C, L: Layout>(net: &mut NetworkState<O, C, L>) -> &mut Path<Self, L>;
 
-    /// Access lines of this direction: from the host that sends to the first link, and from the last link to the host
-    /// that receives.
+    /// Access lines of this direction: from the sending host to the first link, and from the last link to the receiving
+    /// host.
     fn lines(lines: AccessLines) -> (u32, u32);
 
     /// Route of `flow` in this direction, between the access lines.

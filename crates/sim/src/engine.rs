@@ -40,7 +40,7 @@ pub fn simulate<O: Observer, C: Capture>(
 /// ([`poll`](Self::poll)). As a [`Fabric`] it can connect real hosts by a whole network.
 pub struct Engine<O, C> {
     event_loop: Layouts<O, C>,
-    /// Link events that were kept and that `next_trace` has not returned yet.
+    /// Link events that were kept; `next_trace` has not returned them yet.
     traced: VecDeque<LinkEvent>,
 }
 

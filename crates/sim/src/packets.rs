@@ -99,8 +99,8 @@ impl<P> IndexMut<Parcel> for Packets<P> {
     }
 }
 
-/// A segment packed without padding between its fields: a copy that includes padding reads words that were written in
-/// pieces, which stalls the processor.
+/// A segment packed without padding between its fields: a copy with padding reads words that were written in pieces,
+/// which stalls the processor.
 #[derive(Clone, Copy)]
 pub(crate) struct Data {
     pub(crate) seq: u64,

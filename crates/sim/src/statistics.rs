@@ -54,8 +54,7 @@ pub struct FlowStatistics {
     pub tail_loss_probes: u64,
     /// Number of window reductions that answered a congestion mark.
     pub ecn_reductions: u64,
-    /// Number of packets that the sender declared lost and that were acknowledged later; only flavour `quic` detects
-    /// them.
+    /// Number of packets declared lost by the sender and acknowledged later; only flavour `quic` detects them.
     pub spurious_losses: u64,
     /// Number of acknowledgements lost by the channels of the reverse path.
     pub acks_lost: u64,

@@ -1,4 +1,4 @@
-//! The engine advanced in steps, packets that enter it from outside, and the events that its links report.
+//! The engine advanced in steps, packets that enter it from outside, and the events of its links.
 
 use crate::topologies::{MS, flow, hop, iid, network, run, tcp};
 use crossfade_core::{RunSeed, SimTime};

@@ -20,8 +20,8 @@ pub struct Received {
     pub delivered: u64,
 }
 
-/// Receiver of TCP, or of QUIC's one stream, with an unbounded resequencing buffer: the window that it advertises
-/// bounds the segments that can arrive.
+/// Receiver of TCP, or of QUIC's one stream, with an unbounded resequencing buffer: the advertised window bounds the
+/// segments that can arrive.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     buffer: Buffer,

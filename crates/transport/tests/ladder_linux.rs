@@ -116,9 +116,9 @@ fn without_sack_duplicates_stand_for_reports() {
     send!(tcp, 12..13);
 }
 
-/// A partial acknowledgement removes from the count the duplicate ACKs of the segments that it covers, except the
-/// segment that filled the hole (`tcp_remove_reno_sacks`). Segments 0, 3 and 6 of ten are lost; an acknowledgement of 3
-/// leaves 7 - 2 duplicates.
+/// A partial acknowledgement removes from the count the duplicate ACKs of the segments covered, except the segment that
+/// filled the hole (`tcp_remove_reno_sacks`). Segments 0, 3 and 6 of ten are lost; an acknowledgement of 3 leaves 7 - 2
+/// duplicates.
 #[test]
 fn a_partial_acknowledgement_takes_the_duplicates_that_it_covers() {
     let mut tcp = Ladder::new(&linux(Variant::NewReno));

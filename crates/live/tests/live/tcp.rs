@@ -38,7 +38,7 @@ fn tcp(forward: LiveLink, bytes: usize) -> (f64, EmulationReport) {
 /// Checks the share of the link that TCP uses while it keeps the link busy.
 ///
 /// Once a quarter of the data has arrived, the queue holds more than 150 ms of packets, so a lateness below that
-/// affects only the two instants that are measured. The share of lost frames is that of a sample: within 0.5 %.
+/// affects only the two measured instants. The share of lost frames is that of a sample: within 0.5 %.
 pub(crate) fn check_goodput(goodput_bps: f64, available_bps: f64) -> Result<(), String> {
     let share = goodput_bps / (available_bps * MSS / f64::from(MTU));
     if (0.97..1.03).contains(&share) { Ok(()) } else { Err(format!("{share:.3} of what the link carries")) }

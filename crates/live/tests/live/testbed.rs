@@ -1,4 +1,4 @@
-//! Two hosts joined by links, the links that the cases use, and the checks that hold for every run.
+//! Two hosts joined by links, the links of the cases, and the checks that hold for every run.
 
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime, Stream};
@@ -30,7 +30,7 @@ pub(crate) fn emulate<T>(
     (result, report)
 }
 
-/// Checks that each packet has exactly one fate, and that the kernel dropped none.
+/// Checks that each packet has exactly one fate and the kernel dropped none.
 pub(crate) fn check(report: &PumpReport) {
     let PumpReport { packets, refused, left, undeliverable, ring_drops, ref link, .. } = *report;
     assert_eq!(packets, refused + left + link.queue_drops + link.losses + link.arrivals, "{report:?}");

@@ -312,7 +312,7 @@ impl CongestionControl for LinuxCubic {
         self.window.cwnd = 1;
     }
 
-    /// Any timeout resets all that was learnt, even one in a recovery that has already reduced the window; HyStart may
+    /// Any timeout resets all learnt values, even one in a recovery that has already reduced the window; HyStart may
     /// then end the next slow start (`cubictcp_state`).
     fn on_phase(&mut self, _now: SimTime, phase: Phase, _in_flight: u64) {
         if phase == Phase::Loss {

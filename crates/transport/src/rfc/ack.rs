@@ -224,9 +224,9 @@ impl RfcSender {
         self.congestion.on_ack(&AckSample { now, acked, rtt, next_expected, snd_max, cwnd_limited });
     }
 
-    /// Takes the RTT sample of an acknowledgement or SACK report, from the departure of the first original that it
-    /// covers or, if that is ambiguous, from the timestamp. Returns the RTT of the last original, which congestion
-    /// control receives.
+    /// Takes the RTT sample of an acknowledgement or SACK report, from the departure of the first original covered or,
+    /// if that is ambiguous, from the timestamp. Returns the RTT of the last original, which congestion control
+    /// receives.
     fn measure_by_report(&mut self, now: SimTime, ack: &Ack, news: &News) -> Option<SimTime> {
         let acked = news.acked_sent.filter(|_| !news.repetition_acked);
         let echoed = ack.timestamp_echo.filter(|_| news.acked > 0 && self.config.rfc.timestamps);

@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(deliveries.delivered, 4, "it counts as delivered");
     }
 
-    /// A sample is of the transmission that left last among those that an ACK covers, and of the highest segment among
+    /// A sample is of the transmission that left last among those covered by an ACK, and of the highest segment among
     /// equal times.
     #[test]
     fn the_newest_transmission_is_the_sample() {

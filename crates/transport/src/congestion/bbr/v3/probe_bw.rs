@@ -30,7 +30,7 @@ impl BbrV3 {
         self.state = State::Cruise;
     }
 
-    /// Starts REFILL; the probe that follows begins with the slope that growth would have after `up_rounds` rounds.
+    /// Starts REFILL; the next probe begins with the slope that growth would have after `up_rounds` rounds.
     pub(super) fn start_refill(&mut self, sample: &RateSample, up_rounds: u32) {
         self.bounds.forget_shortterm();
         self.bounds.start_rising(up_rounds);
