@@ -1,10 +1,10 @@
-//! Counts at the end of the warm-up: a file of its own, since `mod.rs` and `counts.rs` both use them.
+//! Counts at the end of the warm-up, from which the measured period starts.
 
 use crate::statistics::FlowStatistics;
 use crossfade_core::SimTime;
 use crossfade_link::LinkReport;
 
-/// Counts at the end of the warm-up.
+/// Counts of flows and links at the end of the warm-up, and its time.
 pub(super) struct WarmUp {
     pub(super) at: SimTime,
     pub(super) flows: Vec<FlowStatistics>,

@@ -6,9 +6,9 @@ use crossfade_core::SimTime;
 /// Configuration of both ends of a connection, by transport protocol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SenderConfig {
-    /// TCP.
+    /// Configuration of a TCP connection.
     Tcp(TcpConfig),
-    /// QUIC's recovery over one stream.
+    /// Configuration of a QUIC connection over one stream.
     Quic(QuicConfig),
 }
 
@@ -63,7 +63,7 @@ impl SenderConfig {
         }
     }
 
-    /// RTT of the handshake, if it is measured; flavours `paper` and `ns2` ignore it.
+    /// Mutable access to the RTT of the handshake, `None` if it is not measured; flavours `paper` and `ns2` ignore it.
     pub fn handshake_rtt(&mut self) -> &mut Option<SimTime> {
         match self {
             Self::Tcp(tcp) => &mut tcp.rfc.handshake_rtt,
@@ -91,7 +91,7 @@ impl SenderConfig {
         }
     }
 
-    /// Whether routers may mark data instead of dropping it.
+    /// True if routers may mark packets instead of dropping them (ECN).
     pub fn ecn(&self) -> bool {
         match self {
             Self::Tcp(tcp) => tcp.flavour == Flavour::Rfc && tcp.rfc.ecn,
@@ -99,8 +99,8 @@ impl SenderConfig {
         }
     }
 
-    /// Whether the last segment of a transfer may be short. In flavours `paper` and `ns2` every segment is full-sized,
-    /// like a packet of ns-2's agents.
+    /// True if the last segment of a transfer may be shorter than the others. In flavours `paper` and `ns2` every
+    /// segment is full-sized, like a packet of ns-2's agents.
     pub fn ends_short(&self) -> bool {
         self.congestion_control().is_some()
     }
