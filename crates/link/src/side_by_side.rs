@@ -1,4 +1,4 @@
-//! Links that run side by side, one for each user.
+//! Independent links side by side, one for each user.
 
 use crate::event::{EventLog, LinkEvent};
 use crate::fabric::{Fabric, Port};
@@ -9,8 +9,8 @@ use crate::report::LinkReport;
 use crate::statistics::LinkStatistics;
 use crossfade_core::SimTime;
 
-/// A fabric of n independent links, one for each user: a packet that enters at port i comes out at port n + i. The
-/// report is the sum over the links.
+/// Fabric of n independent links, one for each user: a packet that enters at port i comes out at port n + i. Its report
+/// is the sum over the links.
 #[derive(Clone, Debug)]
 pub struct SideBySide<L> {
     links: Vec<L>,
@@ -21,7 +21,7 @@ pub struct SideBySide<L> {
 }
 
 impl<L: Link> SideBySide<L> {
-    /// A fabric of these links.
+    /// Creates a fabric of the given links, one for each user.
     pub fn new(links: Vec<L>) -> Self {
         let next = links.iter().map(|link| link.next_event().unwrap_or(SimTime::MAX)).collect();
         Self { links, next, log: EventLog::default() }

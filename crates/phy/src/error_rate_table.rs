@@ -12,8 +12,8 @@
 //! | `bytes` | the size of the block in bytes |
 //! | `scheme`, `detector`, ... | columns that method phy writes ([`ErrorRateTable::COLUMNS`]) |
 //!
-//! The lines of one mode have equal values of `mode`, `scheme`, `detector`, ...; a column with one value on all lines is
-//! not needed to select a mode.
+//! The lines of one mode have equal values of `mode`, `scheme`, `detector`, ...; a column with one value on all lines
+//! is not needed to select a mode.
 //!
 //! **Sizes.** A block of n bytes takes the curve of the size m that is nearest by ratio (of two as near, the smaller).
 //! By the rule [`BlockSizes::Scaled`] its rate is 1 - (1 - p)^(n/m), as if n/m blocks failed independently; by

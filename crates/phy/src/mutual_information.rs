@@ -1,10 +1,10 @@
 //! Mutual information of bit-interleaved coded modulation, and the effective signal-to-noise ratio of a block whose
 //! parts have several ratios.
 //!
-//! The error rate of a code whose bits see several ratios is about that at one effective ratio, at which a symbol carries
-//! the mean of the mutual information at each (mutual-information effective SINR mapping, MIESM; Brueninghaus et al., "Link
-//! performance models for system level simulations of broadband radio access", PIMRC 2005; normalised per bit it is
-//! called RBIR).
+//! The error rate of a code whose bits see several ratios is about that at one effective ratio, at which a symbol
+//! carries the mean of the mutual information at each (mutual-information effective SINR mapping, MIESM; Brueninghaus
+//! et al., "Link performance models for system level simulations of broadband radio access", PIMRC 2005; normalised per
+//! bit it is called RBIR).
 //!
 //! For Gray labelled pulse-amplitude modulation in real noise of variance s^2, with `X_b` the levels whose bit i is b,
 //! the mutual information is
