@@ -211,7 +211,7 @@ fn what_cannot_be_combined_is_refused() {
     assert_eq!(error(once, false), None);
     assert_eq!(
         error(once, true).unwrap(),
-        "protocol = \"none\": must be one that sends frames again where copies are combined: there is only one \
+        "protocol = \"none\": must be one that retransmits frames where copies are combined: there is only one \
          copy of each"
     );
 }
