@@ -14,8 +14,8 @@ const BLOCK: usize = 1 << 14;
 /// Borders between classes of |x| in standard deviations; of 100 million normal values 57 lie beyond 5.
 const BORDERS: [f64; 12] = [0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0];
 
-/// Block of Gaussian values: noise source, number of the sequence, and output, which has the parts of `BLOCK / 4`
-/// counters.
+/// Kernel that fills a block with Gaussian values: noise source, number of the sequence, and output, in four parts:
+/// real and imaginary parts of the first and of the second Gaussian of each counter.
 struct Draw<'a>(NoiseSource, u64, &'a mut [f32]);
 
 impl Kernel for Draw<'_> {
@@ -37,7 +37,7 @@ impl Kernel for Draw<'_> {
 #[derive(Default)]
 struct Sums {
     powers: [f64; 4],
-    /// Number of values in each class of magnitude, for one sign and the other.
+    /// Number of values in each class of magnitude, for each sign.
     classes: [[u64; BORDERS.len()]; 2],
     /// Sums of products of a value with the next value, the next part, the next sequence and another stream.
     products: [f64; 4],

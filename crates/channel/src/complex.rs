@@ -4,7 +4,6 @@
 use num_complex::Complex64;
 
 /// Modulus |z| of a complex number, without overflow.
-/// |z|, without overflow.
 pub fn modulus(z: Complex64) -> f64 {
     libm::hypot(z.re, z.im)
 }

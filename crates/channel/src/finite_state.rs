@@ -154,7 +154,7 @@ impl FiniteStateLoss {
     }
 }
 
-/// Probability to leave `state` in a step: the sum of its `row` of transitions without the diagonal.
+/// Probability of leaving `state` in a step: the sum of its `row` of transitions without the diagonal.
 fn others(row: &[f64], state: usize) -> f64 {
     row[..state].iter().chain(&row[state + 1..]).sum()
 }

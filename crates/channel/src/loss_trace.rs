@@ -238,7 +238,7 @@ struct Total {
 }
 
 impl Total {
-    /// Total number of packets by the caller's argument and the header lines `# packets N`; `None` without any, an
+    /// Total number of packets that the caller's argument or header lines `# packets N` state; `None` without any, an
     /// error if they contradict each other.
     fn find(text: &str, argument: Option<u64>) -> Result<Option<Self>, TraceError> {
         let header = |line: &str| {

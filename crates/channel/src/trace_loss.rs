@@ -12,8 +12,8 @@ pub struct TraceLoss {
     trace: Arc<LossTrace>,
     clock: Clock,
     packets: u64,
-    /// Repetition of the trace, index of the run and end of that run (packets from the start of the trace) at the last
-    /// call.
+    /// Number of earlier rounds of the trace, index of the run and end of that run (packets from the start of the
+    /// trace) at the last call.
     round: u64,
     run: usize,
     end: u64,

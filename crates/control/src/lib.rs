@@ -136,7 +136,7 @@ pub trait Control: Send + Sized + 'static {
     fn info(&self, _info: &mut Info) {}
 }
 
-/// State of a congestion control as it reports it, names with values. They consist of letters, digits and `. _ + -`.
+/// Reported state of a congestion control: names with values, both of letters, digits and `. _ + -`.
 #[derive(Clone, Debug, Default)]
 pub struct Info(String);
 
@@ -186,7 +186,7 @@ thread_local! {
     static PROBLEM: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Result of `work`; `None` if it panics, whose message [`problem`] then returns.
+/// Runs `work` and returns its result; `None` if it panicked: [`problem`] then returns the message of the panic.
 fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();
     // This copy of the standard library is the control's own: nobody else's panics come here.

@@ -118,7 +118,8 @@ mod tests {
         let counts = links.report(end).statistics;
         assert_eq!((counts.transmissions, counts.arrivals), (3, 3));
     }
-    /// Two packets each, of 80 and of 20 ms: sent at 0 and 80 ms, and at 10 and 30 ms.
+    /// Events of all links come in order of time. Each of two links sends two packets, of 80 ms each from 0 ms on and
+    /// of 20 ms each from 10 ms on: they begin at 0 and 80 ms, and at 10 and 30 ms.
     #[test]
     fn events_of_all_links_come_in_order_of_time() {
         let ms = SimTime::from_millis;

@@ -12,7 +12,7 @@ pub const MOST_BITS: usize = 8;
 pub struct BearerStatistics {
     /// Number of packets whose delay was split into parts.
     pub delays: u64,
-    /// Sums over these packets of each part of the delay, in seconds, in the order of
+    /// Sum of each part of the delay, in seconds, over the packets counted in `delays`, in the order of
     /// [`LinkEvent::DELAY_PARTS`](crate::LinkEvent::DELAY_PARTS).
     pub delay_parts_s: [f64; 6],
     /// Number of segments retransmitted by RLC.

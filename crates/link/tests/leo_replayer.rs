@@ -82,7 +82,7 @@ impl Record {
         BOUNDARIES[..7].iter().map(of_slot).sum::<f64>() / 7.0
     }
 
-    /// Autocorrelation of the capacity of a ms at a distance of `lag` ms.
+    /// Autocorrelation of the capacity per millisecond, at a lag of `lag` ms.
     fn autocorrelation(&self, lag: usize) -> f64 {
         let n = self.bits.len();
         let mean = self.bits.iter().sum::<f64>() / n as f64;

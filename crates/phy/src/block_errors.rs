@@ -13,8 +13,8 @@ pub struct BlockErrors {
     pub rates: Arc<ErrorRates>,
     /// Rule for block sizes that are not in the table.
     pub sizes: BlockSizes,
-    /// Constellation for the effective signal-to-noise ratio of blocks of several parts; `None`: the least ratio of the
-    /// parts. Blocks of one part need none.
+    /// Constellation by whose mutual information blocks of several parts get an effective signal-to-noise ratio;
+    /// `None`: it is the least ratio of the parts. Not used for blocks of one part.
     pub modulation: Option<&'static MutualInformation>,
 }
 

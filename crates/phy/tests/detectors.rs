@@ -51,7 +51,6 @@ fn blocks(config: &PhyConfig, correlation: AntennaCorrelation, count: u64) -> im
 
 /// Squared distance ||y - sqrt(rho / `n_T`) C h||^2 between the received signal and that of a candidate (equation 2 of
 /// the paper).
-/// ||y - sqrt(rho / `n_T`) C h||^2: equation 2 on what the antennas would receive.
 fn distance(config: &PhyConfig, block: &Block, labels: &[u32]) -> f64 {
     let points = config.modulation.points();
     let symbols: Vec<_> = labels.iter().map(|&label| points[label as usize]).collect();

@@ -44,7 +44,7 @@ pub struct QueuedLink<Q, S = Transmitter> {
     sending: Option<Sending>,
     /// Packets in transmission or propagation, each with its arrival time.
     under_way: VecDeque<(SimTime, Parcel)>,
-    /// Latest arrival time of these packets.
+    /// Latest arrival time of all packets so far; no later packet arrives before it.
     last_arrival: SimTime,
     /// Dropped and lost packets that `advance` has not returned yet, each with its time.
     gone: VecDeque<(SimTime, Departure)>,

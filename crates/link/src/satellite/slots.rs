@@ -7,18 +7,18 @@ use crossfade_core::{RunSeed, SimTime, Stream};
 use rand::RngExt;
 use std::f64::consts::SQRT_2;
 
-/// Two uniform random numbers in [0, 1) and a standard normal one, drawn for one number.
+/// Random numbers of one slot, step or grant period: two uniform in [0, 1), and a standard normal one.
 pub(super) struct Draws {
     pub(super) uniform: [f64; 2],
     pub(super) normal: f64,
 }
 
-/// Random stream whose draws are addressed by a number, in any order.
+/// Random stream whose draws are addressed by a number (of a slot, a step or a grant period), in any order.
 #[derive(Clone, Debug)]
 pub(super) struct Numbered(Stream);
 
 impl Numbered {
-    /// Number of draws reserved for one number.
+    /// Number of draws of the stream reserved for each slot, step or grant period.
     const ROOM: u128 = 8;
 
     pub(super) fn new(stream: Stream) -> Self {
@@ -43,13 +43,13 @@ impl Numbered {
         }
     }
 
-    /// Four uniform random numbers in [0, 1), drawn for `number`.
+    /// Four uniform random numbers in [0, 1) of the slot or step with this number.
     pub(super) fn uniform(&self, number: u64) -> [f64; 4] {
         let mut stream = self.at(number);
         std::array::from_fn(|_| stream.random())
     }
 
-    /// Standard normal random number, drawn for `number`; those of consecutive numbers are independent.
+    /// Standard normal random number of the slot with this number; those of consecutive slots are independent.
     pub(super) fn normal(&self, number: u64) -> f64 {
         complex_normal(&mut self.at(number)).re * SQRT_2
     }

@@ -82,18 +82,20 @@ impl Default for RlpIs99Config {
 pub enum Reading {
     /// Literal reading: timers run by wall-clock time, and round r sends r NAKs.
     A,
-    /// Like reading `a`, but receptions of retransmissions stop the timers' clock.
+    /// Timers run by wall-clock time, except while retransmissions are received; round r sends r NAKs.
     B,
-    /// Like reading `b`, but with one NAK in each round.
+    /// Timers run by wall-clock time, except while retransmissions are received; every round sends one NAK.
     C,
-    /// Like reading `c`, but timers are checked in every frame time.
+    /// Timers run by wall-clock time, except while retransmissions are received, and are checked in every frame time,
+    /// not only on a readable frame; every round sends one NAK.
     D,
     /// Timers run by good new frames, and round r sends r NAKs.
     E,
-    /// Like reading `e`, but n limits the retransmissions of a frame over all rounds. This is the default.
+    /// Timers run by good new frames, round r sends r NAKs, and n limits the retransmissions of a frame over all
+    /// rounds. This is the default.
     #[default]
     F,
-    /// Like reading `e`, but with one NAK in each round.
+    /// Timers run by good new frames, and every round sends one NAK.
     G,
 }
 

@@ -119,8 +119,9 @@ impl RlpIs99Receiver {
         if is_good { Seen::New } else { Seen::Nothing }
     }
 
-    /// "In the event of a buffer overflow [..] a portion of buffer head (good and lost frames) is passed to
-    /// higher layer to make room for the newly arriving frames" (section IV).
+    /// Passes up the head of an overflowing resequencing buffer: "In the event of a buffer overflow [..] a portion of
+    /// buffer head (good and lost frames) is passed to higher layer to make room for the newly arriving frames"
+    /// (section IV).
     fn relieve(&mut self) {
         if self.frames.relieve(self.config.overflow) {
             let v_n = self.frames.v_n();
@@ -136,8 +137,8 @@ impl RlpIs99Receiver {
         }
     }
 
-    /// "For all cases, send NAK's of missing frames if their retransmission timers are not yet set or
-    /// expired."
+    /// Requests missing frames whose timers are not set or have expired, or gives them up after the last attempt: "For
+    /// all cases, send NAK's of missing frames if their retransmission timers are not yet set or expired."
     fn check_timers(&mut self) {
         if self.ticks < self.next_deadline {
             return;

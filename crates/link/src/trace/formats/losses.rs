@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quantity {
     Opportunities,
-    /// Rates, as such rather than as opportunities.
+    /// Rates in bit/s, rather than delivery opportunities.
     Rate,
     Delay,
     Loss,

@@ -19,7 +19,8 @@ const LARGEST_TOML: usize = 8 << 20;
 const MOST_NESTED: u64 = 1_000_000;
 const SECOND: SimTime = SimTime::from_millis(1000);
 
-/// True if a table of the format begins with such a name.
+/// True if `name`, the first name in a JSON text or the header of a TOML table, belongs to a configuration of rattan or
+/// netem-trace.
 pub(super) fn is_name(name: &str) -> bool {
     Kind::of(name.trim_matches(['"', '[', ']', ' ']).split('.').next().unwrap_or_default()).is_some()
         || name.contains("PerPacketConfig")

@@ -41,7 +41,7 @@ const PLAYED_GBPS: f64 = 1e9 / (1.024 * 1.024);
 const USUAL_GBPS: f64 = 0.01;
 const US: SimTime = SimTime::from_micros(1);
 
-/// True if a line has a key of such a specification.
+/// True if a line has a key of a `picoquic_ns` specification.
 pub(super) fn is_line(text: &str) -> bool {
     text.split_once(':').is_some_and(|(key, _)| {
         let key = key.trim();

@@ -61,7 +61,7 @@ where
         Self::assuming(format, Assumed::default(), chunks)
     }
 
-    /// Like [`new`](Self::new), but with the assumptions `assumed` about what the format does not say.
+    /// Like [`new`](Self::new), but with the assumptions `assumed` about values that the format does not contain.
     pub fn assuming(format: Format, assumed: Assumed, chunks: C) -> Self {
         Self { chunks, parser: parser(format, assumed), found: Found::new(), whole: None, failed: false }
     }

@@ -188,7 +188,7 @@ impl Summary {
         }
     }
 
-    /// Summary of the recording, about which `whole` has the facts as a whole.
+    /// Summary of the recording; `whole` has the facts about the recording as a whole.
     pub fn finish(mut self, whole: &Whole) -> Described {
         self.weigh(whole);
         let is_of_opportunities = self.opportunities > 0;

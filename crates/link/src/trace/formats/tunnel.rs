@@ -17,7 +17,7 @@ enum Kind {
     Merged,
 }
 
-/// True if a line is one of such a log.
+/// True if a line belongs to a tunnel log of Pantheon.
 pub(super) fn is_line(text: &str) -> bool {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let is_time = words.first().is_some_and(|word| word.contains('.') && word.parse::<f64>().is_ok());
@@ -30,7 +30,7 @@ pub(super) fn is_line(text: &str) -> bool {
     is_time && is_sign
 }
 
-/// True if a line is the first of a log of one end or of both.
+/// True if a line is the first line of a tunnel log of one end or of both.
 pub(super) fn is_start(text: &str) -> bool {
     start(text).is_some()
 }

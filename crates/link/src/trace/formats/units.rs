@@ -130,7 +130,7 @@ pub(super) fn quantity(text: &str, units: Units) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// Sum of several numbers with units, such as `1s 500ms`; `None` if the text is none.
+/// Sum of several numbers with units, such as `1s 500ms`; `None` if the text is no such sum.
 pub(super) fn sum(text: &str, units: Units) -> Option<f64> {
     let (mut total, mut left) = (0.0, text.trim());
     if left.is_empty() {
