@@ -49,8 +49,7 @@ pub(crate) struct FlowTotals {
     pub(crate) completion_times: Vec<SimTime>,
     /// Durations of the unfinished flows, from their start to the end of the run.
     pub(crate) unfinished_times: Vec<SimTime>,
-    /// Longest completion time that could have been observed: from the first start in the measured time to the end of
-    /// the run.
+    /// Longest completion time that could have been observed by the end of the run.
     pub(crate) longest_observation: SimTime,
     /// Application data, in bits, of each bulk flow that was active in all of the measured time.
     shares: Vec<f64>,
