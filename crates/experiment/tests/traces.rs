@@ -118,7 +118,7 @@ fn a_recorded_pair_delivers_at_its_opportunities_and_after_its_delays() {
     let expected: Vec<f64> = expected.take_while(|at| *at <= 16_000.0).collect();
     assert_eq!(expected[..3], [95.0, 140.0, 178.0]);
     assert_eq!(arrivals, expected);
-    // The record repeats with the capacity: at 60.085 s as at 0.085 s. Without repetition the last delay of 30 ms
+    // The record begins again with the capacity: at 60.085 s as at 0.085 s. If it does not, its last delay, 30 ms,
     // holds.
     let again = arrivals_ms(&recorded_pair(&set("61 s")));
     assert!(again.contains(&60_095.0) && !again.contains(&60_116.0), "the delays begin again");

@@ -1,4 +1,4 @@
-"""Columns beside a metric, by their endings: a file of its own, since both tables and arrays know it."""
+"""Endings of the names of columns beside a metric: a file of its own, since tables and arrays use it."""
 
 from __future__ import annotations
 
