@@ -53,16 +53,16 @@ def open_results(
 
         Each metric is a variable with the attributes ``units`` and ``long_name``. Metrics of flows, links,
         nodes and users are ``NAME_by_flow`` and so on, with the dimension ``flow``, ``link``, ``node`` or
-        ``user``. A value that is undefined, or not computed yet, is NaN. ``interval`` has the dimensions ``metric`` and
-        ``bound``: ``low`` and ``high``, the ends of a 95 % interval that also covers rare events and skewed
-        runs, and ``ci95``, the half-width of Student's; ``defined`` is the number of runs that have a value
-        of a metric, ``at_least`` says which are lower bounds. ``interval_by_flow`` and the like belong to the
-        others.
+        ``user``. A value that is undefined, or not computed yet, is NaN. ``interval`` has the dimensions
+        ``metric`` and ``bound``: ``low`` and ``high``, the ends of a 95 % interval that also covers rare
+        events and skewed runs, and ``ci95``, the half-width of Student's interval; ``defined`` is the number
+        of runs that define a metric, and ``at_least`` is true for lower bounds. ``interval_by_flow`` and the
+        like are the intervals of metrics of flows, links, nodes and users.
 
-        ``runs`` is the number of runs of a point, 0 where it is solved or nothing is finished. Where the plan
-        asks for a precision, ``precise`` says which points reach it; where a method fails at some points,
-        ``failure`` says why. Attributes: title, scenario (the text of the file), overrides and stop (JSON),
-        seed, version, results_version; warnings, a line each.
+        ``runs`` is the number of runs of a point, 0 if it is solved or no run is finished. For a plan with a
+        precision, ``precise`` is true for the points that reach it; if a method fails at some points,
+        ``failure`` has the reason. Attributes: title, scenario (the text of the file), overrides and stop
+        (JSON), seed, version, results_version, and warnings (a line each).
 
     Raises
     ------

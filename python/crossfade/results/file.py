@@ -406,7 +406,7 @@ def _refuse_differences(database: sqlite3.Connection, rows: list[rowtables.Line]
         if row[:9] == our[:9]:
             continue
         if not our or not rowtables.is_sound(our, rowtables.names_in(sets, our)):
-            database.execute(f"INSERT OR REPLACE {rowtables.INSERT_INTO_ROWS}", row)  # the stored row is damaged
+            database.execute(f"INSERT OR REPLACE {rowtables.INSERT_INTO_ROWS}", row)  # ours is damaged
         else:
             what = f"row {row[0].hex()} ({row[2]}, run {row[4]})"
             raise ResultsError(f"{path}: {what} differs from the one with that key that is there already")
