@@ -58,7 +58,7 @@ class Harness:
     """Runs of a stack, each in a folder of its own."""
 
     def __init__(self, stack: Stack, folder: Path, congestion: str | None = None) -> None:
-        """``congestion`` is the kernel's name of TCP's congestion control on both hosts; None: its default."""
+        """``congestion`` is the kernel's name of TCP's congestion control on both hosts; None: default."""
         self.stack = stack
         self.folder = folder
         self.congestion = congestion
