@@ -1,8 +1,8 @@
 """Alfredsson, Brunstrom and Sternad, "Cross-layer analysis of TCP performance in a 4G system".
 
-Figures 2 to 6 are scenarios in ``scenarios/papers/wipemu``, with the claims in ``claims.toml``; table I and the
-switch levels are computed here. Figure ``timer`` is not in the paper: it shows that the queue prevents spurious
-timeouts of TCP. The documentation lists choices that the paper leaves open.
+Figures 2 to 6 are scenarios in ``scenarios/papers/wipemu``, with the claims in ``claims.toml``; table I and
+the switch levels are computed here. Figure ``timer`` is not in the paper: it shows that the queue prevents
+spurious timeouts of TCP. The documentation lists choices that the paper leaves open.
 """
 
 from __future__ import annotations
@@ -235,9 +235,7 @@ def _goodput(point: Point) -> tuple[Cell, Cell]:
         found = point.metrics.get("goodput_bps")
         return (found.value, found.ci95) if found else (None, None)
     time = point.metrics.get("completion_time_s")
-    if (
-        time is None or time.value is None or time.at_least
-    ):  # an unfinished transfer has no goodput
+    if time is None or time.value is None or time.at_least:  # an unfinished transfer has no goodput
         return None, None
     goodput = size / time.value
     return goodput, None if time.ci95 is None else goodput * time.ci95 / time.value
