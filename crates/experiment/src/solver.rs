@@ -66,7 +66,7 @@ pub(crate) trait Solver: Sync {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FittedChains(Arc<Mutex<Found>>);
 
-/// Fitted chains, or why none fits, by the parameters of the channel.
+/// Fitted chains, or the reasons why none fits, by the parameters of the channel.
 type Found = HashMap<[u64; 2], Result<MarkovView, NotMarkov>>;
 
 impl FittedChains {

@@ -41,7 +41,7 @@ def complete(
 
 
 def begin() -> None:
-    """Register the completion of this package if a shell requests one."""
+    """Set up completion if a shell requests completions."""
     if os.environ.get(VARIABLE):
         completion_init()
 

@@ -134,7 +134,7 @@ def read_conditions(option: str, texts: Sequence[str] | None) -> dict[str, str]:
 
 
 def chosen_points(scenario: str, conditions: Mapping[str, str], set: Any, over: Any) -> dict[str, str]:
-    """Conditions on axes, which choose points."""
+    """The conditions whose columns are axes, which choose points."""
     if not conditions:
         return {}
     axes = plans.load(scenario, Options(set or None, over or None)).description["axes"]

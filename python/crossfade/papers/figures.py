@@ -215,7 +215,7 @@ def channel_axis() -> Axis:
 
 
 RAYLEIGH = "rayleigh "
-"""Prefix of the ``fd_t`` of a sampled fading process, in place of the Markov channel."""
+"""Prefix of a value of column ``channel`` for a sampled fading process; the f_d T follows."""
 
 
 def _channel(value: Any) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def in_order(curves: Curves, order: Sequence[Curve], setting: str, share: float)
 
 
 Ends = tuple[float, float, float]
-"""A value between the ends of its interval."""
+"""A value and its interval: lower end, value, upper end."""
 
 
 def _width(curves: Curves, curve: Curve, link: float) -> Ends | None:

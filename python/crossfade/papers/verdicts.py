@@ -163,7 +163,7 @@ class Verdict:
 
     @property
     def worst(self) -> Outcome:
-        """Point that speaks most against a judged claim, among those that count, if any."""
+        """Point that speaks most against a judged claim; one with nothing to tell only without others."""
         counting = [one for one in self.outcomes if one.holds is not None or one.silent != "nothing to tell"]
         return min(counting or self.outcomes, key=lambda outcome: outcome.slack)
 

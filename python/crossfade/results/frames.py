@@ -29,14 +29,18 @@ COLUMNS = [
     "ber",
     "residual",
 ]
-"""What a row says; ``fer`` is of the combination of so many receptions, ``residual`` of those before, too."""
+"""Columns of a table of frames.
+
+``fer`` is the error rate of the combination of ``transmissions`` receptions, or without combining that of a
+single reception; ``residual`` is the share of frames that are not accepted after so many transmissions.
+"""
 
 INTERVALS = ["ci95_low", "ci95_high", "ber_ci95"]
 INTERVALS += ["residual_ci95", "residual_ci95_low", "residual_ci95_high"]
 BLOCK_COLUMNS = ["bits_per_symbol", "rate_times_1024", "frame_bits", "code_blocks", "symbols"]
-"""What a row of transport blocks says of them, behind its error rates."""
+"""Columns of a table of transport blocks that describe the block, after the error rates."""
 
-# Axes whose values are in the columns of the sender and receiver.
+# Axes whose values are in columns of their own, about scheme, detector, antennas and SNR.
 _TOLD = {
     "phy",
     "phy.scheme",

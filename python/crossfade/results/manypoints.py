@@ -17,10 +17,10 @@ POINTS_AT_ONCE = 64
 ROWS_AT_ONCE = 4096
 
 ReadRows = Callable[[list[str]], dict[str, Row]]
-"""Gives the rows of keys, by key."""
+"""Function that gives the rows of these keys, by key."""
 
 Make = Callable[[Sequence[int]], list[Point]]
-"""Makes the points of these numbers of a plan, by each method."""
+"""Function that makes the points of a plan with these numbers, by each method."""
 
 
 def chunks(counts: Sequence[int], *, all: bool) -> list[list[int]]:

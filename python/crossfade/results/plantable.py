@@ -44,7 +44,7 @@ class StoredPlan:
 
     id: str
     added: float
-    """When it was last asked for, in seconds since 1970."""
+    """Time of the last request for the plan, in seconds since 1970."""
     description: dict[str, Any]
     warnings: list[str]
 

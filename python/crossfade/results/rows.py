@@ -52,21 +52,21 @@ class Row(NamedTuple):
     """
 
     key: str
-    """32 hex digits: a hash of everything that decides the values, the results version included."""
+    """Hash of everything that decides the values, the results version included: 32 hex digits."""
     point: str
-    """32 hex digits: the id of the point, whatever the seed and the method."""
+    """Id of the point, independent of seed and method: 32 hex digits."""
     method: str
     seed: int
     run: int
     names: str
-    """The metrics that are defined in this run, sorted and joined by line breaks.
+    """Names of the metrics that are defined in this run, sorted and joined by line breaks.
 
-    A link's are ``reverse.queue_drops``, a flow's ``flow:cubic.goodput_bps``.
+    A metric of a link is named ``reverse.queue_drops``, one of a flow ``flow:cubic.goodput_bps``.
     """
     values: bytes
-    """Values of the metrics in that order, as little-endian float64, and the run's packed distributions."""
+    """Values of the metrics in the order of ``names`` as little-endian float64, then packed distributions."""
     failure: str | None
-    """Why there are none."""
+    """Reason why the method gave no values; None if it gave some."""
     seconds: float
     """Duration of the run on its thread, in seconds."""
 

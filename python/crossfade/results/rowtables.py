@@ -24,7 +24,7 @@ from crossfade.results import sidecars
 from crossfade.results.rows import Row, names_of
 
 Line = tuple[Any, ...]
-"""A line of the table ``rows``, in the order of :data:`COLUMNS`; the checksum last, where there is one."""
+"""Line of the table ``rows`` in the order of :data:`COLUMNS`; a checksum, if any, is last."""
 
 # Longest wait in seconds for another process that writes to the file.
 BUSY_TIMEOUT_S = 30.0

@@ -20,7 +20,7 @@ from pathlib import Path
 from crossfade.errors import ResultsError
 
 State = tuple[int, ...]
-"""A file and its log as they are at one moment."""
+"""State of a file and its log: inode, time and size of each, by which a change is noticed."""
 
 LOG = "-wal"
 INDEX = "-shm"

@@ -14,7 +14,7 @@ from crossfade.suite.running import Row, SuiteResult
 Change = Literal["worse", "better", "no worse", "too close to call"]
 
 MARGIN = 0.02
-"""Smaller changes are none: a share of the old value."""
+"""Largest change, as a share of the old value, that counts as no change."""
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ SCALES = {0xA1B23C4D: 1e-9, 0xA1B2C3D4: 1e-6}
 TCP, UDP = 6, 17
 
 FEWEST_BYTES = 100
-"""Packets with less data than this may be keep-alives, tokens or farewells, and end no transfer."""
+"""Least bytes of data of a packet that can end a transfer; smaller ones may be keep-alives or tokens."""
 
 
 FULL_BYTES = 1000
-"""Packets with less data than this are no full ones, whose delay shows the queue alone."""
+"""Least bytes of data of a full packet; only delays of full packets, equal in size, show the queue alone."""
 
 
 @dataclass(frozen=True)

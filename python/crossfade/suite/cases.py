@@ -62,7 +62,7 @@ class Case:
 
     name: str
     scenario: str
-    """Name of a shipped scenario, or path of a file."""
+    """Name of a shipped scenario, or path of a scenario file."""
     clause: str
     targets: Sequence[Target]
     set: Mapping[str, Any] = field(default_factory=dict)

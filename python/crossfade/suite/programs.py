@@ -37,10 +37,10 @@ OF_DELAYS = {
     "rtt_p95_s": (Delays.round_trip_s, 0.95),
 }
 BUSY = 3.0
-"""Runnable processes per processor, above which programs are slowed by others."""
+"""Number of runnable processes per processor above which other programs slow the tested ones."""
 
 GIVES_UP = 2
-"""A case whose first runs all end without a transfer is not run again."""
+"""Number of first runs without a successful transfer after which a case is not run again."""
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 

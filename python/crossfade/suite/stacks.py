@@ -15,7 +15,7 @@ from typing import Any
 from crossfade.errors import ScenarioError, shortened
 
 PORT = 4433
-"""The port of a server that names none."""
+"""Default port of a server."""
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from crossfade.results.metrics import metric_of, near_metrics
 Side = Literal["at least", "at most"]
 
 RECOVERY = "recovery_s"
-"""The name of the time until a flow is back at its rate, which :class:`Recovery` measures."""
+"""Name of the metric that :class:`Recovery` measures: the time until a flow is back at its rate."""
 
 SHARE = "share"
-"""The name of the share of the goodput of all flows that one of them has (``main.share``)."""
+"""Name of the metric ``main.share``: the share of the goodput of all flows that one flow has."""
 
 # Quantities of samples of a flow or a link over time, and their units.
 SAMPLED = {"goodput_bps": "bit/s", "rtt_mean_s": "s", "queue_packets": "packets", "capacity_bps": "bit/s"}
@@ -57,14 +57,14 @@ class Target:
     side: Side
     limit: float
     written: str
-    """The limit as it stands in the file."""
+    """The limit as written in the suite's file."""
     unit: str
     why: str
     window: Window | None = None
     recovery: Recovery | None = None
     beside: str | None = None
     every_s: float = 0.1
-    """Interval of samples, if any are needed."""
+    """Interval of samples in seconds, for targets that need samples."""
 
     @property
     def needs_samples(self) -> bool:

@@ -10,7 +10,7 @@ from crossfade.errors import ScenarioError, shortened
 from crossfade.suite.targets import Target
 
 Series = Sequence[tuple[float, float]]
-"""Times in seconds, rising, and a value for the time since the one before."""
+"""Pairs of a time in seconds, rising, and the value in the interval since the previous time."""
 
 
 @dataclass(frozen=True)

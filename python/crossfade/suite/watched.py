@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 STARTS_S = 30.0
-"""Seconds after its start until which a server must listen."""
+"""Time in seconds from its start within which a server must listen."""
 GRACE_S = 4.0
-"""Time in which a stopped program may write its logs: less than ``live`` gives the far host."""
+"""Time in seconds in which a stopped program may write its logs; below the limit of ``crossfade live``."""
 LOOK_S = 0.005
 
 

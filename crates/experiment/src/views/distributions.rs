@@ -12,8 +12,8 @@ use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 
 /// Header of the CSV of transfers: one line a transfer, in the order of flows in the scenario. Transfers of arriving
-/// flows are in the order of their ends, followed by those unfinished at the end of the run, with the time that they
-/// had had.
+/// flows are in the order of their ends, followed by those unfinished at the end of the run, with the time since
+/// their start.
 pub(super) const TRANSFERS: &str = "run,flow,start_s,segments,completion_time_s,unfinished_s\n";
 /// Header of the CSV of delays: one line a quantile; `share` of the delays of the run are no longer than `value_s`.
 pub(super) const DELAYS: &str = "run,flow,delay,share,value_s\n";

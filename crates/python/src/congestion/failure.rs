@@ -42,7 +42,7 @@ impl Failure {
     }
 }
 
-/// A Python object that a connection calls, and what becomes of its exceptions.
+/// A Python object that a connection calls, and the destination of its exceptions.
 pub(super) struct Told {
     pub(super) object: Py<PyAny>,
     /// Python object that turns an exception into one line with its place in the user's file; `None`: exceptions are

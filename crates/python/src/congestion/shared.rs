@@ -44,7 +44,7 @@ impl Group {
         }))
     }
 
-    /// Starts a flow; returns its index, and what the sender must do for its control.
+    /// Starts a flow; returns its index, and the requirements of its control on the sender.
     fn begin(&mut self, [cwnd, ssthresh]: [f64; 2]) -> (usize, Needs) {
         let is_first = self.answers.is_empty();
         let flow = self.free.pop().unwrap_or(self.answers.len());

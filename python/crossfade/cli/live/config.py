@@ -27,11 +27,11 @@ class Hosts:
     large_segments: bool
     data_only: bool
     rebind: list[float] | None
-    """Times in seconds of the first rebinding of UDP ports, and between two."""
+    """Times in seconds of the first rebinding of UDP ports, and between two rebindings."""
     corrupt: bool
     awake: Literal["never", "while-passing", "always"]
     captures: list[str] | None
-    """Files, the far host's first."""
+    """Paths of the captures at the far host and at the near host; None: no captures."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,9 +23,9 @@ class Frame:
 
     time_s: float
     sockets: dict[str, dict[str, Any]]
-    """By socket, ``HOST:PORT-PORT``: cwnd, srtt_s, delivery_rate_bps, retransmissions, congestion."""
+    """State by socket ``HOST:PORT-PORT``: cwnd, srtt_s, delivery_rate_bps, retransmissions, congestion."""
     ways: list[dict[str, float]]
-    """By direction, from the far host and to it: rate_bps since the last frame, lost, dropped, inside."""
+    """Counters from the far host, then to it: rate_bps since the last frame, lost, dropped, inside."""
 
 
 class Viewer(Protocol):
