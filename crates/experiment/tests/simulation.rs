@@ -48,16 +48,16 @@ fn value(result: &PointResult, name: &str) -> f64 {
 
 /// Metrics that the scenario of the test lacks, since they are of other scenarios and methods.
 const ELSEWHERE: &[&str] = &[
-    // Of flavour quic.
+    // Metrics of flavour quic.
     "spurious_losses",
-    // By method analysis.
+    // Metrics by method analysis.
     "throughput_lower",
     "throughput_upper",
     "cycle_mean_slots",
     "cycle_deviation_slots",
     "truncation_error",
     "states",
-    // Of links with frames.
+    // Metrics of links with frames.
     "residual_frame_error_rate",
     "frames_given_up",
     "frames_delivered",
@@ -68,7 +68,7 @@ const ELSEWHERE: &[&str] = &[
     "hol_delay_p95_s",
     "hol_delay_p99_s",
     "packets_lost",
-    // Of networks where packets wait, of flows with an end, and of several flows.
+    // Metrics of networks where packets wait, of flows with an end, and of several flows.
     "rtt_p50_s",
     "rtt_p95_s",
     "rtt_p99_s",
@@ -84,12 +84,12 @@ const ELSEWHERE: &[&str] = &[
     "flows_completed",
     "flows_unfinished",
     "jain_fairness",
-    // Of a physical layer.
+    // Metrics of a physical layer.
     "bit_error_rate",
     "bit_errors",
     "bits_sent",
     "effective_rate_bps",
-    // Of a satellite link by analysis, and of a mesh.
+    // Metrics of a satellite link by analysis, and of a mesh.
     "link_capacity_bps",
     "outage_share",
     "idle_wait_s",
@@ -109,17 +109,17 @@ const ELSEWHERE: &[&str] = &[
     "data_sent",
     "data_losses",
     "data_drops",
-    // Of live runs.
+    // Metrics of live runs.
     "lateness_p50_s",
     "lateness_p99_s",
     "late_share",
     "ring_drops",
-    // Of links alone.
+    // Metrics of links alone.
     "queueing_delay_mean_s",
     "queueing_delay_p50_s",
     "queueing_delay_p95_s",
     "queueing_delay_p99_s",
-    // Of cells.
+    // Metrics of cells.
     "user_goodput_bps",
     "user_goodput_p05_bps",
     "bins_per_slot",
@@ -156,7 +156,7 @@ const ELSEWHERE: &[&str] = &[
     "uplink_delay_rlc_mean_s",
     "uplink_delay_reordering_mean_s",
     "scheduling_requests",
-    // Of bearers where users have several.
+    // Metrics of bearers where users have several.
     "bearer_delay_queue_mean_s",
     "bearer_delay_grant_mean_s",
     "bearer_delay_air_mean_s",
@@ -177,7 +177,7 @@ const ELSEWHERE: &[&str] = &[
     "uplink_bearer_queue_drops",
     "uplink_bearer_pdcp_discards",
     "uplink_bearer_rlc_retransmissions_per_packet",
-    // Of Wi-Fi networks.
+    // Metrics of Wi-Fi networks.
     "station_goodput_bps",
     "station_uplink_goodput_bps",
     "airtime_share",

@@ -28,8 +28,8 @@ SCHEMA = {
 }
 SEALED = ("plans", "rows")
 
-# A query may take so many steps of SQLite's machine, and so many for each byte of the file: a row, which
-# takes about twenty, has a hundred bytes at the least. What takes more goes round in circles.
+# Greatest number of steps of SQLite's machine in a query, and further steps for each byte of the file. A row
+# takes about twenty steps and at least a hundred bytes; a query with more steps would never end.
 STEPS = 20_000_000
 STEPS_PER_BYTE = 5
 STEPS_AT_ONCE = 1_000_000

@@ -10,7 +10,7 @@ from crossfade.errors import visible
 from crossfade.tables import format_estimate
 from crossfade.wording import readable_unit
 
-# What an estimate is shown by.
+# Keys of an estimate: its mean, the half-width of its interval, and the ends of the interval.
 ENDS = ("value", "ci95", "low", "high")
 
 

@@ -25,7 +25,7 @@ State = tuple[int, ...]
 LOG = "-wal"
 INDEX = "-shm"
 JOURNAL = "-journal"
-# For this long at most a process keeps the name of the journal while it makes or opens a file.
+# Longest time in seconds for which a process keeps the name of the journal while it makes or opens a file.
 PATIENCE_S = 1.0
 
 
