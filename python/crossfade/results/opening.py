@@ -29,7 +29,7 @@ SCHEMA = {
 SEALED = ("plans", "rows")
 
 # Greatest number of steps of SQLite's machine in a query, and further steps for each byte of the file. A row
-# takes about twenty steps and at least a hundred bytes; a query with more steps would never end.
+# takes about twenty steps and at least a hundred bytes; a query with more steps is taken for endless.
 STEPS = 20_000_000
 STEPS_PER_BYTE = 5
 STEPS_AT_ONCE = 1_000_000
