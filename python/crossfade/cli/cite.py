@@ -1,4 +1,4 @@
-"""``crossfade cite``, which prints how to cite this version: a file of its own, as each command has one."""
+"""Command ``crossfade cite``, which prints how to cite this version."""
 
 from __future__ import annotations
 
