@@ -79,15 +79,15 @@ impl SenderConfig {
         }
     }
 
-    /// Number of in-order segments per acknowledgement: two if TCP delays them (RFC 5681 section 4.2), for QUIC one
-    /// more than its threshold.
+    /// Number of in-order segments per acknowledgement: two if TCP delays them (RFC 5681 section 4.2), for QUIC its
+    /// threshold of ack-eliciting packets (RFC 9000 section 13.2.2).
     pub fn segments_per_ack(&self) -> u32 {
         match self {
             Self::Tcp(tcp) => {
                 let is_delayed = tcp.flavour == Flavour::Rfc && tcp.rfc.delayed_ack.is_some();
                 1 + u32::from(is_delayed)
             }
-            Self::Quic(quic) => quic.ack_eliciting_threshold.saturating_add(1),
+            Self::Quic(quic) => quic.ack_eliciting_threshold,
         }
     }
 

@@ -118,6 +118,7 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SenderConfig;
     use crate::config::QuicConfig;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
@@ -149,6 +150,18 @@ mod tests {
         numbers.on_packet(MS * 50, 5, false);
         numbers.on_packet(MS * 60, 4, false);
         assert_eq!(numbers.take(MS * 60 + SimTime::from_micros(13)).delay, SimTime::from_micros(10_008));
+    }
+
+    /// The first acknowledgement of packets in order leaves with the packet that `segments_per_ack` says.
+    #[test]
+    fn an_acknowledgement_answers_as_many_packets_as_its_configuration_says() {
+        for ack_eliciting_threshold in [1, 2, 10] {
+            let config = QuicConfig { ack_eliciting_threshold, ..QuicConfig::new(64) };
+            let mut numbers = numbers(config);
+            let answered =
+                1 + (0..).take_while(|&number| numbers.on_packet(MS, number, false) == Some(false)).count();
+            assert_eq!(answered, SenderConfig::from(config).segments_per_ack() as usize);
+        }
     }
 
     #[test]
