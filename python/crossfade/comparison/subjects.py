@@ -1,5 +1,4 @@
-"""Results to compare: given, read from a file, or of a scenario that is run first; and reasons to doubt them.
-"""
+"""Results to compare: given, read from a file, or of a scenario that is run first; and reasons to doubt them."""
 
 from __future__ import annotations
 
@@ -54,7 +53,7 @@ def results_of(
             plan = plans.load(source, options).description
         _check_keys(chosen, plan["axes"], [point["axes"] for point in plan["points"]], plan["methods"])
         for name in metrics:
-            if name.rpartition(".")[2] not in plan["units"]:  # names of flows and links are known only after the runs
+            if name.rpartition(".")[2] not in plan["units"]:  # names of parts are known after the runs
                 raise _unknown_metric(name, list(plan["units"]))
         results = api.solve(source, options)
     results = results.where(where) if where else results
