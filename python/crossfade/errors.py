@@ -100,7 +100,7 @@ class ClusterError(CrossfadeError):
 
 
 class ImpossibleResultError(CrossfadeError):
-    """Error for a run with an impossible result, such as a goodput above the link's rate: a bug of crossfade."""
+    """Error for a run with an impossible result, such as a goodput above the link's rate: a bug."""
 
 
 class OutputError(CrossfadeError):

@@ -1,4 +1,4 @@
-"""Points of results sorted by *condition*, and under each condition by *choice*, for comparisons of choices."""
+"""Points of results sorted by *condition*, and under each condition by *choice*, for comparisons."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Cells = tuple[Cell, ...]
 
 @dataclass(frozen=True)
 class Line:
-    """The points along one numeric axis with all other conditions fixed, by choice at each value of the axis."""
+    """The points along one numeric axis with all other conditions fixed, by choice at each of its values."""
 
     condition: dict[str, Cell]
     axis: str

@@ -27,7 +27,7 @@ ROUNDING = 1e-6
 
 
 def each_of(statements: int) -> float:
-    """Coverage that each of several intervals needs for all of them to hold together with 95 % (Bonferroni)."""
+    """Coverage that each of several intervals needs for all to hold together with 95 % (Bonferroni)."""
     return 1.0 - (1.0 - COVERAGE) / max(statements, 1)
 
 
@@ -88,7 +88,7 @@ class Sample:
 
     @classmethod
     def of(cls, point: Point, metric: str) -> Sample:
-        """Sample of a metric at a point: of the whole network, or of a flow or link if its name is in front."""
+        """Sample of a metric at a point: of the whole network, or of a flow or link named in front."""
         if point.runs == 0:
             return cls.exact(point.value(metric))
         # Values are keyed by the number of the run, since incomplete results may lack some runs.
@@ -129,7 +129,7 @@ class Sample:
         return student_quantile(len(self.values) - 1, coverage) * math.sqrt(self.variance_of_mean)
 
     def ci95(self, coverage: float = COVERAGE) -> float | None:
-        """Half-width of the interval as results have it: None for an exact value and for fewer than two runs."""
+        """Half-width of the interval as in results: None for an exact value and for fewer than two runs."""
         half = self.half_width(coverage)
         return None if self.is_exact or math.isinf(half) else half
 
@@ -255,7 +255,7 @@ class Curve:
         return math.sqrt(low * high) if self._log else (low + high) / 2.0
 
     def distance(self, low: float, high: float) -> float:
-        """Distance between two places: their difference, or with ``log`` the difference of their logarithms."""
+        """Distance of two places: their difference, or with ``log`` that of their logarithms."""
         return self._scaled(high) - self._scaled(low)
 
     def crossing_at(self, x: float) -> Crossing | None:
@@ -330,7 +330,7 @@ class Curve:
                 first = None
 
     def _places(self, index: int, shares: Sequence[float]) -> list[float]:
-        """Places on the axis at some shares (0 to 1) of a line; shares 0 and 1 are exactly its two samples."""
+        """Places on the axis at shares (0 to 1) of a line; shares 0 and 1 are exactly its two samples."""
         start, end = self.xs[index], self.xs[index + 1]
         inside = [self._scaled(start) + t * (self._scaled(end) - self._scaled(start)) for t in shares]
         return [

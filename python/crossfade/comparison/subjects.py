@@ -1,4 +1,4 @@
-"""Results to compare: given, read from a file, or of a scenario that is run first; and reasons to doubt them."""
+"""Results to compare: given, read from a file, or of a scenario run first; reasons to doubt them."""
 
 from __future__ import annotations
 

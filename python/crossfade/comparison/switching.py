@@ -105,7 +105,7 @@ class _Along:
         self.pieces = [self._piece(start, end) for start, end in pairwise(places_of_change)]
 
     def _piece(self, start: float, end: float) -> _Piece:
-        """Piece between two places, with its usable choices; they are constant there, so its middle decides."""
+        """Piece between two places, with its usable choices, which its middle decides: they are constant."""
         some_curve = next(iter(self._merits.values()))
         x = some_curve.middle(start, end)
         merits = {choice: curve.at(x)[0] for choice, curve in self._merits.items()}

@@ -120,7 +120,7 @@ class State:
         return urlencode(asdict(self))
 
     def scenario(self) -> str:
-        """TOML text of a scenario for this state: curves over the packet error probability, with intervals."""
+        """TOML text of a scenario for this state: curves over packet error probability, with intervals."""
         if self.model == "link":
             return self._link_scenario()
         markov = f'{{ model = "markov", fd_t = {self.fd_t:.6g} }}'

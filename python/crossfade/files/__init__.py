@@ -133,7 +133,7 @@ def read_bytes(path: Path, error: type[CrossfadeError]) -> bytes:
 
 
 def _read_bytes(path: Path) -> bytes:
-    """Content of a file, at most one byte more than :data:`LARGEST_FILE`, which shows that it is too large."""
+    """Content of a file, at most one byte more than :data:`LARGEST_FILE`: then it is too large."""
     # Without O_NONBLOCK, opening a pipe would wait for a writer, and reading some system files for an event.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(descriptor, "rb", buffering=0) as file:
