@@ -1,4 +1,4 @@
-"""Journals of ``crossfade live --record``: a file of its own, as public modules are."""
+"""Journals that ``crossfade live --record`` writes: replay, events, delivery opportunities."""
 
 from crossfade.api import Replayed, replay
 from crossfade.api import journal_events as events

@@ -1,4 +1,4 @@
-"""Meshes and what a radio would hear of them: a file of its own, as public modules are."""
+"""Mesh networks: spatial reuse, a map, and captures of the frames on the air."""
 
 from crossfade.api import air_pcap, reuse
 from crossfade.api import plot_mesh as plot

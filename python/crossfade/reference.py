@@ -1,4 +1,4 @@
-"""Metrics, schema, golden data, how to cite: a file of its own, as public modules are."""
+"""Meaning of keys and metrics, the JSON Schema of scenarios, golden data, and how to cite crossfade."""
 
 from crossfade._crossfade import RESULTS_VERSION
 from crossfade.api import Check, GoldenCase, metrics, parse_value, schema, verify
