@@ -127,10 +127,10 @@ class Progress:
     runs: int = 0
     edges: int = 0
     cpu: float = 0.0
-    # At the last new edge in a function of this repository.
+    # CPU seconds at the last new edge in a function of this repository.
     cpu_at_edge: float = 0.0
     runs_at_edge: int = 0
-    # At the last new edge of any function.
+    # CPU seconds at the last new edge in any function.
     cpu_at_any: float = 0.0
     found: bool = False
 

@@ -99,7 +99,8 @@ class Run:
                 self.at(arrival, to, data)
         timer = host.get_timer()
         if timer is not None and timer != self.due.get(host):
-            # A clock moves on: a loss that is due by one rounding is not by the other.
+            # Time must advance: by rounding, a loss may be due by the timer but not yet by the loss
+            # detection.
             self.at(max(timer, now + 1e-6), "timer", (host, timer))
         self.due[host] = timer
 

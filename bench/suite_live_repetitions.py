@@ -47,7 +47,7 @@ def run(folder: Path, first: int, last: int) -> None:
     for trial in range(first, last):
         here = folder / f"{trial:02d}"
         here.mkdir(parents=True, exist_ok=True)
-        # Another order in each trial, so that a drift of the machine meets no build always.
+        # The order differs in each trial, so that a drift of the machine does not favour one build.
         others = list(BUILDS)[1:]
         order = ["baseline", *others[trial % 3 :], *others[: trial % 3]]
         for suite, cases in CASES.items():

@@ -705,7 +705,7 @@ def antenna_correlations() -> str:
 
 def printed_codes_judged() -> str:
     """Errors of a noiseless receiver with four antennas for the space-time matrices as printed in papers, as
-    JSON text: one row per code and pair of sent and assumed matrices.
+    JSON text: one row per printed pair of code and equivalent channel.
     """
 
 def fit_markov(text: str, format: str = "auto", packets: int | None = None) -> str:
