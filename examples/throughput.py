@@ -1,6 +1,4 @@
-"""Example of the Python API: a figure, a table and a decision. Usage: python examples/throughput.py
-[FOLDER].
-"""
+"""Example of the Python API: figure, table and best choice. Usage: python examples/throughput.py [FOLDER]."""
 
 import sys
 from pathlib import Path
