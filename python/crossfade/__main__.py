@@ -1,4 +1,4 @@
-"""Entry point of ``python -m crossfade``, the same program as the command ``crossfade``."""
+"""Entry point of ``python -m crossfade``: a file of its own, because Python requires this name."""
 
 from crossfade.cli.app import entry
 

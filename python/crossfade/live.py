@@ -1,4 +1,4 @@
-"""Journals that ``crossfade live --record`` writes: replay, events, delivery opportunities."""
+"""Journals of ``crossfade live --record``: a file of its own, as each public module is one."""
 
 from crossfade.api import Replayed, replay
 from crossfade.api import journal_events as events

@@ -1,4 +1,6 @@
-"""Mesh networks: spatial reuse, a map, and captures of the frames on the air."""
+"""Spatial reuse in meshes, and captures of frames on the air: a file of its own, as each public module is
+one.
+"""
 
 from crossfade.api import air_pcap, reuse
 from crossfade.api import plot_mesh as plot

@@ -1,4 +1,4 @@
-"""Meaning of keys and metrics, the JSON Schema of scenarios, golden data, and how to cite crossfade."""
+"""Keys, metrics, schema, golden data, citation: a file of its own, as each public module is one."""
 
 from crossfade._crossfade import RESULTS_VERSION
 from crossfade.api import Check, GoldenCase, metrics, parse_value, schema, verify

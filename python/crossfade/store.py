@@ -1,4 +1,4 @@
-"""Results and their files, and clusters that compute them."""
+"""Results, their files, clusters that compute them: a file of its own, as each public module is one."""
 
 from typing import TYPE_CHECKING, Any
 

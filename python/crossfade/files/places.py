@@ -1,4 +1,4 @@
-"""The user's cache folder, in its own module because results and compiled controls share nothing else."""
+"""The user's cache folder: a file of its own, since results and compiled controls both use it."""
 
 from __future__ import annotations
 
