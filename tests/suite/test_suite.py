@@ -19,7 +19,7 @@ from crossfade.suite.running import read_rows, run_suite
 from tests.conftest import Cli, expect_one_line
 from tests.suite.test_cases import SUITE, own
 
-# Reno that takes 1/5 in place of a half is what CUBIC's users know; one that never grows is broken.
+# A broken control: its window never exceeds four segments.
 STUBBORN = """
 from crossfade.teaching import CongestionControl
 
