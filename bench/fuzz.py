@@ -105,7 +105,7 @@ class Functions:
         ]
 
     def is_own(self, address: int) -> bool:
-        """Whether the code at an address of the program file belongs to a function of this repository."""
+        """True if the code at an address of the program file belongs to a function of this repository."""
         place = bisect.bisect_right(self.starts, address) - 1
         return place >= 0 and self.own[place] and "hashbrown" not in self._source_of(address)
 

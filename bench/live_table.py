@@ -146,7 +146,7 @@ def probe_rtt_length(seen: Seen) -> float:
 
 
 def cruising(seen: Seen) -> NDArray[np.bool_]:
-    """Whether each sample is outside Startup and Drain, and about a second away from ProbeRTT."""
+    """True for each sample outside Startup and Drain that is about a second away from ProbeRTT."""
     begins, _ = probes_of_rtt(seen)
     away = np.all(np.abs(seen.time_s[:, None] - begins[None, :] - 0.6) > 0.7, axis=1)
     return (seen.time_s > 2.0) & away
@@ -317,7 +317,7 @@ def live(case: Case, seed: int) -> tuple[str, dict[str, Any]]:
 
 
 def is_sound(events: str, report: dict[str, Any]) -> bool:
-    """Whether the emulator kept time: few late packets, none dropped unseen, no long gap between samples."""
+    """True if the emulator kept time: few late packets, none dropped unseen, no long gap between samples."""
     looks = np.array([float(record["time_s"]) for record in csv.DictReader(io.StringIO(events))])
     late = max(way["late_share"] for way in report["directions"])
     drops = sum(way["ring_drops"] for way in report["directions"])
@@ -424,7 +424,7 @@ def judged(observable: Observable | Distance, pairs: Pairs) -> tuple[float, floa
 
 
 def verdict(mean: float, half: float, bound: float) -> str:
-    """Whether a difference is within its bound: "within", "differs", or "open" if undecided."""
+    """Verdict "within" if a difference is within its bound, otherwise "differs"; "open" if undecided."""
     if abs(mean) + half <= bound:
         return "within"
     return "differs" if abs(mean) - half > bound else "open"

@@ -59,7 +59,7 @@ class Found:
 
     @property
     def goodputs_overlap(self) -> bool:
-        """Whether the intervals of both goodputs overlap."""
+        """True if the intervals of both goodputs overlap."""
         one, other = map(ends, self.goodputs)
         return one[0] <= other[1] and other[0] <= one[1]
 

@@ -204,7 +204,7 @@ def summarise(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run what is missing, and print the table."""
+    """Run the cases without stored rows, and print the table."""
     if arguments[:1] == ["serve"]:
         asyncio.run(serve(arguments[1]))
     if arguments[:1] == ["fetch"]:

@@ -285,7 +285,7 @@ def ours(folder: Path, keys: dict[str, Any], loss: float, run: int, seconds: flo
 
 
 def main(arguments: list[str]) -> int:
-    """Run what is missing, and print a line for each loss probability and variant."""
+    """Run the cases without stored rows, and print a line for each loss probability and variant."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

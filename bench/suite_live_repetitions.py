@@ -43,7 +43,9 @@ RENO = {"PEER_LOSS_REDUCTION": "0.5"}
 
 
 def run(folder: Path, first: int, last: int) -> None:
-    """Carry out trials, and write rows, messages and exit codes; skip what is in the folder."""
+    """Carry out trials, and write rows, messages and exit codes; results already in the folder are
+    skipped.
+    """
     for trial in range(first, last):
         here = folder / f"{trial:02d}"
         here.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,7 @@ def plus(one: Spent, other: Spent, times: float = 1.0) -> Spent:
 
 
 def is_quick(test: str, known: dict[str, list[Spent]]) -> bool:
-    """Whether the test of this name is quick, by its recorded runs."""
+    """True if the test of this name is quick, by its recorded runs."""
     if group_of(test.split("::")[0]) == LIVE:
         return False
     last = known.get(test, [])

@@ -28,7 +28,7 @@ def files_with_sites(sources: Path, enum: str) -> set[Path]:
 
 
 def has_site(code: str, enum: str) -> bool:
-    """Whether code, without comments and tests, contains a site of an enum."""
+    """True if code, without comments and tests, contains a site of an enum."""
     named = re.compile(rf"\b{enum}::[A-Z]\w*")
     return any(
         any(named.search(pattern) for pattern in patterns)

@@ -60,7 +60,7 @@ def joined(head: bytes, packets: list[Frame]) -> bytes:
 
 
 def is_data(frame: Frame) -> bool:
-    """Whether the data sender sent a packet."""
+    """True if the data sender sent a packet."""
     return int.from_bytes(frame[2][20:22], "big") == SENDER
 
 

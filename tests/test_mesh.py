@@ -83,7 +83,7 @@ def test_the_largest_sets_are_those_of_an_exhaustive_search(mesh: dict[str, obje
 
 
 def possible_in_a_chain(links: Sequence[int], heard: float, disturbed: float, nulls: int) -> bool:
-    """Whether exchanges between nodes n and n + 1 can be simultaneous, by trying all assignments of nulls."""
+    """True if exchanges between nodes n and n + 1 can be simultaneous, by trying all assignments of nulls."""
     pairs = []
     for first, second in combinations(links, 2):
         for a, b in product((first, first + 1), (second, second + 1)):

@@ -58,7 +58,7 @@ def ends(point: cf.store.Point, metric: str) -> tuple[float, float]:
 def is_above(
     more: cf.store.Point, less: cf.store.Point, metric: str = "goodput_bps", factor: float = 1.0
 ) -> bool:
-    """Whether ``more`` exceeds ``factor`` times ``less``, intervals included."""
+    """True if ``more`` exceeds ``factor`` times ``less``, intervals included."""
     return ends(more, metric)[0] > factor * ends(less, metric)[1]
 
 

@@ -390,7 +390,7 @@ class AckSample:
 
     @property
     def cwnd_limited(self) -> bool:
-        """Whether the congestion window limited the sender, not the application or the receiver."""
+        """True if the congestion window limited the sender, not the application or the receiver."""
 
 @final
 class SendEvent:
@@ -406,11 +406,11 @@ class SendEvent:
 
     @property
     def after_idle(self) -> bool:
-        """Whether no segment is outstanding: the connection starts, or was idle."""
+        """True if no segment is outstanding: the connection starts, or was idle."""
 
     @property
     def app_limited(self) -> bool:
-        """Whether the application limits the sender."""
+        """True if the application limits the sender."""
 
     @property
     def srtt(self) -> float | None:
@@ -438,7 +438,7 @@ class LostSegment:
 
     @property
     def app_limited(self) -> bool:
-        """Whether the application limited the sender when the lost segment was sent."""
+        """True if the application limited the sender when the lost segment was sent."""
 
 @final
 class RateSample:
@@ -502,7 +502,7 @@ class RateSample:
 
     @property
     def app_limited(self) -> bool:
-        """Whether the application limited the sender when the newest acknowledged segment was sent."""
+        """True if the application limited the sender when the newest acknowledged segment was sent."""
 
     @property
     def ce(self) -> int:
@@ -510,7 +510,7 @@ class RateSample:
 
     @property
     def answers_probe(self) -> bool:
-        """Whether the acknowledgement covers a segment that a tail loss probe retransmitted, and none
+        """True if the acknowledgement covers a segment that a tail loss probe retransmitted, and none
         beyond.
         """
 
@@ -567,10 +567,10 @@ class Live:
         """Number of packets that have entered the links and not left them."""
 
     def is_running(self) -> bool:
-        """Whether the emulation goes on; False once a device was removed or a disk is full."""
+        """True if the emulation goes on; False once a device was removed or a disk is full."""
 
     def is_finished(self) -> bool:
-        """Whether all built-in transfers are complete."""
+        """True if all built-in transfers are complete."""
 
     def delivered(self) -> list[int]:
         """Bytes delivered by each built-in transfer."""

@@ -11,7 +11,7 @@ import sys
 
 
 def _is_command() -> bool:
-    """Whether this process is the command ``crossfade`` or ``python -m crossfade``, not a user's program."""
+    """True if this process is the command ``crossfade`` or ``python -m crossfade``, not a user's program."""
     is_module = sys.argv[0] == "-m" and "crossfade" in sys.orig_argv
     return os.path.basename(sys.argv[0]) == "crossfade" or is_module
 

@@ -217,7 +217,7 @@ class _Episode:
 
     @property
     def is_over(self) -> bool:
-        """Whether the run has ended."""
+        """True if the run has ended."""
         return not self._thread.is_alive()
 
     def stop(self) -> None:

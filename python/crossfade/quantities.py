@@ -63,7 +63,7 @@ def in_common_unit(value: object) -> tuple[float, str] | None:
 
 
 def is_log_spaced(values: Sequence[float]) -> bool:
-    """Whether the values are spaced by factors rather than by steps, over at least a decade."""
+    """True if the values are spaced by factors rather than by steps, over at least a decade."""
     points = sorted(set(values))
     if len(points) < 3 or points[0] <= 0.0 or points[-1] < 10.0 * points[0]:
         return False

@@ -100,7 +100,7 @@ def publish(file: Path, path: Path) -> bool:
 
 
 def is_results(path: Path) -> bool:
-    """Whether a file is a results file, or a database in use that may be about to become one."""
+    """True if a file is a results file, or a database in use that may be about to become one."""
     header = begins(path, 100)
     if not header.startswith(SQLITE_MAGIC):
         return False

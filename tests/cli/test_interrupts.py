@@ -1,7 +1,7 @@
 """Ctrl-C ends any command at once, without a traceback, and keeps all finished runs.
 
-Here a command that would run for minutes only has to end; that it ends within a second on a quiet machine is
-measured by hand. Results that no one reads are not computed.
+Here a command of several minutes only has to end; the required time of one second is measured by hand.
+Results that no one reads are not computed.
 """
 
 from __future__ import annotations

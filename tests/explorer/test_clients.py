@@ -272,7 +272,7 @@ def test_a_page_of_another_origin_learns_nothing_of_a_live_run(tmp_path: Path) -
 
 
 def _takes(client: socket.socket) -> bool:
-    """Whether one more byte can be sent on a connection."""
+    """True if one more byte can be sent on a connection."""
     try:
         client.sendall(b"x")
     except OSError:

@@ -347,7 +347,7 @@ def test_attributes_say_where_the_numbers_come_from(path: Path) -> None:
     assert results.provenance["overrides"] == {"set": {"tcp.w_max": 6}, "over": {}}
 
 
-# What is missing
+# Missing values
 
 
 def test_missing_runs_leave_nan(path: Path) -> None:

@@ -461,7 +461,7 @@ def best(
 
 
 def is_lowest(metric: str, lowest: bool | None) -> bool:
-    """Whether the lowest value of a metric is best: ``lowest`` if given, otherwise as the metric defines.
+    """True if the lowest value of a metric is best: ``lowest`` if given, otherwise as the metric defines.
 
     Raises :class:`ScenarioError` if ``lowest`` is None and the metric has no better side.
     """

@@ -88,7 +88,7 @@ class Choices:
                     yield Line(condition_here, axis, numbers[1], xs, [by_place[x] for x in xs])
 
     def _follows(self, key: str, axis: str) -> bool:
-        """Whether axis ``axis`` determines the value of ``key``, as for axes that change together."""
+        """True if axis ``axis`` determines the value of ``key``, as for axes that change together."""
         at, given = self.conditions.index(key), self.conditions.index(axis)
         return len({(condition[at], condition[given]) for condition in self.points}) == len(
             {condition[given] for condition in self.points}

@@ -45,7 +45,7 @@ class Gate:
         raise ScenarioError(f"fail if {shortened(text)}: must be one of {', '.join(forms)}")
 
     def fails(self, verdict: str, number: float | None, reference: float | None, choice: str = "") -> bool:
-        """Whether a verdict, a number or a choice meets the condition; ``reference`` is the value that a
+        """True if a verdict, a number or a choice meets the condition; ``reference`` is the value that a
         limit in % refers to.
         """
         if self.verdict is not None:

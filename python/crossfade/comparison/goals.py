@@ -39,12 +39,12 @@ class Constraint:
         return -sample + self.limit if self.sign.startswith("<") else sample - self.limit
 
     def holds(self, slack: float) -> bool:
-        """Whether a slack meets the constraint; NaN (no value) does not."""
+        """True if a slack meets the constraint; NaN (no value) does not."""
         return slack > 0.0 or (slack == 0.0 and self.sign.endswith("="))
 
     def surely_holds(self, slack: Sample, coverage: float) -> bool | None:
-        """Whether the whole interval of a slack meets the constraint, or none of it; None if the limit lies
-        inside.
+        """True if the whole interval of a slack meets the constraint, False if no part does; None if the
+        limit lies inside.
 
         If some flows were unfinished, completion times are lower bounds: an upper limit is then never surely
         met, and a lower limit never surely missed.
@@ -101,7 +101,7 @@ class Goal:
         return found
 
     def kept(self, slacks: Sequence[float]) -> bool:
-        """Whether all constraints hold, given the slack of each."""
+        """True if all constraints hold, given the slack of each."""
         return all(limit.holds(slack) for limit, slack in zip(self.constraints, slacks, strict=True))
 
     def doubts(self, candidate: Candidate, coverage: float) -> list[str] | None:

@@ -210,7 +210,7 @@ class Crossing:
     after: Verdict | None
 
     def contains(self, x: float) -> bool:
-        """Whether the interval contains a place on the axis.
+        """True if the interval contains a place on the axis.
 
         Parameters
         ----------

@@ -131,7 +131,7 @@ def unit_of(results: Results, metric: str) -> str:
 
 
 def is_better_low(metric: str) -> bool:
-    """Whether lower values of a metric are better."""
+    """True if lower values of a metric are better."""
     found = metric_of(metric)
     return found is not None and found.direction == "lower"
 

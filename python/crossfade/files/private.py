@@ -78,7 +78,7 @@ def _refuse_others(path: Path, status: os.stat_result, *, may_be_roots: bool) ->
 
 @cache
 def _is_own_group(group: int) -> bool:
-    """Whether a group is the user's private group: of this user's name, without other members."""
+    """True if a group is the user's private group: of this user's name, without other members."""
     import grp
     import pwd
 

@@ -37,12 +37,12 @@ def given(
 
 
 def is_distribution(found: Results | Table) -> bool:
-    """Whether ``found`` is a table of transfers or delays."""
+    """True if ``found`` is a table of transfers or delays."""
     return isinstance(found, Table) and (distributions.is_transfers(found) or distributions.is_delays(found))
 
 
 def is_of_results(found: Results | Table) -> bool:
-    """Whether ``found`` is results or their table, not a table over time or of a distribution."""
+    """True if ``found`` is results or their table, not a table over time or of a distribution."""
     if isinstance(found, Results):
         return True
     over_time = timelines.is_events(found) or linkevents.is_link_events(found)

@@ -205,7 +205,7 @@ def check_number(name: str, number: Any) -> None:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is an integer of Python or numpy; booleans are not."""
+    """True if a value is an integer of Python or numpy; booleans are not."""
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
 

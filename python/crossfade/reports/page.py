@@ -212,7 +212,7 @@ def _interactive(
 
 
 def _is_drawn(table: Table, name: str) -> bool:
-    """Whether the results have values of a metric, or of both metrics of a ratio."""
+    """True if the results have values of a metric, or of both metrics of a ratio."""
     return all(part in table.columns and has_values(table, part) for part in map(str.strip, name.split("/")))
 
 

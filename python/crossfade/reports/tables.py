@@ -101,7 +101,7 @@ def table_of_rows(table: Table, data: Mapping[str, Any]) -> Grid:
 
 
 def has_few_runs(data: Mapping[str, Any]) -> bool:
-    """Whether some point has several runs, but too few for an interval to be shown."""
+    """True if some point has several runs, but too few for an interval to be shown."""
     return any(1 < (runs or 0) < ENOUGH_RUNS for runs in data["runs"])
 
 

@@ -23,7 +23,7 @@ COMMAND = [sys.executable, "-P", "-m", "crossfade.sweeps.apart"]
 
 
 def is_needed(plan: Plan) -> bool:
-    """Whether a plan has live runs and this process has no root privileges, so that another process must make
+    """True if a plan has live runs and this process has no root privileges, so that another process must make
     them.
     """
     return "live" in plan.description["methods"] and hasattr(os, "geteuid") and os.geteuid() != 0
