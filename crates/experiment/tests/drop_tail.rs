@@ -9,7 +9,7 @@ use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
 
-/// A queue that drops packets if it holds `limit`; with `is_codel` a CoDel queue whose target no packet ever exceeds.
+/// A queue that drops packets if it holds `limit`; with `is_codel` a `CoDel` queue whose target no packet ever exceeds.
 fn queue(limit: &str, is_codel: bool) -> Value {
     if is_codel {
         let never = "1000000 s";
@@ -231,7 +231,7 @@ fn close(one: f64, other: f64, what: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Checks that metrics, samples and events under drop-tail equal those under a CoDel queue that never drops early.
+/// Checks that metrics, samples and events under drop-tail equal those under a `CoDel` queue that never drops early.
 fn agree(draft: &Draft) -> Result<(), TestCaseError> {
     let plans = [false, true].map(|is_codel| draft.plan(is_codel));
     let [tail, codel] = plans.each_ref().map(row);
@@ -319,7 +319,7 @@ const ONE_MEGABIT: &str = r#"
     link = { rate = "1 Mbit/s", packet_size = "1500 B" }
 "#;
 
-/// Metrics `names` of a run over 1 Mbit/s with a queue of 1000 packets, under drop-tail and under a CoDel queue that
+/// Metrics `names` of a run over 1 Mbit/s with a queue of 1000 packets, under drop-tail and under a `CoDel` queue that
 /// never drops early.
 fn over_one_megabit<const N: usize>(set: &[(&str, Value)], names: [&str; N]) -> [[f64; N]; 2] {
     [false, true].map(|is_codel| {

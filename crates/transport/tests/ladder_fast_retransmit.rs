@@ -23,7 +23,7 @@ fn three_duplicates_repeat_the_oldest() {
     }
 }
 
-/// OldTahoe ignores duplicate ACKs and waits for the timer (stimulus of packetdrill script `fast_retransmit/fr-4pkt`).
+/// `OldTahoe` ignores duplicate ACKs and waits for the timer (stimulus of packetdrill script `fast_retransmit/fr-4pkt`).
 #[test]
 fn old_tahoe_waits_for_the_timer() {
     let mut tcp = Ladder::new(&config(Variant::OldTahoe)).warm_up(100);
@@ -159,7 +159,7 @@ fn a_single_report_leaves_the_window_alone() {
     assert_eq!(tcp.cwnd(), 10.0);
 }
 
-/// NewReno repairs one of three holes in a window per round trip; after recovery the window is `ssthresh` (RFC 6582
+/// `NewReno` repairs one of three holes in a window per round trip; after recovery the window is `ssthresh` (RFC 6582
 /// section 3.2).
 #[test]
 fn newreno_repairs_a_hole_each_round_trip() {

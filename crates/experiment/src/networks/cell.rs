@@ -202,7 +202,7 @@ pub(super) struct UserFacts {
     mean_snr_db: f64,
     /// Speed in m/s.
     speed_mps: f64,
-    /// Normalised Doppler frequency f_d T: maximum Doppler shift in cycles per slot.
+    /// Normalised Doppler frequency `f_d` T: maximum Doppler shift in cycles per slot.
     fd_t: f64,
     /// Coherence time of the channel in seconds, 0.423 divided by the maximum Doppler shift (Rappaport); `None` for a
     /// constant channel.

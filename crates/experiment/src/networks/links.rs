@@ -145,7 +145,7 @@ pub(super) struct LinkFacts {
     loss_rate: Option<f64>,
     /// Mean number of consecutive losses, `None` if unknown; for Rayleigh fading that of a Markov chain near it.
     mean_burst: Option<f64>,
-    /// Normalised Doppler frequency f_d T; `None` for a channel that does not fade.
+    /// Normalised Doppler frequency `f_d` T; `None` for a channel that does not fade.
     fd_t: Option<f64>,
     /// Doppler frequency in Hz; `None` for a channel that does not fade.
     doppler_hz: Option<f64>,

@@ -111,7 +111,7 @@ struct NrFacts {
     uplink: Option<UplinkFacts>,
     /// Mean SNR of each user in dB.
     mean_snr_db: Vec<f64>,
-    /// Normalised Doppler frequency f_d T of each user: maximum Doppler shift in cycles per slot.
+    /// Normalised Doppler frequency `f_d` T of each user: maximum Doppler shift in cycles per slot.
     fd_t: Vec<f64>,
     /// Transport block of method phy; `None` without `nr.block`.
     #[serde(skip_serializing_if = "Option::is_none")]
