@@ -81,7 +81,7 @@ fn a_dual_queue_couples_marks_and_drops() {
 
 /// Rates follow the laws of both classes at one p' (RFC 9332 equations (5) and (6)): N flows of each class fill the
 /// link if its rate is `N (1.22/(R_C p') + 2/(k R_L p'))`, and a Prague flow gets `2 R_C/(1.22 k R_L)` of a Reno flow,
-/// equation (10) for k = 2, with their actual round trips `R_L` and R_C. Reno is below its law, the more the smaller its
+/// equation (10) for k = 2, with their actual round trips `R_L` and `R_C`. Reno is below its law, the more the smaller its
 /// window (1.03 at 7 segments, 1.21 at 31), since it does not grow in recovery. Below 25 ms Prague behaves as at 25 ms
 /// (appendix C.2), which the share shows at 10 ms. At 100 ms the classic queue is empty at times and p' varies, so that
 /// neither drops nor equation (10) apply.
