@@ -1,5 +1,5 @@
-//! Stand-in for method `live` on systems other than Linux and in builds without the feature `live`, compiled in place
-//! of the module `live`.
+//! Stand-in for method `live` where it is impossible: a file of its own, compiled in place of the module `live` on
+//! systems other than Linux and in builds without the feature `live`.
 
 use crate::metrics::Metrics;
 use crossfade_core::RunSeed;

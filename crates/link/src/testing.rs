@@ -1,4 +1,4 @@
-//! Helpers for the tests of links, in a file of their own because it is compiled only for tests.
+//! Helpers for the tests of links: a file of its own, since it is compiled for tests alone.
 
 use crate::parcel::{Ecn, Parcel};
 use crossfade_channel::LossProcess;

@@ -1,4 +1,4 @@
-//! Errors of the operating system.
+//! Errors of the operating system: a file of its own, since most files of the crate return it.
 
 use std::io;
 use thiserror::Error;

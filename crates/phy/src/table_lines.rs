@@ -1,4 +1,4 @@
-//! Reader of the lines of CSV tables, shared by three kinds of tables.
+//! Reader of the lines of CSV tables: a file of its own, since three kinds of tables use it.
 
 /// Lines of a CSV table that are neither empty nor comments (`#`): each with its line number, counted from 1, and its
 /// fields.

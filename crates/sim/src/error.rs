@@ -1,4 +1,4 @@
-//! Errors of simulations, which networks and engines return.
+//! Errors of simulations: a file of its own, since networks and engines both return them.
 
 use thiserror::Error;
 

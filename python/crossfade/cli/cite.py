@@ -1,4 +1,4 @@
-"""Command ``crossfade cite``, which prints how to cite this version."""
+"""``crossfade cite``, which prints how to cite this version: a file of its own, as each command has one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! Counts at the end of the warm-up, from which the measured period starts.
+//! Counts at the end of the warm-up: a file of its own, since `mod.rs` and `counts.rs` both use them.
 
 use crate::statistics::FlowStatistics;
 use crossfade_core::SimTime;

@@ -1,4 +1,4 @@
-//! State of a recovery with SACK (RFC 6675).
+//! State of a recovery with SACK (RFC 6675): a file of its own, since `mod.rs` and its parts both use it.
 
 /// Progress of a loss recovery with SACK.
 #[derive(Clone, Copy, Debug, Default)]
