@@ -40,9 +40,10 @@ test: test-rust test-python  ## all tests; those whose programs are not installe
 	@$(BIN)/python scripts/count_skips.py target/skipped.txt
 
 # The whole workspace, like the build of the extension: a single package has other features, so everything would be
-# compiled again. Examples are only linted: compiling them here would add a sixteenth to the build.
+# compiled again. `--tests` leaves out targets with `test = false`: examples, which are only linted, and the extension,
+# which `--lib` would compile once more.
 test-rust: $(VENV)/.run locked
-	$(BIN)/python scripts/count_skips.py target/skipped.txt cargo test --locked --workspace --lib --bins --tests
+	$(BIN)/python scripts/count_skips.py target/skipped.txt cargo test --locked --workspace --tests
 	cargo test --locked --quiet --workspace --doc
 
 test-python: $(VENV)/.extension $(VENV)/.test
@@ -52,14 +53,14 @@ test-python: $(VENV)/.extension $(VENV)/.test
 SALTS ?= 1 2 3 4 5
 
 # Crates and tests without live emulation, as on systems other than Linux.
-WITHOUT_LIVE := cargo test --locked --quiet --workspace --exclude crossfade-live --no-default-features --lib --bins --tests
+WITHOUT_LIVE := cargo test --locked --quiet --workspace --exclude crossfade-live --no-default-features --tests
 
 test-without-live: locked $(VENV)/.run  ## the Rust tests without live emulation, as on systems other than Linux
 	$(WITHOUT_LIVE)
 
 test-long: locked $(VENV)/.extension $(VENV)/.test  ## Rust tests under five salts of their random streams, long tests, tests without live emulation: about an hour
 	@for salt in $(SALTS); do echo "CROSSFADE_TEST_SALT=$$salt"; \
-		CROSSFADE_TEST_SALT=$$salt cargo test --locked --quiet --workspace --lib --bins --tests || exit 1; done
+		CROSSFADE_TEST_SALT=$$salt cargo test --locked --quiet --workspace --tests || exit 1; done
 	cargo test --locked --quiet --workspace --lib --tests -- --ignored
 	$(WITHOUT_LIVE)
 	CROSSFADE_LONG=1 $(BIN)/python -m pytest -n auto --dist loadfile -q -m long
