@@ -103,7 +103,7 @@ def _dotted(schema: dict[str, Any], table: str = "") -> Iterator[str]:
 
 
 def parse_value(text: str) -> Any:
-    """A value as the command line takes it: a TOML number, list or inline table, else the text itself.
+    """Parse a value of the command line: a TOML number, list or inline table, else the text itself.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ _LAYOUTS = ("equal.csv", "wider.csv", "vectors.json", "durations.csv", "transpor
 
 
 def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
-    """Repeat a folder of golden data of another program.
+    """Repeat reference cases of another program, stored in a folder, and compare the results.
 
     Parameters
     ----------

@@ -272,7 +272,7 @@ def check(
     methods: Sequence[str] | None = None,
     **options: Unpack[PlanOptions],
 ) -> Check:
-    """Read a scenario and say what it would run; nothing is run.
+    """Read a scenario and describe what it would run, without a run.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ Verdict = Literal[
 
 @dataclass(frozen=True)
 class Decision:
-    """The choice under one condition.
+    """Best choice under one condition, with its verdict.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Best:
-    """The decision under every condition, and the ranges of each numeric axis with the choice to use.
+    """Decisions under every condition, and the choice to use in each range of the numeric axes.
 
     Attributes
     ----------

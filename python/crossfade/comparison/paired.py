@@ -179,7 +179,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Crossing:
-    """A range of an axis in which a curve cannot be told from 0 (two curves from each other).
+    """Range of an axis in which a curve is not told apart from 0, or two curves from each other.
 
     Attributes
     ----------

@@ -224,7 +224,7 @@ def plot_cdf(
     labels: Mapping[str, str] | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw how values are distributed: the share that is no larger, as the mean over runs with its 95 % band.
+    """Draw the cumulative distribution of values: the mean over runs, with its 95 % band.
 
     Parameters
     ----------

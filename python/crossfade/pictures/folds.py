@@ -85,7 +85,7 @@ def fold(
     where: Values | None = None,
     slots: bool = False,
 ) -> pd.DataFrame:
-    """Samples by their phase in a period, or by whole periods.
+    """Summarise samples of a run by their phase in a period, or over whole periods.
 
     Parameters
     ----------

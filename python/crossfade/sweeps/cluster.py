@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Cluster:
-    """The workers of a Dask cluster, as an engine for sweeps; to be used as a context.
+    """Context manager that runs sweeps on the workers of a Dask cluster.
 
     Workers need the same build of crossfade; they may come and go. A scheduler without TLS is warned of.
 

@@ -46,7 +46,7 @@ def sweep(
     say: Say | None = None,
     **options: Unpack[PlanOptions],
 ) -> Results:
-    """Run a scenario's sweep into a results file; what the file has already is not run again.
+    """Run a scenario's sweep into a results file; runs that the file has already are kept.
 
     The first runs of some points, spread over the plan, are made first, to tell how long the rest will take.
     Points of very many runs are not held in memory but read from the file when they are looked at.
@@ -132,7 +132,7 @@ def sweep(
 
 
 def merge(files: Sequence[str | PathLike[str]], out: str | PathLike[str], *, say: Say | None = None) -> None:
-    """Join results files: in the end ``out`` has the plans and rows of all ``files``, and those it had.
+    """Join results files: ``out`` receives the plans and rows of all ``files``, and keeps its own.
 
     Parameters
     ----------
