@@ -58,10 +58,10 @@ WITHOUT_LIVE := cargo test --locked --quiet --workspace --exclude crossfade-live
 test-without-live: locked $(VENV)/.run  ## the Rust tests without live emulation, as on systems other than Linux
 	$(WITHOUT_LIVE)
 
-test-long: locked $(VENV)/.extension $(VENV)/.test  ## Rust tests under five salts of their random streams, long tests, tests without live emulation: about an hour
+test-long: locked $(VENV)/.extension $(VENV)/.test  ## Rust tests under five salts of their random streams, long forms, tests without live emulation: about an hour
 	@for salt in $(SALTS); do echo "CROSSFADE_TEST_SALT=$$salt"; \
 		CROSSFADE_TEST_SALT=$$salt cargo test --locked --quiet --workspace --tests || exit 1; done
-	cargo test --locked --quiet --workspace --lib --tests -- --ignored
+	CROSSFADE_LONG=1 cargo test --locked --quiet --workspace --tests
 	$(WITHOUT_LIVE)
 	CROSSFADE_LONG=1 $(BIN)/python -m pytest -n auto --dist loadfile -q -m long
 

@@ -3,6 +3,7 @@ cores.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -27,8 +28,8 @@ ROOT = Path(__file__).parents[2]
 # Attacks on a results file, and the number of repetitions of each.
 ATTACKS = {flipped_bits: 1_500, tampered_reads: 4_000, killed_sweeps: 20, killed_merges: 10}
 MUTATED = (
-    *("cargo", "test", "--profile", "checked", "-p", "crossfade-experiment", "--test", "mutated"),
-    *("--", "--ignored", "--nocapture"),
+    *("cargo", "test", "--profile", "checked", "-p", "crossfade-experiment", "--test", "all"),
+    *("mutated::", "--", "--nocapture"),
 )
 CLUSTER = (sys.executable, "-m", "pytest", "-q", "tests/sweeps/test_cluster_security.py")
 
@@ -43,7 +44,7 @@ def program(*command: str) -> None:
     """Run a trial as a command in a process of its own, whose output the user reads; fails as the command
     does.
     """
-    subprocess.run(command, cwd=ROOT, check=True)
+    subprocess.run(command, cwd=ROOT, env={**os.environ, "CROSSFADE_LONG": "1"}, check=True)
 
 
 def hunt() -> Counter[str]:

@@ -6,7 +6,8 @@ use crossfade_cell::{
     UserConfig,
 };
 use crossfade_channel::{DelayProfile, NamedProfile, ShadowingConfig};
-use crossfade_core::{RunSeed, SimTime, testing::Runs};
+use crossfade_core::testing::{Runs, is_long};
+use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Departure, Fabric, LinkEvent, LinkReport, Parcel, Push, QueueLimit, UserStatistics};
 use crossfade_phy::Modulation;
 use std::collections::BTreeSet;
@@ -176,8 +177,10 @@ fn scheduling_and_levels_pay_as_in_the_paper() {
 }
 
 #[test]
-#[ignore = "long: make test-long"]
 fn scheduling_and_levels_pay_as_in_the_paper_over_many_runs() {
+    if !is_long() {
+        return;
+    }
     scheduling_and_levels_pay(32, 37_500, 0.03, 0.05);
 }
 

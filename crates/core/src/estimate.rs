@@ -157,6 +157,7 @@ pub fn jain_fairness(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::is_long;
 
     #[test]
     fn trials_have_the_limits_of_clopper_and_pearson() {
@@ -327,9 +328,12 @@ mod tests {
         }
     }
 
+    /// The long form of the test above.
     #[test]
-    #[ignore = "long"]
     fn bounds_of_means_cover_in_many_experiments() {
+        if !is_long() {
+            return;
+        }
         let found = coverage_of_bounds(20_000);
         for (of, within, below) in &found {
             let [within, below] = [within, below].map(|count| f64::from(*count) / 200.0);

@@ -1,9 +1,10 @@
-//! Tools for tests of random numbers: a salt for all streams, and bounds with a stated false-alarm rate.
+//! Tools for tests of random numbers: a salt for all streams, a long form of slow tests, and bounds with a stated
+//! false-alarm rate.
 //!
 //! The feature `testing` enables this module; only dev-dependencies request it.
 
 use crate::student::student_t_quantile;
-use std::env::{VarError, var};
+use std::env::{VarError, var, var_os};
 use std::sync::OnceLock;
 
 /// False-alarm rate of one assertion on [`Runs`]: one of 10,000 salts fails a correct program.
@@ -30,6 +31,18 @@ pub fn salt() -> u64 {
 /// once.
 pub fn is_salted() -> bool {
     salt() != 0
+}
+
+/// True if the environment variable `CROSSFADE_LONG` is set and not empty: tests then take their long form, with more
+/// cases, more runs or longer ones. `make test-long` sets it, for Rust and for Python.
+pub fn is_long() -> bool {
+    static IS_LONG: OnceLock<bool> = OnceLock::new();
+    *IS_LONG.get_or_init(|| var_os("CROSSFADE_LONG").is_some_and(|value| !value.is_empty()))
+}
+
+/// Returns `long` in the long form of tests (see [`is_long`]), else `usual`.
+pub fn long_or<T>(long: T, usual: T) -> T {
+    if is_long() { long } else { usual }
 }
 
 /// One number for each of several independent runs.
@@ -104,6 +117,12 @@ mod tests {
     use super::*;
     use crate::RunSeed;
     use rand::RngExt;
+
+    #[test]
+    fn the_long_form_is_asked_for() {
+        let is_asked = std::env::vars().any(|(name, value)| name == "CROSSFADE_LONG" && !value.is_empty());
+        assert_eq!((is_long(), long_or(7, 3)), (is_asked, if is_asked { 7 } else { 3 }));
+    }
 
     #[test]
     fn intervals_are_students() {

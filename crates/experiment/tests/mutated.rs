@@ -6,6 +6,7 @@
 
 mod spoilt;
 
+use crossfade_core::testing::is_long;
 use crossfade_experiment::{ExecutionHandle, Experiment, Shard, execute, summarise};
 use crossfade_scenario::{Overrides, schema};
 use rand::{RngExt, SeedableRng};
@@ -293,9 +294,12 @@ fn a_spoilt_scenario_gives_a_result_or_a_line() {
     assert!(found["refused in one line"] > 10 && found["a result"] > 3, "{found:?}");
 }
 
+/// The long form of the test above: minutes.
 #[test]
-#[ignore = "minutes: the long form"]
 fn five_thousand_spoilt_scenarios() {
+    if !is_long() {
+        return;
+    }
     let found = trial(5000, 1000);
     println!("5000 mutated scenarios, none failed: {found:?}");
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::RunSeed;
+use crate::testing::is_long;
 
 /// Times of a run from its delays in seconds.
 fn run(delays: impl Iterator<Item = f64>) -> RunTimes {
@@ -301,8 +302,10 @@ fn intervals_of_unended_times_cover() {
 
 /// Many experiments: takes about a minute.
 #[test]
-#[ignore = "long"]
 fn intervals_cover_in_many_experiments() {
+    if !is_long() {
+        return;
+    }
     const EXPERIMENTS: usize = 20_000;
     let mut found = coverage_of_unended_times(EXPERIMENTS);
     found.push(("delays".to_owned(), coverage_of_delays(EXPERIMENTS)));
