@@ -3,7 +3,7 @@
 use super::links_tests::{eht, network, on_link};
 use super::network_tests::{SEED, departures_until, push_and_drain, saturate_with};
 use super::*;
-use crossfade_core::testing::Runs;
+use crossfade_core::testing::{Runs, long_or};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Departure, Fabric, LinkEvent, Parcel, Port};
 use proptest::prelude::*;
@@ -322,7 +322,7 @@ fn occupied(all: &[(SimTime, SimTime, InAir)], node: u16) -> Vec<(SimTime, SimTi
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(long_or(100, 40)))]
 
     /// In random networks of stations with EMLSR, with STR and with one link, each packet leaves once, packets of a
     /// station and category leave in order, and only packets that were given up are lost. An EMLSR radio is on one link

@@ -1,7 +1,7 @@
 //! Tests of a Wi-Fi network against closed forms, and over random schedules.
 
 use super::*;
-use crossfade_core::testing::Runs;
+use crossfade_core::testing::{Runs, long_or};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{
     Departure, Fabric, FqCoDelConfig, LinkEvent, Parcel, Port, Push, QueueConfig, QueueLimit, Verdict,
@@ -103,6 +103,9 @@ fn one_station_of_802_11n_is_what_ns3_prints() {
 /// Saturated uplinks have the throughput of Bianchi's model with aggregates within 1 %, for 1 to 20 stations. EDCA
 /// follows the plain form, in which a busy slot counts as one; DCF the form with an empty slot after a success unless
 /// the winner transmits again.
+///
+/// The usual form has 2 and 10 stations and a quarter of the time: the intervals of its ten runs are up to 2.7 % wide on
+/// either side, so that a throughput 5 % off always fails and one 3 % off in nearly all cases.
 #[test]
 fn saturated_stations_are_those_of_the_closed_form() {
     use Backoff::{Dcf, Edca};
@@ -113,7 +116,7 @@ fn saturated_stations_are_those_of_the_closed_form() {
         (he(11, 80), 16, Dcf, Form::SlotOrAgain),
         (he(11, 80), 64, Dcf, Form::SlotOrAgain),
     ] {
-        for stations in [1, 2, 5, 10, 20] {
+        for &stations in long_or(&[1_usize, 2, 5, 10, 20][..], &[2, 10]) {
             let mut ampdu = Ampdu::new(mode, &AmpduLimits::of(Standard::Ax), None);
             (0..packets).for_each(|_| assert!(ampdu.push(1538)));
             let around = ampdu.duration() + SimTime::from_micros(16 + 43);
@@ -129,6 +132,7 @@ fn saturated_stations_are_those_of_the_closed_form() {
             let expected = saturated.throughput(form).unwrap().throughput_bps;
             let ends: Vec<(Port, Port)> = (1..=stations as Port).map(|port| (port, 0)).collect();
             let seconds = (5 + 2 * stations as u64) * u64::from(packets.min(32)) / 32;
+            let seconds = seconds.div_ceil(long_or(1, 4));
             let found: Vec<f64> = (0..10)
                 .map(|run| {
                     let config = config(&vec![mode; stations], 0.0, packets.next_power_of_two());
@@ -144,13 +148,14 @@ fn saturated_stations_are_those_of_the_closed_form() {
 }
 
 /// The block acknowledgement window stalls on its oldest MPDU: the mean number of MPDUs per aggregate is within 1 % of
-/// an independent computation, and the share 1 - p of them is delivered.
+/// an independent computation, and the share 1 - p of them is delivered. The usual form takes each second loss rate.
 #[test]
 fn the_window_stalls_as_it_was_computed() {
     for (window, expected) in
         [(64, [51.6, 39.0, 34.2, 28.9, 25.8, 22.0]), (256, [163.5, 127.5, 109.7, 91.4, 81.1, 68.4])]
     {
-        for (p, expected) in [0.01, 0.05, 0.1, 0.2, 0.3, 0.5].into_iter().zip(expected) {
+        let of_losses = [0.01, 0.05, 0.1, 0.2, 0.3, 0.5].into_iter().zip(expected);
+        for (p, expected) in of_losses.step_by(long_or(1, 2)) {
             let mut config = config(&[he(11, 160)], p, window);
             config.stations[0].limits = AmpduLimits { window, ..AmpduLimits::of(Standard::Ax) };
             let mut wlan = Wlan::new(config, SEED).unwrap();
@@ -322,10 +327,11 @@ fn what_was_given_up_in_a_fade_holds_back_nothing_after_it() {
     }
 }
 
-/// In a million exchanges of 20 stations in both directions, with errors and a retry limit, every packet leaves once
-/// and in order, and the packets reported as inside are those that have not left.
+/// In 200,000 exchanges of 20 stations in both directions (a million in the long form), with errors and a retry limit,
+/// every packet leaves once and in order, and the packets reported as inside are those that have not left.
 #[test]
-fn a_million_exchanges_conserve_packets() {
+fn many_exchanges_conserve_packets() {
+    let all_exchanges = long_or(1_000_000, 200_000);
     let mut config = config(&[he(11, 80); 20], 0.3, 16);
     config.attempts = Some(3);
     config.queue = QueueConfig::DropTail(Some(QueueLimit::Packets(40)));
@@ -350,7 +356,7 @@ fn a_million_exchanges_conserve_packets() {
         }
     }
     let (mut events, mut exchanges) = (0, 0);
-    while exchanges < 1_000_000 {
+    while exchanges < all_exchanges {
         let now = wlan.next_event().unwrap();
         while let Some((at, departure)) = wlan.advance(now) {
             let parcel = departure.parcel();
@@ -378,7 +384,7 @@ fn a_million_exchanges_conserve_packets() {
             exchanges = report.stations.iter().chain(&back.stations).map(|one| one.ppdus).sum::<u64>();
         }
     }
-    assert!(left > 1_000_000 && lost > 0, "{left} {lost}");
+    assert!(left > all_exchanges && lost > 0, "{left} {lost}");
 }
 
 /// Push of a random schedule: time since the last push in 1/30 us, station, category, true for downlink, and bytes.
