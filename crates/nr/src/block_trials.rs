@@ -284,6 +284,7 @@ mod tests {
     use crate::ldpc::BaseGraph;
     use crate::mcs::McsTable;
     use crossfade_channel::NamedProfile;
+    use crossfade_core::testing::long_or;
 
     fn block(index: usize, size: BlockSize) -> BlockConfig {
         BlockConfig {
@@ -318,10 +319,11 @@ mod tests {
     }
 
     /// Error rates equal those of an independent implementation: MCS of table 2, 2000 bits with checksum, Es/N0 in dB
-    /// at an error rate of 0.1, layered decoding with 20 iterations (standard error 0.04 dB).
+    /// at an error rate of 0.1, layered decoding with 20 iterations (standard error 0.04 dB). The usual form leaves out MCS 7,
+    /// which the test of copies has.
     #[test]
     fn error_rates_are_those_of_another_implementation() {
-        for (index, tenth_db) in [(3, 0.09), (7, 5.74), (13, 11.37)] {
+        for (index, tenth_db) in [(3, 0.09), (7, 5.74), (13, 11.37)].into_iter().step_by(long_or(1, 2)) {
             let [below, above] = [-0.15, 0.15]
                 .map(|off| share(&cell(tenth_db + off, 1), &block(index, BlockSize::Bits(1984)), 400)[0]);
             let logs = [below, above].map(|share| share.max(1e-3).log10());
@@ -332,19 +334,21 @@ mod tests {
     }
 
     /// Copies gain as in an independent implementation, at an error rate of 0.1 with 2000 bits: 4.4, 6.4 and 8.0 dB by
-    /// incremental redundancy at 4 x 490/1024, and 3.01 dB by two copies of the same symbols.
+    /// incremental redundancy at 4 x 490/1024, and 3.01 dB by two copies of the same symbols. A gain that is 0.4 dB off
+    /// always fails, with 150 blocks as with the 50 of the usual form.
     #[test]
     fn copies_gain_what_another_implementation_found() {
         let (block, tenth_db) = (block(7, BlockSize::Bits(1984)), 5.74);
+        let blocks = long_or(150, 50);
         for (copies, gain_db) in [(2, 4.4), (3, 6.4), (4, 8.0)] {
             let [below, above] = [-0.3, 0.3]
-                .map(|off| *share(&cell(tenth_db - gain_db + off, copies), &block, 150).last().unwrap());
+                .map(|off| *share(&cell(tenth_db - gain_db + off, copies), &block, blocks).last().unwrap());
             assert!(below > 0.1 && above < 0.1, "{copies}: {below} {above}");
         }
         let chase = |snr_db| {
             let usual = cell(snr_db, 2);
             let harq = HarqConfig { combining: Combining::Chase, ..usual.harq };
-            share(&NrConfig { harq, ..usual }, &block, 150)[1]
+            share(&NrConfig { harq, ..usual }, &block, blocks)[1]
         };
         let [below, above] = [-0.25, 0.25].map(|off| chase(tenth_db - 3.01 + off));
         assert!(below > 0.1 && above < 0.1, "{below} {above}");
