@@ -3,6 +3,7 @@
 use crate::common::{VARIANTS, channel};
 use crossfade_analysis::{AnalysisError, Exact, Model, bounds, exact, paper_bounds};
 use crossfade_channel::TwoStateMarkov;
+use crossfade_core::testing::is_long;
 use crossfade_transport::Variant;
 use proptest::prelude::*;
 
@@ -49,11 +50,13 @@ fn the_bounds_of_the_tahoes_contain_the_exact_throughput() {
 }
 
 /// Reno's throughput exceeds its upper bound by the documented excess, at the documented points; an independent
-/// implementation found 3.9e-4 and 9.7e-5 at two of them.
+/// implementation found 3.9e-4 and 9.7e-5 at two of them. The usual form takes the loss rates from 3 % on, where all
+/// documented points are.
 #[test]
 fn the_renos_exceed_their_upper_bounds_where_and_as_documented() {
     for variant in [Variant::Reno, Variant::NewReno] {
         let mut excesses: Vec<(f64, f64, String)> = grid(variant)
+            .filter(|(_, model)| is_long() || model.channel.p_e() > 0.02)
             .map(|(what, model)| {
                 let Exact { solution, truncation, .. } = exact(&model, 1e-8).unwrap();
                 let bounds = bounds(&model).unwrap();

@@ -1,9 +1,12 @@
 //! Tests of the exact analysis against simulated connections, which share no code with it.
 //!
-//! The environment variable `CROSSFADE_EXACT_SLOTS` multiplies the length of every run.
+//! The environment variable `CROSSFADE_EXACT_SLOTS` multiplies the length of every run. The usual form takes each fifth
+//! model with all its runs: a model whose figure is as far off as the long form would notice fails if it is among them,
+//! and an error in all models fails if it moves their mean deviation by 2.2 times what the long form notices.
 
-use crate::common::{Cycles, Run, VARIANTS, assert_noise, channel, most_off, poisson, z};
+use crate::common::{Cycles, Run, VARIANTS, assert_noise, channel, is_taken, most_off, poisson, z};
 use crossfade_analysis::{Exact, Model, exact};
+use crossfade_core::testing::long_or;
 
 const RUNS: u64 = 10;
 /// Upper bound of the number of comparisons in a test, for the false-alarm rate.
@@ -18,9 +21,10 @@ fn a_run(seed: u64, number: u64, slots: u64) -> Run {
     Run { seed, number, warmup_slots: WARMUP + 41 * number, slots, ack_delay_slots: 0 }
 }
 
-/// Compares all simulated rates of a model with the exact ones, whose error of 1e-6 is far below the noise.
+/// Compares all simulated rates of a model with the exact ones, whose error of 1e-6 (1e-5 in the usual form) is far below
+/// the noise.
 fn compare(model: &Model, slots: u64, seed: u64, deviations: &mut [Vec<f64>; 4]) {
-    let ours = exact(model, 1e-6).unwrap();
+    let ours = exact(model, long_or(1e-6, 1e-5)).unwrap();
     let Exact { solution, timeouts_per_slot, fast_retransmits_per_slot, .. } = ours;
     let runs: Vec<[f64; 4]> = (0..RUNS).map(|number| a_run(seed, number, slots).rates(model)).collect();
     // Where a timer keeps step, runs are equal, and each as far from the mean as a part of an event.
@@ -61,7 +65,9 @@ fn check_family(what: &str, fd_t: Option<f64>, first_seed: u64) {
                     Model { variant, w_max, dupthresh, timeout_slots, backoff_max_slots: None, channel };
                 // Every point has its own channel, or a rare one would be in all of them.
                 seed += 1;
-                compare(&model, slots, seed, &mut deviations);
+                if is_taken(seed) {
+                    compare(&model, slots, seed, &mut deviations);
+                }
             }
         }
     }
@@ -102,7 +108,9 @@ fn backoff() {
                     let model =
                         Model { variant, w_max, dupthresh, timeout_slots, backoff_max_slots, channel };
                     seed += 1;
-                    compare(&model, 100_000, seed, &mut deviations);
+                    if is_taken(seed) {
+                        compare(&model, 100_000, seed, &mut deviations);
+                    }
                 }
             }
         }
@@ -125,7 +133,9 @@ fn cycles_and_the_windows_at_their_first_loss() {
                 let model =
                     Model { variant, w_max, dupthresh, timeout_slots: T_O, backoff_max_slots, channel };
                 seed += 1;
-                compare_cycles(&model, seed, &mut deviations);
+                if is_taken(seed) {
+                    compare_cycles(&model, seed, &mut deviations);
+                }
             }
         }
     }

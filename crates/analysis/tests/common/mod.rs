@@ -3,7 +3,7 @@
 
 use crossfade_analysis::Model;
 use crossfade_channel::{Clock, LossProcess, Lossless, MarkovLoss, TwoStateMarkov};
-use crossfade_core::testing::FALSE_ALARM;
+use crossfade_core::testing::{FALSE_ALARM, long_or};
 use crossfade_core::{EventKind, EventRecord, Observer, RunSeed, SimTime, student_t_quantile};
 use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, RunStatistics, SenderGate, StopRule, run};
@@ -114,6 +114,12 @@ pub(crate) fn assert_noise(what: &str, deviations: &[Vec<f64>]) {
 /// Standard error of the rate of rare events, that of a Poisson count; 0 from 30 events on.
 pub(crate) fn poisson(rate: f64, slots: f64) -> f64 {
     if rate * slots < 30.0 { (rate / slots).sqrt() } else { 0.0 }
+}
+
+/// True for a model of a test's grid that the test takes: in the usual form each fifth. Its seed is that of the long
+/// form, so that both compare equal runs; since a grid has four variants in a row, each variant is among them.
+pub(crate) fn is_taken(seed: u64) -> bool {
+    seed.is_multiple_of(long_or(1, 5))
 }
 
 /// Cycles of a run, reconstructed from its observed events.
