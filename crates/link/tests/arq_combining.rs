@@ -4,6 +4,7 @@
 //! (4.78 standard errors); the runs are fixed.
 
 use crate::rayleigh::{Copies, RayleighFrames, residual};
+use crossfade_core::testing::long_or;
 use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::arq::{
     ArqLink, ArqLinkConfig, ArqProtocol, ArqStatistics, FrameChannel, FrameClock, FrameHeader, GoBackNConfig,
@@ -80,7 +81,12 @@ where
 /// Checks that the mean of `measure` over all runs is `expected`.
 #[track_caller]
 fn check(name: &str, expected: f64, measure: impl Fn(u64) -> f64) {
-    let values: Vec<f64> = (0..RUNS).map(measure).collect();
+    check_values(name, expected, &(0..RUNS).map(measure).collect::<Vec<f64>>());
+}
+
+/// Checks that the mean of the values of all runs is `expected`.
+#[track_caller]
+fn check_values(name: &str, expected: f64, values: &[f64]) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
@@ -115,28 +121,34 @@ fn protocols(n: u32) -> [ArqProtocol; 7] {
     ]
 }
 
+/// The usual form leaves out the cases of three attempts, and of two with a waterfall.
 #[test]
 fn the_residual_error_is_that_of_the_sum_of_all_copies() {
-    for (width_db, attempts) in [(0.0, [1, 2, 3, 4].as_slice()), (1.0, [2, 4].as_slice())] {
+    for (width_db, attempts) in
+        long_or([(0.0, &[1, 2, 3, 4][..]), (1.0, &[2, 4])], [(0.0, &[1, 2, 4]), (1.0, &[4])])
+    {
         let single = residual(1.5, 3.0, width_db, 1);
         for &attempts in attempts {
             let expected = residual(1.5, 3.0, width_db, attempts);
             for protocol in protocols(attempts - 1) {
-                let counted = |is_combining: bool, run| {
-                    let channel = channel(width_db, is_combining, run);
-                    saturate(config(protocol, SimTime::ZERO), channel, 10_000)
+                let counted = |is_combining: bool| -> Vec<ArqStatistics> {
+                    let channel = |run| channel(width_db, is_combining, run);
+                    let config = config(protocol, SimTime::ZERO);
+                    (0..RUNS).map(|run| saturate(config.clone(), channel(run), 10_000)).collect()
+                };
+                let residual = |of: &[ArqStatistics]| -> Vec<f64> {
+                    of.iter().map(ArqStatistics::residual_frame_error_rate).collect()
                 };
                 let name = format!("{protocol:?}, width {width_db} dB");
-                check(&format!("{name}, combining"), expected, |run| {
-                    counted(true, run).residual_frame_error_rate()
-                });
+                let combining = counted(true);
+                check_values(&format!("{name}, combining"), expected, &residual(&combining));
                 // Each transmission by itself fails as often as ever, whatever it is combined with; a waterfall
                 // makes those that are repeated the harder ones.
                 if width_db == 0.0 {
-                    check(&format!("{name}, single"), single, |run| counted(true, run).frame_error_rate());
-                    check(&format!("{name}, alone"), single.powi(attempts.cast_signed()), |run| {
-                        counted(false, run).residual_frame_error_rate()
-                    });
+                    let singles: Vec<f64> = combining.iter().map(ArqStatistics::frame_error_rate).collect();
+                    check_values(&format!("{name}, single"), single, &singles);
+                    let alone = residual(&counted(false));
+                    check_values(&format!("{name}, alone"), single.powi(attempts.cast_signed()), &alone);
                 }
             }
         }

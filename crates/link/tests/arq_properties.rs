@@ -2,6 +2,7 @@
 
 use crate::rayleigh::RayleighFrames;
 use crossfade_channel::{Clock, LossProcess, MarkovLoss, TwoStateMarkov};
+use crossfade_core::testing::long_or;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{
     ArqLinkConfig, ArqProtocol, ArqReceiver, ArqStatistics, Content, Delivery, FrameClock, FrameHeader,
@@ -220,7 +221,7 @@ fn traffic() -> impl Strategy<Value = Vec<(u64, u32)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases * 25 / 16))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases * long_or(25, 12) / 16))]
 
     /// Every packet leaves exactly once, in order if the protocol keeps it, and the statistics agree with the outcomes.
     #[test]

@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use crossfade_core::testing::is_long;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::satellite::{DirectionName, Profile, Satellite, SatelliteConfig};
 use crossfade_link::{Departure, Link, Parcel, Push, QueueConfig};
@@ -271,10 +272,12 @@ fn delays_are_distributed_as_the_records() {
     }
 }
 
-/// Prints the numbers of docs/low-orbit.md about the record and the model; run by hand with `--ignored --nocapture`.
+/// Prints the numbers of docs/low-orbit.md about the record and the model; shown with `CROSSFADE_LONG` set and `--nocapture`.
 #[test]
-#[ignore = "prints the figures of docs/low-orbit.md"]
 fn figures_of_the_page() {
+    if !is_long() {
+        return;
+    }
     let (record, models) = (Record::of_leo_replayer(), models());
     let mean = |number: &dyn Fn(&Record) -> f64| {
         (number(&record), models.iter().map(number).sum::<f64>() / models.len() as f64)

@@ -212,6 +212,7 @@ mod tests {
     use crate::limit::QueueLimit;
     use crate::parcel::Ecn;
     use crate::testing::plain;
+    use crossfade_core::testing::long_or;
     use proptest::prelude::*;
 
     const MS: SimTime = SimTime::from_millis(1);
@@ -402,6 +403,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / long_or(1, 2)))]
+
         /// If whole packets are taken, the queue sends, drops and marks exactly the packets that its discipline does.
         #[test]
         fn asked_for_whole_packets_it_decides_as_its_discipline(
