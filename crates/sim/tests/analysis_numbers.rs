@@ -5,6 +5,7 @@
 //! and K is 3 unless a test says otherwise; `T_o` is 100 packet times.
 
 use crossfade_channel::{Clock, Iid, LossProcess, Lossless, MarkovLoss, TwoStateMarkov};
+use crossfade_core::testing::long_or;
 use crossfade_core::{Estimate, MethodKind, RunSeed, SimTime};
 use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, SenderGate, StopRule, run};
@@ -13,7 +14,6 @@ use std::sync::atomic::AtomicBool;
 
 const SLOT: SimTime = SimTime::from_millis(8);
 const RUNS: u64 = 10;
-const SLOTS: u64 = 200_000;
 
 #[derive(Clone, Copy)]
 enum Channel {
@@ -23,6 +23,11 @@ enum Channel {
 use Channel::{Fading, Iid as Independent};
 
 const SLOW: Channel = Fading { fd_t: 0.01 };
+
+/// Slots of a run. Intervals of the usual form are 1.4 times as wide as those of the long form.
+fn slots() -> u64 {
+    long_or(200_000, 100_000)
+}
 
 /// Throughput in packets delivered per packet time, estimated over ten runs.
 fn throughput(variant: Variant, w_max: u32, k: u32, channel: Channel, p_e: f64) -> Estimate {
@@ -49,9 +54,9 @@ fn throughput(variant: Variant, w_max: u32, k: u32, channel: Channel, p_e: f64) 
             forward: instant(Some(1e6), loss),
             reverse: instant(None, Box::new(Lossless)),
             warmup: SLOT * 1000,
-            stop: StopRule::At(SLOT * (1000 + SLOTS)),
+            stop: StopRule::At(SLOT * (1000 + slots())),
         };
-        run(config, (), &AtomicBool::new(false)).unwrap().flow.segments_delivered as f64 / SLOTS as f64
+        run(config, (), &AtomicBool::new(false)).unwrap().flow.segments_delivered as f64 / slots() as f64
     };
     let runs: Vec<f64> = (0..RUNS).map(one_run).collect();
     Estimate::from_runs(&runs, MethodKind::Simulation).unwrap()

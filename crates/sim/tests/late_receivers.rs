@@ -6,6 +6,7 @@
 
 use crate::common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, LossProcess, Lossless};
+use crossfade_core::testing::long_or;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{CoDelConfig, HopConfig, LinkConfig, QueueConfig, QueueLimit, RedConfig};
 use crossfade_sim::{
@@ -143,7 +144,7 @@ fn told(network: Network, is_traced: bool, looks: &[u64]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases * 3))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases * long_or(3, 1)))]
 
     #[test]
     fn late_is_as_good_as_on_time(
