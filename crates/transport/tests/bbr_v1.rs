@@ -2,7 +2,8 @@
 //! two segments. Expected values follow from the arithmetic of `tcp_bbr.c`.
 
 use crate::path::{Conditions, P10, Path, Row, linux, ms};
-use crossfade_core::{SimTime, testing::Runs};
+use crossfade_core::SimTime;
+use crossfade_core::testing::{Runs, is_long, long_or};
 use crossfade_transport::BbrConfig;
 use crossfade_transport::congestion::{BbrV1, CongestionControl, Needs, Phase, RateSample, SendEvent};
 
@@ -291,18 +292,19 @@ fn share(rate: f64, loss: f64, policer: bool, run: u64, seconds: u64) -> f64 {
 
 /// Random loss costs no more than the lost packets, up to the loss rate at which a cycle no longer finds the bandwidth
 /// again, 1 - 1/(0.99 x 1.25) = 19.2 % (Cardwell et al. 2016, figure 10, and Cao et al. 2019: a cliff between 15 and 25
-/// %).
+/// %). The usual form leaves out four loss rates, and makes all runs of the others.
 #[test]
 fn loss_is_ignored_up_to_a_knee() {
     let ten = |loss| Runs::of(12, |run| share(P10, loss, false, run, 20));
     // An independent sketch of the control over the same path, without recovery and without the search for policers.
-    for (loss, sketched, off) in
-        [(0.01, 1.0, 0.02), (0.05, 0.97, 0.02), (0.1, 0.91, 0.02), (0.15, 0.86, 0.02), (0.2, 0.76, 0.03)]
-    {
+    let of_ten =
+        [(0.01, 1.0, 0.02), (0.05, 0.97, 0.02), (0.1, 0.91, 0.02), (0.15, 0.86, 0.02), (0.2, 0.76, 0.03)];
+    for (loss, sketched, off) in of_ten.into_iter().step_by(long_or(1, 2)) {
         ten(loss).assert_mean_near(sketched, off, &format!("10 Mbit/s, {loss}"));
     }
     ten(0.25).assert_mean_in(0.2..=0.45, "10 Mbit/s, beyond the knee");
-    for (loss, sketched) in [(0.001, 1.0), (0.02, 0.98), (0.05, 0.96), (0.1, 0.91)] {
+    let of_fifty = [(0.1, 0.91), (0.05, 0.96), (0.02, 0.98), (0.001, 1.0)];
+    for (loss, sketched) in of_fifty.into_iter().step_by(long_or(1, 2)) {
         let fifty = Runs::of(6, |run| share(5.0 * P10, loss, false, run, 10));
         fifty.assert_mean_near(sketched, 0.02, &format!("50 Mbit/s, {loss}"));
     }
@@ -313,8 +315,10 @@ fn loss_is_ignored_up_to_a_knee() {
 /// Over 50 Mbit/s the share of the link is 0.86 at a loss rate of 15 %, near the knee, beyond which some runs are for a
 /// while (0.83 to 0.84 on average), and small at 25 %.
 #[test]
-#[ignore = "long: make test-long"]
 fn the_knee_over_a_link_of_50_mbit_s() {
+    if !is_long() {
+        return;
+    }
     let fifty = |loss, runs| Runs::of(runs, |run| share(5.0 * P10, loss, false, run, 20));
     fifty(0.15, 24).assert_mean_near(0.86, 0.03, "50 Mbit/s, 0.15");
     fifty(0.25, 6).assert_mean_in(0.0..=0.35, "50 Mbit/s, beyond the knee");

@@ -3,7 +3,8 @@
 //! The network is that of the formulas: a constant RTT, evenly spaced acknowledgements (`cwnd` segments per RTT), and
 //! losses that are noticed and repaired at once.
 
-use crossfade_core::{RunSeed, SimTime, testing::Runs};
+use crossfade_core::testing::{Runs, long_or};
+use crossfade_core::{RunSeed, SimTime};
 use crossfade_transport::congestion::{AckCounting, AckSample, CongestionControl, Cubic, HighSpeed, Reno};
 use rand::RngExt;
 
@@ -158,9 +159,14 @@ fn cubic_after_loss_at(w_max: f64, c: f64, rtt_s: f64) -> Drive<Cubic> {
     drive
 }
 
+/// The usual form leaves out the rows with a loss every 10^8 segments, and at 10 ms that with one every 10^7.
 #[test]
 fn cubic_follows_its_response_function() {
+    let most = |rtt_s: f64| if rtt_s < 0.1 { 1_000_000 } else { 10_000_000 };
     for (rtt_s, segments, averages) in TABLES {
+        if segments > long_or(u64::MAX, most(rtt_s)) {
+            continue;
+        }
         let p = 1.0 / segments as f64;
         for (c, printed) in TABLES_C.into_iter().zip(averages) {
             let cubic = avg_w_cubic(c, rtt_s, p);

@@ -6,6 +6,7 @@ mod tcp;
 use crate::adversary::{Play, RULES};
 use crate::ops::ops;
 use crossfade_core::SimTime;
+use crossfade_core::testing::long_or;
 use crossfade_transport::{
     BbrConfig, Flavour, Pacing, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules,
     TcpConfig, Variant,
@@ -141,6 +142,8 @@ fn config() -> impl Strategy<Value = TcpConfig> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / long_or(1, 2)))]
+
     #[test]
     fn no_network_breaks_tcp(config in config(), ops in ops()) {
         let mut play = Play::<Tcp>::new(config, SEGMENTS[1]);

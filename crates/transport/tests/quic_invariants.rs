@@ -6,6 +6,7 @@ mod quic;
 use crate::adversary::{Play, RULES};
 use crate::ops::ops;
 use crossfade_core::SimTime;
+use crossfade_core::testing::long_or;
 use crossfade_transport::{BbrConfig, Pacing, QuicConfig};
 use proptest::prelude::*;
 use quic::Numbers;
@@ -62,6 +63,8 @@ fn config() -> impl Strategy<Value = QuicConfig> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / long_or(1, 2)))]
+
     #[test]
     fn no_network_breaks_quic(config in config(), ops in ops()) {
         let mut play = Play::<Numbers>::new(config, SEGMENTS);
