@@ -1,6 +1,7 @@
 use super::*;
 use crate::record::Packet;
 use crossfade_core::Stream;
+use crossfade_core::testing::{is_long, long_or};
 use rand::RngExt;
 
 /// A link that packets are sent over: M0 with jitter.
@@ -274,6 +275,8 @@ fn a_queue_that_was_never_empty_bounds_the_delay() {
     }
 }
 
+/// White noise is fitted in ten records, in the usual form in four: a criterion that takes it for a changing rate in half
+/// of them passes once in 16.
 #[test]
 fn a_rate_that_changes_is_followed_and_white_noise_is_not() {
     let mut random = stream(5);
@@ -287,7 +290,7 @@ fn a_rate_that_changes_is_followed_and_white_noise_is_not() {
         let there = levels[(0.5 * (from + 0.16)) as usize];
         assert!((rate / there - 1.0).abs() < 0.1, "from {from}: {rate} and {there}");
     }
-    for seed in 0..10 {
+    for seed in 0..long_or(10, 4) {
         let mut random = stream(100 + seed);
         let noise: Vec<f64> =
             (0..700).map(|_| 10e6 * (1.0 + 0.05 * crate::bootstrap::normal(&mut random))).collect();
@@ -296,10 +299,11 @@ fn a_rate_that_changes_is_followed_and_white_noise_is_not() {
     }
 }
 
-/// 90 % intervals of the rate hold what they say, over records with jitter.
+/// 90 % intervals of the rate hold what they say, over records with jitter: 100 records, in the usual form 40, of which
+/// right intervals miss more than ten once in 1,000. Intervals that hold in 60 % pass as rarely.
 #[test]
 fn intervals_of_the_rate_cover_it() {
-    let (mut of_rate, mut of_loss, all) = (0, 0, 100);
+    let (mut of_rate, mut of_loss, all) = (0, 0, long_or(100, 40));
     for seed in 0..all {
         let mut random = stream(1000 + seed);
         let times = trains(20.0, 6, &mut random);
@@ -310,14 +314,15 @@ fn intervals_of_the_rate_cover_it() {
         of_loss += usize::from(fit.loss.low <= 0.01 && 0.01 <= fit.loss.high);
     }
     println!("of {all} intervals: rate {of_rate}, loss {of_loss}");
-    assert!((80..=99).contains(&of_rate), "rate: {of_rate} of {all}");
-    assert!((82..=98).contains(&of_loss), "loss: {of_loss} of {all}");
+    assert!(long_or(80..=99, 30..=40).contains(&of_rate), "rate: {of_rate} of {all}");
+    assert!(long_or(82..=98, 30..=40).contains(&of_loss), "loss: {of_loss} of {all}");
 }
 
-/// Rates that differ by much from window to window and know no period, and rates that have one of 15 s.
+/// Rates that differ by much from window to window and know no period, and rates that have one of 15 s: 20 records of
+/// each kind, in the usual form four, of which a criterion that errs in half of them passes once in three.
 #[test]
 fn white_noise_has_no_period() {
-    let (mut wrong, mut found, all) = (0, 0, 20);
+    let (mut wrong, mut found, all) = (0, 0, long_or(20, 4));
     for seed in 0..all {
         let mut random = stream(200 + seed);
         let noise: Vec<f64> =
@@ -328,7 +333,8 @@ fn white_noise_has_no_period() {
         let rate = |at: usize| 10e6 * dip(at) * libm::exp(slots[at / 150] + 0.1 * libm::log(noise[at]));
         found += usize::from(Fit::new(&saturated(rate), 1).model == Model::M3);
     }
-    assert!(wrong <= 1 && found >= all as usize - 2, "{wrong} wrongly, {found} found, of {all}");
+    println!("{wrong} wrongly, {found} found, of {all}");
+    assert!(wrong <= 1 && found >= all as usize - long_or(2, 1), "{wrong} wrongly, {found} found, of {all}");
 }
 
 /// Whether a truth is between the ends that hold 95 % of a parameter's draws.
@@ -340,8 +346,10 @@ fn holds(draws: &[f64], truth: f64) -> usize {
 /// 95 % intervals hold what they say, over 200 records of each kind, or as many as `CROSSFADE_RECORDS` says, from
 /// number `CROSSFADE_FIRST` on: bench/results/fit-links.md.
 #[test]
-#[ignore = "long: make test-long"]
 fn intervals_cover_what_they_say() {
+    if !is_long() {
+        return;
+    }
     let told = |name: &str, usual: u64| std::env::var(name).map_or(usual, |value| value.parse().unwrap());
     let (first, all) = (told("CROSSFADE_FIRST", 0), told("CROSSFADE_RECORDS", 200));
     let (mut rate, mut delay, mut loss, mut queue, mut burst) = (0, 0, 0, 0, 0);
