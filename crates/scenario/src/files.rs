@@ -13,7 +13,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Reader of the files that a scenario names, implemented by the caller: this crate opens no files.
@@ -57,10 +57,8 @@ pub(crate) fn file_and_class(name: &str) -> Option<(&str, Option<&str>)> {
 
 /// First 32 hexadecimal digits of a hash.
 pub(crate) fn hex(hash: Sha256) -> String {
-    hash.finalize().iter().take(16).fold(String::with_capacity(32), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let bytes: [u8; 32] = hash.finalize().into();
+    format!("{:032x}", u128::from_be_bytes(*bytes.first_chunk().expect("32 bytes")))
 }
 
 /// Access to the files that a scenario names. Files are read and parsed on demand.
