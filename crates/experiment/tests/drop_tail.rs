@@ -3,6 +3,7 @@
 //! decides when packets leave. Some counts are also checked by hand.
 
 use crate::common::{plan, rows, texts};
+use crossfade_core::testing::long_or;
 use crossfade_experiment::{Experiment, Row, link_events, samples};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -298,17 +299,10 @@ fn agree_in(cases: u32) {
     runner.run(&any_draft(), |draft| agree(&draft)).unwrap_or_else(|error| panic!("{error}"));
 }
 
+/// The long form has 3,000 scenarios.
 #[test]
 fn drop_tail_counts_what_a_queue_counts_that_never_acts() {
-    agree_in(300);
-}
-
-/// Long form of the property, run by `cargo test -p crossfade-experiment --test all -- --ignored
-/// three_thousand_scenarios_agree`.
-#[test]
-#[ignore = "3,000 scenarios: a minute"]
-fn three_thousand_scenarios_agree() {
-    agree_in(3000);
+    agree_in(long_or(3000, 150));
 }
 
 /// Scenario with a link of 1 Mbit/s, on which a packet takes 12 ms.

@@ -1,7 +1,7 @@
 //! Tests of scalable and classic senders behind one link (RFC 9332), from the scenario to the metric.
 
 use crate::common::{load, result_of, rows};
-use crossfade_core::testing::Runs;
+use crossfade_core::testing::{Runs, long_or};
 use crossfade_experiment::{FLOW, LINK, PointResult};
 use serde_json::json;
 
@@ -84,12 +84,11 @@ fn a_dual_queue_couples_marks_and_drops() {
 /// equation (10) for k = 2, with their actual round trips `R_L` and `R_C`. Reno is below its law, the more the smaller its
 /// window (1.03 at 7 segments, 1.21 at 31), since it does not grow in recovery. Below 25 ms Prague behaves as at 25 ms
 /// (appendix C.2), which the share shows at 10 ms. At 100 ms the classic queue is empty at times and p' varies, so that
-/// neither drops nor equation (10) apply.
+/// neither drops nor equation (10) apply. The usual form has three of the six cases.
 #[test]
 fn five_and_five_share_as_the_two_laws_say() {
-    for (round_trip, coupling) in
-        [(10.0, 2.0), (25.0, 1.0), (25.0, 2.0), (25.0, 4.0), (50.0, 2.0), (100.0, 2.0)]
-    {
+    let all = [(10.0, 2.0), (25.0, 4.0), (100.0, 2.0), (25.0, 1.0), (25.0, 2.0), (50.0, 2.0)];
+    for (round_trip, coupling) in all.into_iter().take(long_or(6, 3)) {
         let set = json!([
             ["wired.rtt", format!("{round_trip} ms")],
             ["link.queue.coupling", coupling],

@@ -3,9 +3,10 @@
 //! line, so `foreseen` and `late_receivers` apply only where a test turns all flows round;
 //! `crates/sim/tests/one_event.rs` and `late_receivers.rs` test these two.
 
-use crate::common::{plan, shipped_scenarios};
+use crate::common::{plan, usual_scenarios};
 use crate::drop_tail::{Draft, any_draft};
 use crossfade_core::RunSeed;
+use crossfade_core::testing::long_or;
 use crossfade_experiment::{Experiment, network};
 use crossfade_scenario::{Overrides, Setup};
 use crossfade_sim::{Network, Shortcuts, simulate};
@@ -45,7 +46,7 @@ fn different(plan: &Experiment, turned: &[bool]) -> Vec<Shortcuts> {
 #[test]
 fn shipped_scenarios_count_the_same_without_shortcuts() {
     let mut simulated = 0;
-    for (name, path, text) in shipped_scenarios() {
+    for (name, path, text) in usual_scenarios() {
         let read =
             |name: &str| fs::read_to_string(path.with_file_name(name)).map_err(|error| error.to_string());
         let load = |duration: &str| {
@@ -150,9 +151,10 @@ fn agree_in(cases: u32) {
     runner.run(&(any_scenario(), any_turned()), agree).unwrap_or_else(|error| panic!("{error}"));
 }
 
+/// The long form has 3,000 scenarios, each simulated seven times: minutes.
 #[test]
 fn random_scenarios_count_the_same_without_shortcuts() {
-    agree_in(48);
+    agree_in(long_or(3000, 48));
 }
 
 /// Reverse traffic counts the same without shortcuts even if data of one flow and acknowledgements of another come out
@@ -171,12 +173,4 @@ fn reverse_traffic_in_one_instant_counts_the_same_without_shortcuts() {
         }],
     ]);
     assert_eq!(different(&plan("schema = 2", &set), &[false, true]), []);
-}
-
-/// Long form of the property, run by `cargo test -p crossfade-experiment --test all -- --ignored
-/// three_thousand_scenarios_need_no_shortcut`.
-#[test]
-#[ignore = "3,000 scenarios, seven times each: minutes"]
-fn three_thousand_scenarios_need_no_shortcut() {
-    agree_in(3000);
 }

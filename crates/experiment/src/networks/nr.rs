@@ -172,7 +172,7 @@ fn facts(config: &NrConfig) -> NrFacts {
 
 #[cfg(test)]
 mod tests {
-    use crate::{ExecutionHandle, Experiment, Row, Shard, execute, summarise};
+    use crate::{ExecutionHandle, Experiment, PointResult, Row, Shard, execute, summarise};
     use crossfade_scenario::Overrides;
     use serde_json::{Value, json};
 
@@ -368,8 +368,8 @@ mod tests {
         assert!(of(&set, "rlc_status_pdus") > 10.0 && of(&set, "scheduling_requests") > 10.0);
     }
 
-    /// A metric of the only user by method formula and by method simulation.
-    fn both(set: &Value, metric: &str) -> [f64; 2] {
+    /// Metrics of the only user, each by method formula and by method simulation.
+    fn both<const N: usize>(set: &Value, metrics: [&str; N]) -> [[f64; 2]; N] {
         let mut set = set.as_array().unwrap().clone();
         set.push(json!(["methods", ["formula", "simulation"]]));
         let plan = plan(&Value::Array(set)).unwrap();
@@ -378,19 +378,22 @@ mod tests {
         let done = execute(&plan, Vec::new(), 1, Shard::WHOLE, &ExecutionHandle::default(), &mut keep);
         assert_eq!(done, Ok(true));
         let results = summarise(&plan, &rows);
-        [0, 1].map(|place| results[place].metrics.iter().find(|(name, _)| *name == metric).unwrap().1.value)
+        metrics.map(|metric| {
+            let of = |result: &PointResult| {
+                result.metrics.iter().find(|(name, _)| *name == metric).unwrap().1.value
+            };
+            [0, 1].map(|place| of(&results[place]))
+        })
     }
 
     #[test]
     fn the_formula_has_what_a_simulation_has() {
         let full =
             json!([["nr.pattern", "fdd"], ["nr.radio.mean_snr_db", 17.5325], ["run.duration", "20 s"]]);
-        for (metric, tolerance) in [
-            ("goodput_bps", 0.01),
-            ("initial_frame_error_rate", 0.05),
-            ("frame_transmissions_per_frame", 0.01),
-        ] {
-            let [formula, found] = both(&full, metric);
+        let metrics = ["goodput_bps", "initial_frame_error_rate", "frame_transmissions_per_frame"];
+        for ((metric, tolerance), [formula, found]) in
+            metrics.into_iter().zip([0.01, 0.05, 0.01]).zip(both(&full, metrics))
+        {
             assert!((formula / found - 1.0).abs() < tolerance, "{metric} {formula} {found}");
         }
         // Packets of 1500 B every 200.13 ms meet every slot of the pattern.
@@ -399,7 +402,7 @@ mod tests {
             ["nr.radio.mean_snr_db", 17.5325],
             ["run.duration", "400 s"]
         ]);
-        let [formula, found] = both(&idle, "one_way_delay_mean_s");
+        let [[formula, found]] = both(&idle, ["one_way_delay_mean_s"]);
         assert!((formula / found - 1.0).abs() < 0.03, "{formula} {found}");
     }
 

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses some of it")]
 
-use crossfade_core::testing::Runs;
+use crossfade_core::testing::{Runs, is_long};
 use crossfade_experiment::{ExecutionHandle, Experiment, PointResult, Row, Shard, execute, summarise};
 use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
@@ -23,6 +23,43 @@ pub(crate) fn shipped_scenarios() -> Vec<(String, PathBuf, String)> {
         (name, path, text)
     };
     files.into_iter().map(read).filter(|(.., text)| text.contains("schema = 2")).collect()
+}
+
+/// The shipped scenarios of the usual form of tests: of the figures of a paper the first, and without two sweeps of all
+/// its schemes. The long form takes all.
+pub(crate) fn usual_scenarios() -> Vec<(String, PathBuf, String)> {
+    let mut scenarios = shipped_scenarios();
+    let mut papers: Vec<String> = Vec::new();
+    scenarios.retain(|(name, ..)| {
+        if is_long() || !name.starts_with("papers/") {
+            return true;
+        }
+        let Some((paper, _)) = name.split_once("/fig") else { return !name.starts_with("papers/mimo-arq/") };
+        let is_first = !papers.iter().any(|known| known == paper);
+        papers.push(paper.to_owned());
+        is_first
+    });
+    scenarios
+}
+
+/// Asserts that the parts of a snapshot about scenarios, given by their names, are those of a snapshot file, in which
+/// each begins with `begin` and the name. The usual form makes some of them, the long form all: only that renews the file.
+pub(crate) fn assert_kept(file: &str, begin: &str, made: &[(String, String)]) {
+    let (_, kept) = file.split_once("\n---\n").expect("a snapshot file");
+    let mut parts: Vec<String> = Vec::new();
+    for line in kept.lines() {
+        if line.starts_with(begin) || parts.is_empty() {
+            parts.push(String::new());
+        }
+        let part = parts.last_mut().expect("a part");
+        *part += line;
+        part.push('\n');
+    }
+    assert_eq!(parts.len(), shipped_scenarios().len(), "CROSSFADE_LONG=1 makes the file of all scenarios");
+    for (name, text) in made {
+        let kept = parts.iter().find(|part| part.starts_with(&format!("{begin}{name}")));
+        assert_eq!(Some(text), kept, "{name}");
+    }
 }
 
 fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
