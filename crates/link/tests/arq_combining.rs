@@ -134,7 +134,7 @@ fn the_residual_error_is_that_of_the_sum_of_all_copies() {
                 let counted = |is_combining: bool| -> Vec<ArqStatistics> {
                     let channel = |run| channel(width_db, is_combining, run);
                     let config = config(protocol, SimTime::ZERO);
-                    (0..RUNS).map(|run| saturate(config.clone(), channel(run), 10_000)).collect()
+                    (0..RUNS).map(|run| saturate(config, channel(run), 10_000)).collect()
                 };
                 let residual = |of: &[ArqStatistics]| -> Vec<f64> {
                     of.iter().map(ArqStatistics::residual_frame_error_rate).collect()

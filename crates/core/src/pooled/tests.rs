@@ -303,10 +303,10 @@ fn intervals_of_unended_times_cover() {
 /// Many experiments: takes about a minute.
 #[test]
 fn intervals_cover_in_many_experiments() {
+    const EXPERIMENTS: usize = 20_000;
     if !is_long() {
         return;
     }
-    const EXPERIMENTS: usize = 20_000;
     let mut found = coverage_of_unended_times(EXPERIMENTS);
     found.push(("delays".to_owned(), coverage_of_delays(EXPERIMENTS)));
     for (of, covered) in &found {
