@@ -170,14 +170,14 @@ impl Flow {
     /// connection ends.
     pub(crate) fn ack(&mut self, pcap: &mut Pcap, now: SimTime, ack: &Ack) {
         self.open(pcap, now);
-        pcap.push_packet(now, &self.acknowledgement(now, ack));
+        pcap.push_packet(now, &self.acknowledgement(ack));
         if self.connection.bytes.is_some_and(|bytes| self.offset(ack.next_expected) == bytes) {
             self.close(pcap, now);
         }
     }
 
-    /// The packet of an acknowledgement that bears the time `now`.
-    pub(crate) fn acknowledgement(&mut self, now: SimTime, ack: &Ack) -> Packet {
+    /// The packet of an acknowledgement, which bears the time at which it left the receiver.
+    pub(crate) fn acknowledgement(&mut self, ack: &Ack) -> Packet {
         let acknowledged = match self.stage {
             Stage::Closed => self.fin().wrapping_add(1),
             _ => sequence_number(self.offset(ack.next_expected)),
@@ -194,7 +194,7 @@ impl Flow {
             self.timestamp_echo[Direction::ToSender as usize] = ticks(echo);
         }
         let counters = ack.accurate.counters().map(accurate_option).unwrap_or_default();
-        self.bare(now, Direction::ToSender, tcp, &self.sack(ack.sack), &counters)
+        self.bare(ack.timestamp, Direction::ToSender, tcp, &self.sack(ack.sack), &counters)
     }
 
     /// The three packets that open a connection (RFC 9293 section 3.5), before its first event.
@@ -310,10 +310,7 @@ impl Flow {
         }
     }
 
-    /// Adds a packet without payload.
-    ///
-    /// What comes from the receiver bears the time of its arrival, as if the receiver's clock were late by
-    /// the delay of the reverse path; a sender cannot tell such clocks from others.
+    /// Adds a packet without payload that bears the time at which it is captured.
     fn control(
         &mut self,
         pcap: &mut Pcap,
@@ -325,7 +322,7 @@ impl Flow {
         pcap.push_packet(now, &self.bare(now, direction, tcp, more_options, &[]));
     }
 
-    /// A packet without payload, which RFC 3168 section 6.1.4 leaves without ECN in the IP header.
+    /// A packet without payload that bears the time `now`, which RFC 3168 section 6.1.4 leaves without ECN in the IP header.
     fn bare(
         &mut self,
         now: SimTime,

@@ -53,6 +53,9 @@ pub struct FlowRecord {
     pub offloads: bool,
     /// Tick of the clock that tells when packets were sent, where it is a coarse one.
     pub tick_ns: i64,
+    /// How long one acknowledgement in ten waited on the reverse path, at least, in nanoseconds: times are then those of
+    /// the receiver's clock; 0 where none waited long, or nothing tells.
+    pub held_ns: i64,
     /// Captures of both ends: when packets of the other direction were sent, by the receiver's clock, and how long
     /// they took to the sender; the shortest of each second.
     pub reverse: Vec<(i64, i64)>,
@@ -72,6 +75,7 @@ impl FlowRecord {
             is_cut: false,
             offloads: false,
             tick_ns: 0,
+            held_ns: 0,
             reverse: Vec::new(),
             is_of_linux: false,
             beside: Vec::new(),

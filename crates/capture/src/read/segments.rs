@@ -5,6 +5,7 @@
 //! known that they arrived. A range that was retransmitted and is acknowledged sooner than a round trip after that had
 //! arrived the first time.
 
+use super::answers::Answer;
 use super::headers::{FlowKey, Kind, Packet, Tcp};
 use super::observed::{Fate, Observed, Seen};
 use std::collections::BTreeMap;
@@ -32,6 +33,8 @@ struct Piece {
 #[derive(Clone, Debug)]
 pub(super) struct Segments {
     packets: Vec<Observed>,
+    /// Acknowledgements with the receiver's clock.
+    answers: Vec<Answer>,
     /// `TSval` of each.
     clocks: Vec<Option<u32>>,
     pieces: BTreeMap<i64, Piece>,
@@ -83,6 +86,7 @@ impl Segments {
     pub(super) fn new(seen: &[Seen], flow: FlowKey) -> Self {
         Self {
             packets: Vec::new(),
+            answers: Vec::new(),
             clocks: Vec::new(),
             pieces: BTreeMap::new(),
             first: None,
@@ -221,6 +225,8 @@ impl Segments {
             packet.seen_ns = Some(now);
             self.shortest_ns = self.shortest_ns.min(now - packet.sent_ns);
             self.recent_ns = Some(now - packet.sent_ns);
+            let stamped = tcp.timestamps.map(|(value, _)| Answer { index: of, came_ns: now, value });
+            self.answers.extend(stamped);
         }
         if ack > self.una {
             self.una = ack;
@@ -250,8 +256,9 @@ impl Segments {
             && self.shortest_echo_ns > 2 * SAME_HOST_NS.max(self.shortest_ns)
     }
 
-    pub(super) fn finish(self) -> Vec<Observed> {
-        self.packets
+    /// The packets, and the acknowledgements that bear a clock.
+    pub(super) fn finish(self) -> (Vec<Observed>, Vec<Answer>) {
+        (self.packets, self.answers)
     }
 }
 

@@ -7,18 +7,21 @@ const AT_ONE_TIME: f64 = 0.125;
 /// Minimum number of such packets, and number that stands for all.
 const FEWEST: usize = 20;
 const MOST: usize = 2000;
-/// Round trips at one time differ at most by this share of what those at other times differ by.
+/// Round trips at one time differ at most by this share of what those at other times differ by, or of the shortest where
+/// none stood in a queue.
 const ALIKE: f64 = 0.5;
+const SAME: f64 = 0.02;
 
 /// Packets with a round trip: time of sending and round trip in nanoseconds.
 fn trips(of: &[Observed]) -> Vec<(i64, i64)> {
     of.iter().filter_map(|packet| Some((packet.sent_ns, packet.seen_ns? - packet.sent_ns))).collect()
 }
 
-/// Whether round trips of two flows rise and fall together. Packets are in the order of sending.
-pub(super) fn shares_queue(first: &[Observed], other: &[Observed]) -> bool {
+/// Whether round trips of two flows rise and fall together, or are the same; `None` if too few packets of both were sent
+/// at one time. Packets are in the order of sending.
+pub(super) fn shares_queue(first: &[Observed], other: &[Observed]) -> Option<bool> {
     let (first, other) = (trips(first), trips(other));
-    let Some(shortest) = first.iter().map(|trip| trip.1).min() else { return false };
+    let shortest = first.iter().map(|trip| trip.1).min()?;
     let near_ns = (AT_ONE_TIME * shortest as f64) as u64;
     let step = (other.len() / MOST).max(1);
     let matched: Vec<(i64, i64)> = (other.iter().step_by(step))
@@ -30,13 +33,13 @@ pub(super) fn shares_queue(first: &[Observed], other: &[Observed]) -> bool {
         })
         .collect();
     if matched.len() < FEWEST {
-        return false;
+        return None;
     }
     // Those at other times are half of the record apart.
     let apart = matched.iter().cycle().skip(matched.len() / 2);
     let at_one_time = middle(matched.iter().map(|(one, other)| one.abs_diff(*other)));
     let at_others = middle(matched.iter().zip(apart).map(|((one, _), (_, other))| one.abs_diff(*other)));
-    at_one_time as f64 <= ALIKE * at_others as f64
+    Some(at_one_time as f64 <= (ALIKE * at_others as f64).max(SAME * shortest as f64))
 }
 
 /// The median.
@@ -65,9 +68,11 @@ mod tests {
     fn flows_of_one_queue_are_told_from_others() {
         let saw = |period: i64| move |at: i64| at % (period * 1_000_000) / period * 40;
         let first = flow(0, saw(700));
-        assert!(shares_queue(&first, &flow(1_200_000, saw(700))));
-        assert!(!shares_queue(&first, &flow(1_200_000, saw(430))), "another queue");
-        assert!(!shares_queue(&first, &flow(1_200_000, |_| 0)), "no queue");
-        assert!(!shares_queue(&first, &flow(0, saw(700))[..15]), "few packets");
+        assert_eq!(shares_queue(&first, &flow(1_200_000, saw(700))), Some(true));
+        assert_eq!(shares_queue(&first, &flow(1_200_000, saw(430))), Some(false), "another queue");
+        assert_eq!(shares_queue(&first, &flow(1_200_000, |_| 0)), Some(false), "no queue");
+        assert_eq!(shares_queue(&first, &flow(0, saw(700))[..15]), None, "few packets");
+        let idle = flow(0, |at| at % 7_000_000 / 100);
+        assert_eq!(shares_queue(&idle, &flow(1_200_000, |at| at % 5_000_000 / 100)), Some(true), "no queue at all");
     }
 }

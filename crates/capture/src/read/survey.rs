@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const MOST_FLOWS: usize = 100_000;
 
 /// Number of flows between two hosts that are read together.
-const MOST_BESIDE: usize = 64;
+const MOST_BESIDE: usize = 4096;
 
 /// Traffic of one direction of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
