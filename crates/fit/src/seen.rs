@@ -3,6 +3,7 @@
 
 use crate::bootstrap::median;
 use crate::departures::{Gap, alone, busy, departures, first_served, found_before};
+use crate::evidence::Evidence;
 use crate::over_time::{self, Changes, FEWEST_WINDOWS, Window};
 use crate::path::{Base, Rates};
 use crate::queue::backlogs;
@@ -77,7 +78,16 @@ impl Seen {
             over = with_path.unwrap_or(over);
         }
         let is_seen = (!is_constant || adds_up(record, &rate, least_s)) && over.shows_rates();
-        let by_windows = over.varies || is_seen;
+        let by_windows = (over.varies || is_seen) && {
+            let of_windows = over.usual_rows(usual);
+            let evidence = Evidence::new(record, &of_windows, window_s, &drops.dropped);
+            let is_shown = over.bound_bps.is_some() || over.by_trains || evidence.shows_a_queue();
+            let are_levels = !over.varies || over.is_predicted || over.bound_bps.is_some() || !evidence.are_clumps();
+            is_shown && are_levels
+        };
+        if !by_windows && over.varies {
+            (over.varies, over.rows) = (false, Vec::new());
+        }
         let ((base_s, error_s), drops, before, over) = if by_windows {
             follow(record, base_s, (drops, &served), before, over, (is_constant, window_s, margin_s, usual))
         } else {
@@ -169,6 +179,8 @@ pub(crate) struct OverTime {
     pub(crate) bound_bps: Option<f64>,
     /// Windows whose rate packets show that waited for one another.
     shown: Vec<bool>,
+    /// Whether transmissions on an idle link show the rates, by an exact path.
+    by_trains: bool,
 }
 
 /// Windows without a queue make a bound of the rate if they are more than this share of those that say something.
@@ -232,7 +244,17 @@ impl OverTime {
         let is_predicted = changes.as_ref().is_some_and(Changes::is_predicted);
         let held_out = changes.map(|changes| changes.ratio);
         let varies = varies && rows.len() > 1;
-        Self { rows, windows, series, held_out, varies, is_predicted, bound_bps, shown }
+        let by_trains = base.is_some();
+        Self { rows, windows, series, held_out, varies, is_predicted, bound_bps, shown, by_trains }
+    }
+
+    /// Rates over time, or where they do not change the usual one of windows, if any.
+    fn usual_rows(&self, usual: f64) -> Vec<(f64, f64)> {
+        if self.varies {
+            return self.rows.clone();
+        }
+        let of_windows = usual_bps(&self.series);
+        vec![(0.0, if of_windows > 0.0 { of_windows } else { usual })]
     }
 
     /// Whether windows enough show the rate.

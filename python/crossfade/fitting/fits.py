@@ -18,12 +18,14 @@ from crossfade.fitting.links import LinkFit
 from crossfade.fitting.parameters import LinkParameter
 from crossfade.fitting.records import COLUMNS, LOST, read_record
 from crossfade.fitting.traces import _translated
-from crossfade.fitting.warnings import warnings
+from crossfade.fitting.warnings import ALONE, warnings
 
 # A queue of which nothing is known holds between these shares of what is under way.
 USUAL_QUEUE = (0.2, 5.0)
 # Values of ``tcp.rfc.profile``: of what follows the RFCs, and of Linux.
 PROFILES = ("recommended", "linux")
+# Multiples of it, without their whole parts, are spread evenly between 0 and 1.
+GOLDEN = 0.618034
 # A slower link is none that a scenario can have.
 SLOWEST_BPS = 1.0
 
@@ -81,7 +83,8 @@ def fit_link(
     with _translated(source):
         found = json.loads(_fitted(packets, about, seed))
     found |= {
-        name: about[name] for name in ("offloads", "share", "is_round_trip", "at_receiver", "has_sizes")
+        name: about[name]
+        for name in ("offloads", "share", "is_round_trip", "at_receiver", "has_sizes", "held_s")
     }
     found["kind"] = "probes" if about["are_probes"] else about["kind"]
     found["profile"] = profile or PROFILES[about["is_of_linux"]]
@@ -99,6 +102,8 @@ def fit_link(
         delay = _seconds(rtt)
         of["delay"] = LinkParameter(delay, delay, delay, "identified")
         found["draws"] = [[rate, delay, *rest] for rate, _, *rest in found["draws"]]
+    if found["share"] < ALONE and of["rate"].verdict == "identified":
+        of["rate"] = _left_by_others(found, of["rate"])
     if about["are_probes"]:
         for name in ("rate", "queue"):
             of[name] = replace(of[name], verdict="not identified")
@@ -113,6 +118,19 @@ def fit_link(
         found=found,
         packets=packets,
     )
+
+
+def _left_by_others(found: dict[str, Any], rate: LinkParameter) -> LinkParameter:
+    """The rate as a bound: the link has at least what others left, and at most what all carried together.
+
+    The draws go from the one to the other.
+    """
+    more = 1 / found["share"]
+    found["draws"] = [
+        [rate * more ** (number * GOLDEN % 1), *rest]
+        for number, (rate, *rest) in enumerate(found["draws"])
+    ]
+    return LinkParameter(rate.value, rate.low, rate.high * more, "bounded")
 
 
 def _say_no_more(found: dict[str, Any], of: dict[str, LinkParameter], has_rtt: bool, seed: int) -> None:

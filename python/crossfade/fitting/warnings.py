@@ -42,6 +42,11 @@ def warnings(found: Mapping[str, Any], of: Mapping[str, Any]) -> list[str]:
         )
     elif seen < 0.2 and found["kind"] == "packets":
         said.append(f"the link was seen busy {seen * 100:.2g} % of the time")
+    if policer := found["policer"]:
+        said.append(
+            f"a policer drops what is beyond {policer['rate_bps'] / 1e6:.4g} Mbit/s and bursts of "
+            f"{policer['burst_bytes'] / 1e3:.3g} kB, without a queue: the rate is that of the policer"
+        )
     stood = of["delay"].verdict == "bounded"
     if of["queue"].verdict == "bounded" and not (stood and found["congestive_losses"]):
         most = f"{of['queue'].value:.0f}"
@@ -68,6 +73,11 @@ def warnings(found: Mapping[str, Any], of: Mapping[str, Any]) -> list[str]:
             )
     if found["at_receiver"]:
         said.append("captured at the receiver: the times of sending are those of TCP timestamps, to a tick")
+    if found["held_s"]:
+        said.append(
+            f"one acknowledgement in ten waited {found['held_s'] * 1e3:.3g} ms or more on the reverse path: "
+            "arrivals have the times of the receiver's clock, and predictions a reverse path without a queue"
+        )
     if not found["has_sizes"]:
         said.append("the file has no sizes: packets of 1500 bytes were taken")
     if found["kind"] == "stretches":
