@@ -80,6 +80,9 @@ const OVERLOADED: f64 = 0.05;
 const FEWEST_SEEN: usize = 3;
 /// Relative difference of the rates of most intervals with a queue up to which they are one rate.
 const AGREE: f64 = 0.04;
+/// How much more than the rate of a standing queue some intervals carry, from which on the rate changes: in fast times
+/// no queue stands.
+const FASTER: f64 = 1.05;
 /// Queue as a share of the shortest RTT that stands through the answer of CUBIC to a loss, which takes 0.3 of the window.
 const OUTLASTS: f64 = 0.43;
 /// Number of intervals in which a flow begins.
@@ -134,10 +137,14 @@ impl Stretches {
             return carried.iter().filter(|at| stood(at)).collect();
         }
         // A queue of half a round trip outlasts the answer of a congestion control to a loss.
-        let is_long = |at: &Carried| at.rtt_s.zip(least_s).is_some_and(|(rtt, least)| rtt - least > OUTLASTS * least);
+        let is_long =
+            |at: &Carried| at.rtt_s.zip(least_s).is_some_and(|(rtt, least)| rtt - least > OUTLASTS * least);
         let follows = |pair: &&'a [Carried]| {
             let lasts = self.lost_in(&pair[1]) == 0.0 || (is_long(&pair[0]) && is_long(&pair[1]));
-            stood(&pair[0]) && stood(&pair[1]) && lasts && pair[1].from_s <= pair[0].to_s + ALIKE * (pair[1].to_s - pair[1].from_s)
+            stood(&pair[0])
+                && stood(&pair[1])
+                && lasts
+                && pair[1].from_s <= pair[0].to_s + ALIKE * (pair[1].to_s - pair[1].from_s)
         };
         carried.windows(2).filter(follows).map(|pair| &pair[1]).collect()
     }
@@ -181,7 +188,8 @@ impl CoarseRate {
         // A queue that is empty within an interval makes it carry less than the link would have.
         let are_filled = of_filled.len() >= FEWEST_SEEN;
         let told = if are_filled { of_filled } else { of_seen };
-        let is_seen = !over.rows.is_empty() || (are_filled && agree(&told));
+        let is_seen = !over.rows.is_empty()
+            || (are_filled && agree(&told) && most <= FASTER * median(&mut told.clone()));
         let constant = match () {
             () if is_seen => median(&mut told.clone()),
             // The rate may change: its slow times bound it.
@@ -192,8 +200,11 @@ impl CoarseRate {
         let draws = if !over.rows.is_empty() {
             mean_draws(&over.series, value, random)
         } else if is_seen {
-            let least = carried_by_all(of, carried, value);
-            points.iter().map(|[of_rate, ..]| resampled(&told, random) * (1.0 - of_rate * (1.0 - least))).collect()
+            let least = carried_by_all(of, value);
+            points
+                .iter()
+                .map(|[of_rate, ..]| resampled(&told, random) * (1.0 - of_rate * (1.0 - least)))
+                .collect()
         } else {
             points.iter().map(|[of_rate, ..]| constant * libm::pow(BEYOND, *of_rate)).collect()
         };
@@ -203,9 +214,12 @@ impl CoarseRate {
 
 /// Share of a rate that was carried in all, if some intervals carried far less: the link may have been slow or down then,
 /// whatever the losses say. 1 if none did.
-fn carried_by_all(of: &Stretches, carried: &[Carried], rate: f64) -> f64 {
+fn carried_by_all(of: &Stretches, rate: f64) -> f64 {
+    let carried = &of.carried;
     // A flow begins slowly.
-    if carried.iter().skip(BEGINNING).all(|at| of.arrived_bps(at) >= STALLED * rate) || lasts_s(carried) <= 0.0 {
+    if carried.iter().skip(BEGINNING).all(|at| of.arrived_bps(at) >= STALLED * rate)
+        || lasts_s(carried) <= 0.0
+    {
         return 1.0;
     }
     let bits: f64 = carried.iter().map(|at| of.arrived_bps(at) * (at.to_s - at.from_s)).sum();

@@ -17,6 +17,8 @@ pub(crate) struct Evidence {
     /// Deviation of the bits that left between two departures of a busy link from what its rate sends in that time, as a
     /// share of them; the median of windows, and 0 if too few tell.
     scatter: f64,
+    /// What the link carried in windows in which the queue stood, as a share of what the rates make of that time.
+    carried: f64,
     /// Share of the packets that waited which met what their own flow had sent before, at a link a little faster.
     own: f64,
 }
@@ -36,12 +38,23 @@ const OWN: f64 = 0.2;
 /// Least share of windows with a standing queue, and the scatter up to which departures are even.
 const STANDS: f64 = 0.3;
 const EVEN: f64 = 0.2;
+/// Scatter of departures from which on only a queue that stood nearly always shows a rate, and the share of windows in
+/// which that one stands.
+const UNEVEN: f64 = 1.0;
+const ALWAYS: f64 = 0.9;
+/// Difference of what such a queue carried from what a rate says.
+const AGREES: f64 = 0.06;
 /// Scatter of departures from which on rates of windows that do not predict each other are no rates.
 const CLUMPS: f64 = 0.5;
 
 impl Evidence {
-    /// Evidence for a link with rates over time, in windows so long; these packets were dropped.
-    pub(crate) fn new(record: &Record, rows: &[(f64, f64)], window_s: f64, dropped: &[bool]) -> Self {
+    /// Evidence for a link with rates over time, in windows so long, which dropped packets, and sent some that were lost.
+    pub(crate) fn new(
+        record: &Record,
+        rows: &[(f64, f64)],
+        window_s: f64,
+        (dropped, served): (&[bool], &[Option<bool>]),
+    ) -> Self {
         let packets = record.packets();
         let start = packets.first().map_or(0.0, |packet| packet.sent_s);
         let rate = median(&mut rows.iter().map(|row| row.1).filter(|rate| *rate > 0.0).collect::<Vec<f64>>());
@@ -60,13 +73,28 @@ impl Evidence {
             }
             windows[index] = (windows[index].0 + 1, windows[index].1.min(*delay));
         }
-        let full: Vec<bool> = (windows.iter().filter(|of| of.0 >= FEWEST))
-            .map(|of| of.1 - least_s > STOOD * packet_s)
-            .collect();
-        let stood = full.iter().filter(|stood| **stood).count() as f64 / full.len().max(1) as f64;
+        let stands: Vec<Option<bool>> =
+            windows.iter().map(|of| (of.0 >= FEWEST).then_some(of.1 - least_s > STOOD * packet_s)).collect();
+        let full = stands.iter().flatten().count();
+        let stood = stands.iter().flatten().filter(|stood| **stood).count() as f64 / full.max(1) as f64;
         let left = departures(record, least_s - packet_s, rate, |index| dropped[index]);
+        // Departures of the first window begin when the first packet leaves.
+        let offset_s = first_s - (least_s - packet_s);
+        let mut bits = 0.0;
+        for ((packet, left), served) in packets.iter().zip(&left).zip(served) {
+            let index = ((left - start - offset_s) / window_s).max(0.0) as usize;
+            let is_carried = packet.fate == Fate::Arrived || *served == Some(true);
+            if is_carried && stands.get(index) == Some(&Some(true)) {
+                bits += 8.0 * packet.bytes;
+            }
+        }
+        let expected: f64 = (0..stands.len())
+            .filter(|index| stands[*index] == Some(true))
+            .map(|index| sends(rows, offset_s + index as f64 * window_s, window_s))
+            .sum();
         Self {
             stood,
+            carried: if expected > 0.0 { bits / expected } else { 1.0 },
             scatter: scatter(record, &left, packet_s, start, window_s),
             own: own(record, rows, dropped, least_s + WAITED * packet_s, MET * packet_s),
         }
@@ -76,7 +104,15 @@ impl Evidence {
     /// departures are uneven.
     pub(crate) fn shows_a_queue(&self) -> bool {
         let (is_own, stands) = (self.own >= OWN, self.stood >= STANDS);
-        if self.scatter <= EVEN { is_own || stands } else { is_own && stands }
+        let is_queue = if self.scatter <= EVEN { is_own || stands } else { is_own && stands };
+        let is_even = self.scatter <= UNEVEN || self.stood >= ALWAYS;
+        is_queue && is_even && !self.is_contradicted()
+    }
+
+    /// Whether a queue that always stood carried more or less than the rates say: losses of a full queue pass for those
+    /// of a channel, or the other way round.
+    pub(crate) fn is_contradicted(&self) -> bool {
+        self.stood >= ALWAYS && (self.carried - 1.0).abs() > AGREES
     }
 
     /// Whether departures are in clumps, of which the rates of windows are made that do not predict each other.
@@ -85,17 +121,30 @@ impl Evidence {
     }
 }
 
+/// Bits that a link with rates over time sends from a time on, in so long.
+fn sends(rows: &[(f64, f64)], from: f64, lasts_s: f64) -> f64 {
+    let to = from + lasts_s;
+    let ends = rows.iter().skip(1).map(|row| row.0).chain([f64::INFINITY]);
+    let starts =
+        rows.iter().enumerate().map(|(index, row)| if index == 0 { f64::NEG_INFINITY } else { row.0 });
+    let parts = starts.zip(ends).zip(rows);
+    parts.map(|((start, end), row)| row.1 * (to.min(end) - from.max(start)).max(0.0)).sum()
+}
+
 /// The scatter of the gaps between departures: the median of windows.
 fn scatter(record: &Record, left: &[f64], packet_s: f64, start: f64, window_s: f64) -> f64 {
     let gaps = busy(record, left, WAITED * packet_s);
     let mut found = Vec::new();
-    for of in gaps.chunk_by(|one, next| ((one.to_s - start) / window_s) as i64 == ((next.to_s - start) / window_s) as i64) {
+    for of in gaps.chunk_by(|one, next| {
+        ((one.to_s - start) / window_s) as i64 == ((next.to_s - start) / window_s) as i64
+    }) {
         if of.len() < FEWEST_GAPS {
             continue;
         }
         let bits = of.iter().map(|gap| gap.bits).sum::<f64>();
         let rate = bits / of.iter().map(|gap| gap.lasts_s()).sum::<f64>();
-        let squares = of.iter().map(|gap| (gap.bits - rate * gap.lasts_s()) * (gap.bits - rate * gap.lasts_s()));
+        let squares =
+            of.iter().map(|gap| (gap.bits - rate * gap.lasts_s()) * (gap.bits - rate * gap.lasts_s()));
         found.push((squares.sum::<f64>() / of.len() as f64).sqrt() / (bits / of.len() as f64));
     }
     if found.is_empty() { 0.0 } else { median(&mut found) }

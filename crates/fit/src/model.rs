@@ -124,6 +124,8 @@ pub struct Fit {
     pub busy_share: f64,
     /// Share of packets that waited in the queue.
     pub waited_share: f64,
+    /// Share of the deviations from a link without a queue that a constant rate explains.
+    pub explained: f64,
     /// Mean deviation of delays from the model with a constant rate, in seconds.
     pub deviation_s: f64,
     /// Ratio of mean squared errors on held-out rates: change points over a constant.
@@ -211,7 +213,8 @@ impl Fit {
         let back_s = clock.map_or(0.0, |clock| way_back(record, clock, seen.base_s));
         let open = Open::new(record, &seen, &left, back_s);
         let of_rate = rates_and_delays(&seen, rate_bps, back_s, &mut stream("rate"));
-        let mut draws = draws_of(&of_rate, open.unknown, open.ends, (&losses, 8.0 * full), &mut stream("draws"));
+        let mut draws =
+            draws_of(&of_rate, open.unknown, open.ends, (&losses, 8.0 * full), &mut stream("draws"));
         // A policer is one if the link is faster.
         let least_bps = policer.map_or(0.0, |of| FASTER * of.high_bps);
         draws.iter_mut().for_each(|draw| draw.rate_bps = draw.rate_bps.max(least_bps));
@@ -244,6 +247,7 @@ impl Fit {
             period,
             clock,
             waited_share: waited(&seen.before, full) / record.packets().len() as f64,
+            explained: seen.rate.explains(),
             deviation_s: if seen.by_windows { 0.0 } else { seen.rate.deviation_s },
             held_out: over.held_out,
             rates: if over.varies { seen.over.rows } else { Vec::new() },

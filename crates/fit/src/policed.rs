@@ -55,7 +55,8 @@ impl Policer {
     /// The policer that a record shows, and which packets it dropped.
     pub(crate) fn of(record: &Record) -> Option<(Self, Vec<bool>)> {
         let packets = record.packets();
-        let lost: Vec<usize> = (0..packets.len()).filter(|index| packets[*index].fate == Fate::Lost).collect();
+        let lost: Vec<usize> =
+            (0..packets.len()).filter(|index| packets[*index].fate == Fate::Lost).collect();
         let runs = 1 + lost.windows(2).filter(|pair| pair[1] > pair[0] + 1).count();
         if lost.is_empty() || runs < FEWEST_RUNS {
             return None;
@@ -81,7 +82,8 @@ impl Policer {
         if !explains(record, &drops, &found, (best.1, burst_bytes), ROUGHLY) {
             return None;
         }
-        let around = |middle: f64, step: f64| (-8..=8).map(move |number| middle * (1.0 + f64::from(number) * step));
+        let around =
+            |middle: f64, step: f64| (-8..=8).map(move |number| middle * (1.0 + f64::from(number) * step));
         for _ in 0..ROUNDS {
             for step in STEPS {
                 best = better(&mut around(best.1, step), &takes_none, best);
@@ -145,7 +147,8 @@ fn between_drops(packets: &[Packet], dropped: &[bool], found: &[f64], full_bytes
     let (mut since, mut first_s, mut last) = (0.0, f64::NAN, (f64::NAN, 0.0));
     for (index, packet) in packets.iter().enumerate() {
         if found[index] <= full_bytes {
-            (bits, lasts_s) = if last.0 > first_s { (bits + last.1, lasts_s + last.0 - first_s) } else { (bits, lasts_s) };
+            (bits, lasts_s) =
+                if last.0 > first_s { (bits + last.1, lasts_s + last.0 - first_s) } else { (bits, lasts_s) };
             (since, first_s, last) = (0.0, f64::NAN, (f64::NAN, 0.0));
         }
         if dropped[index] {
@@ -211,7 +214,12 @@ mod tests {
                 let left = if waits { full_at } else { free_at };
                 let arrives = passes && !(loss > 0.0 && random.random_bool(loss));
                 let fate = if arrives { Fate::Arrived } else { Fate::Lost };
-                packets.push(Packet { sent_s: at, bytes: 1500.0, seen_s: arrives.then_some(left + 40e-3), fate });
+                packets.push(Packet {
+                    sent_s: at,
+                    bytes: 1500.0,
+                    seen_s: arrives.then_some(left + 40e-3),
+                    fate,
+                });
                 at += 1e-4 * random.random::<f64>();
             }
             at += 30e-3 * random.random::<f64>();

@@ -17,6 +17,9 @@ use crate::silent::{doubtful, silent};
 const MOST_WINDOWS: f64 = 20_000.0;
 /// Fewer packets that waited do not identify a rate.
 const FEWEST_WAITED: f64 = 50.0;
+/// Share of the deviations from a link without a queue that a constant rate explains, from which on nothing else shows it.
+const MOSTLY_EXPLAINED: f64 = 0.4;
+
 /// Observations of a link by a record.
 pub(crate) struct Seen {
     /// The rate of a constant link.
@@ -80,14 +83,21 @@ impl Seen {
         let is_seen = (!is_constant || adds_up(record, &rate, least_s)) && over.shows_rates();
         let by_windows = (over.varies || is_seen) && {
             let of_windows = over.usual_rows(usual);
-            let evidence = Evidence::new(record, &of_windows, window_s, &drops.dropped);
+            let evidence = Evidence::new(record, &of_windows, window_s, (&drops.dropped, &served));
             let is_shown = over.bound_bps.is_some() || over.by_trains || evidence.shows_a_queue();
-            let are_levels = !over.varies || over.is_predicted || over.bound_bps.is_some() || !evidence.are_clumps();
+            let are_levels =
+                !over.varies || over.is_predicted || over.bound_bps.is_some() || !evidence.are_clumps();
             is_shown && are_levels
         };
         if !by_windows && over.varies {
             (over.varies, over.rows) = (false, Vec::new());
         }
+        // A constant rate that explains little of the delays is one of a queue that was seen.
+        let is_constant = is_constant
+            && (by_windows || rate.explains() >= MOSTLY_EXPLAINED || {
+                let rows = [(0.0, rate.rate_bps)];
+                Evidence::new(record, &rows, window_s, (&drops.dropped, &served)).shows_a_queue()
+            });
         let ((base_s, error_s), drops, before, over) = if by_windows {
             follow(record, base_s, (drops, &served), before, over, (is_constant, window_s, margin_s, usual))
         } else {

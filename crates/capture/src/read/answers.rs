@@ -41,12 +41,14 @@ pub(super) fn without_waits(packets: &mut [Observed], answers: &[Answer]) -> Opt
     let ticks = |of: &Answer| i64::from(of.value.wrapping_sub(first.value).cast_signed());
     let rate = nearest_clock(ticks(last), lasts_s).filter(|_| answers.len() >= FEWEST)?;
     let tick_ns = (1e9 / rate) as i64;
-    let late: Vec<i64> = answers.iter().map(|of| of.came_ns - (ticks(of) as f64 / rate * 1e9) as i64).collect();
+    let late: Vec<i64> =
+        answers.iter().map(|of| of.came_ns - (ticks(of) as f64 / rate * 1e9) as i64).collect();
     // The shortest times of the beginning and of the end show the skew.
     let part = answers.len() / 4;
     let least = |of: &[i64]| of.iter().copied().min().unwrap_or(0);
     let between_ns = answers[answers.len() - part / 2 - 1].came_ns - answers[part / 2].came_ns;
-    let slope = (least(&late[answers.len() - part..]) - least(&late[..part])) as f64 / between_ns.max(1) as f64;
+    let slope =
+        (least(&late[answers.len() - part..]) - least(&late[..part])) as f64 / between_ns.max(1) as f64;
     let slope = if slope.abs() <= SKEW { slope } else { 0.0 };
     let straight: Vec<i64> = (late.iter().zip(answers))
         .map(|(late, of)| late - (slope * (of.came_ns - first.came_ns) as f64) as i64)
@@ -77,8 +79,7 @@ mod tests {
             let arrived_ns = sent_ns + 20_000_000;
             let came_ns = arrived_ns + 20_000_000 + waits_ns(index);
             let value = (arrived_ns as f64 * 1.00005 / 1e6) as u32;
-            let observed =
-                Observed { sent_ns, bytes: 1500, fate: Fate::Arrived, seen_ns: Some(came_ns) };
+            let observed = Observed { sent_ns, bytes: 1500, fate: Fate::Arrived, seen_ns: Some(came_ns) };
             (observed, Answer { index: index as u32, came_ns, value })
         };
         (0..10_000).map(packet).unzip()

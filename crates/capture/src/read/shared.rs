@@ -73,6 +73,10 @@ mod tests {
         assert_eq!(shares_queue(&first, &flow(1_200_000, |_| 0)), Some(false), "no queue");
         assert_eq!(shares_queue(&first, &flow(0, saw(700))[..15]), None, "few packets");
         let idle = flow(0, |at| at % 7_000_000 / 100);
-        assert_eq!(shares_queue(&idle, &flow(1_200_000, |at| at % 5_000_000 / 100)), Some(true), "no queue at all");
+        assert_eq!(
+            shares_queue(&idle, &flow(1_200_000, |at| at % 5_000_000 / 100)),
+            Some(true),
+            "no queue at all"
+        );
     }
 }
