@@ -48,6 +48,8 @@ PACKET = 1500
 # Records are shorter on fast links, to have at most so many packets.
 MOST_PACKETS = 300_000
 LONGEST_S = 30.0
+# Flows that never empty a token bucket.
+NEVER_EMPTY = ("udp-slow", "udp-poisson", "udp-on-off", "held")
 RATE_MARGIN = 0.02
 DELAY_MARGIN = 0.05
 
@@ -63,6 +65,8 @@ class Path_:
     channel: str = '[channel]\nmodel = "none"'
     reverse: str = ""
     more_queue: str = ""
+    # Rate of the link behind a bucket that was never empty: then nothing shows the bucket.
+    peak: float | None = None
 
 
 def table(folder: Path, name: str, seconds: float, rows: Sequence[tuple[float, float]]) -> tuple[str, float]:
@@ -98,8 +102,8 @@ def paths(rate: float, rtt: float, seconds: float, folder: Path) -> dict[str, Pa
         "reorder": replace(plain, link=f'{key}\njitter = {{ std = "3 ms" }}'),
         "jitter": replace(plain, link=f'{key}\njitter = {{ std = "1 ms", rate = "{rate:.0f} bit/s" }}'),
         "spikes": replace(plain, link=f'{key}\njitter = {{ std = "1 ms", spike_share = "7 %" }}'),
-        "policer": replace(plain, link=f"{peak}\npolicer = {{ {bucket} }}", queue=None),
-        "shaper": replace(plain, link=f"{peak}\nshaper = {{ {bucket} }}", queue=None),
+        "policer": replace(plain, link=f"{peak}\npolicer = {{ {bucket} }}", queue=None, peak=8 * rate),
+        "shaper": replace(plain, link=f"{peak}\nshaper = {{ {bucket} }}", queue=None, peak=8 * rate),
         "asym": replace(plain, reverse=f'rate = "{slow:.0f} bit/s"\nqueue.limit = "50 packets"', rtt=None),
         "ack-slots": replace(plain, reverse='aggregation = { period = "5 ms" }', rtt=None),
         "ack-thinned": replace(plain, reverse='aggregation = { period = "4 ms", thinning = 4 }', rtt=None),
@@ -242,7 +246,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(options.keep or temporary)
         folder.mkdir(exist_ok=True, parents=True)
-        for on, path in paths(options.rate, options.rtt, seconds, folder).items():
+        for on, of_path in paths(options.rate, options.rtt, seconds, folder).items():
+            path = of_path
             limit = round(path.queue * 1.0) if path.queue else max(4, round(options.rate * options.rtt / 8 / PACKET))
             limit = 10 * limit if "codel" in on else limit
             text = TEXT.format(
@@ -255,7 +260,7 @@ def main() -> None:
                 seed=options.seed,
             )
             for by, keys in flows(options.rate).items():
-                name = f"{on}/{by}"
+                name, path = f"{on}/{by}", of_path
                 if only and not any(part in name for part in only):
                     continue
                 try:
@@ -263,6 +268,8 @@ def main() -> None:
                     kept = [file for end in (".pcap", ".csv", ".json") if (file := stem.with_suffix(end)).exists()]
                     file = kept[0] if kept else record(text, name, keys, folder, seconds, options.rtt)
                     fit = cf.fit.link(file)
+                    if path.peak and by in NEVER_EMPTY:
+                        path = replace(path, rate=path.peak)
                 except CrossfadeError as error:
                     print(f"| {name} | | | | refused: {error} | | | no |", flush=True)
                     continue

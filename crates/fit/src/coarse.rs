@@ -188,8 +188,8 @@ impl CoarseRate {
         // A queue that is empty within an interval makes it carry less than the link would have.
         let are_filled = of_filled.len() >= FEWEST_SEEN;
         let told = if are_filled { of_filled } else { of_seen };
-        let is_seen = !over.rows.is_empty()
-            || (are_filled && agree(&told) && most <= FASTER * median(&mut told.clone()));
+        let is_one = agree(&told) && most <= FASTER * median(&mut told.clone());
+        let is_seen = are_filled && (!over.rows.is_empty() || is_one);
         let constant = match () {
             () if is_seen => median(&mut told.clone()),
             // The rate may change: its slow times bound it.
@@ -394,7 +394,9 @@ impl OverTime {
         }
         let Some(changes) = Changes::new(&series, &windows) else { return Self::default() };
         let held_out = Some(changes.ratio);
-        if !changes.varies() && outages.is_empty() {
+        // What TCP carries varies by itself too.
+        let varies = if of.is_udp { changes.varies() } else { changes.varies() && changes.is_predicted() };
+        if !varies && outages.is_empty() {
             return Self { held_out, ..Self::default() };
         }
         let rows = table(&series, step_s, 0.0, &outages);

@@ -17,6 +17,8 @@ pub(crate) struct Evidence {
     /// Deviation of the bits that left between two departures of a busy link from what its rate sends in that time, as a
     /// share of them; the median of windows, and 0 if too few tell.
     scatter: f64,
+    /// Number of these windows.
+    windows_stood: usize,
     /// What the link carried in windows in which the queue stood, as a share of what the rates make of that time.
     carried: f64,
     /// Share of the packets that waited which met what their own flow had sent before, at a link a little faster.
@@ -42,7 +44,9 @@ const EVEN: f64 = 0.2;
 /// which that one stands.
 const UNEVEN: f64 = 1.0;
 const ALWAYS: f64 = 0.9;
-/// Difference of what such a queue carried from what a rate says.
+/// Number of windows with a standing queue that may contradict a rate, and the difference of what they carried from what
+/// it says.
+const FEWEST_STOOD: usize = 10;
 const AGREES: f64 = 0.06;
 /// Scatter of departures from which on rates of windows that do not predict each other are no rates.
 const CLUMPS: f64 = 0.5;
@@ -80,10 +84,13 @@ impl Evidence {
         let left = departures(record, least_s - packet_s, rate, |index| dropped[index]);
         // Departures of the first window begin when the first packet leaves.
         let offset_s = first_s - (least_s - packet_s);
+        let scatter = scatter(record, &left, packet_s, start, window_s);
         let mut bits = 0.0;
         for ((packet, left), served) in packets.iter().zip(&left).zip(served) {
             let index = ((left - start - offset_s) / window_s).max(0.0) as usize;
-            let is_carried = packet.fate == Fate::Arrived || *served == Some(true);
+            // Uneven departures do not tell which lost packets the link sent.
+            let is_sent = *served == Some(true) && scatter <= EVEN;
+            let is_carried = packet.fate == Fate::Arrived || is_sent;
             if is_carried && stands.get(index) == Some(&Some(true)) {
                 bits += 8.0 * packet.bytes;
             }
@@ -94,8 +101,9 @@ impl Evidence {
             .sum();
         Self {
             stood,
+            windows_stood: stands.iter().filter(|stands| **stands == Some(true)).count(),
             carried: if expected > 0.0 { bits / expected } else { 1.0 },
-            scatter: scatter(record, &left, packet_s, start, window_s),
+            scatter,
             own: own(record, rows, dropped, least_s + WAITED * packet_s, MET * packet_s),
         }
     }
@@ -109,10 +117,10 @@ impl Evidence {
         is_queue && is_even && !self.is_contradicted()
     }
 
-    /// Whether a queue that always stood carried more or less than the rates say: losses of a full queue pass for those
-    /// of a channel, or the other way round.
+    /// Whether a queue that stood carried more or less than the rates say: losses of a full queue pass for those of a
+    /// channel, bursts of a token bucket for the rate of the link, or jitter for a queue.
     pub(crate) fn is_contradicted(&self) -> bool {
-        self.stood >= ALWAYS && (self.carried - 1.0).abs() > AGREES
+        self.windows_stood >= FEWEST_STOOD && (self.carried - 1.0).abs() > AGREES
     }
 
     /// Whether departures are in clumps, of which the rates of windows are made that do not predict each other.

@@ -158,6 +158,8 @@ struct Open {
     /// Whether the reverse path was recorded, and how long it takes.
     has_back: bool,
     back_s: f64,
+    /// Transmission time of a full packet in seconds.
+    packet_s: f64,
 }
 
 impl Open {
@@ -175,7 +177,8 @@ impl Open {
             && (has_back || back_s > 0.0)
             && stands(record, left, seen.least_s, 8.0 * full / rate_bps))
         .then(|| most_standing(seen.base_s + back_s, 8.0 * ends.low / rate_bps));
-        Self { ends, unknown: Unknown { bound, standing_s }, has_back, back_s }
+        let packet_s = 8.0 * full / rate_bps;
+        Self { ends, unknown: Unknown { bound, standing_s }, has_back, back_s, packet_s }
     }
 
     /// The delay there and back; of a rate that may be up to four times the bound, that of the middle.
@@ -187,7 +190,10 @@ impl Open {
             (true, Some(_)) => Verdict::Bounded,
             (true, None) => Verdict::Identified,
         };
-        parameter(delay_s.max(0.0), ends_of(draws, |draw| draw.delay_s), verdict)
+        // Jitter makes the usual delay longer than the shortest, and the path takes either.
+        let (low, high) = ends_of(draws, |draw| draw.delay_s);
+        let shortest_s = seen.least_s - self.packet_s + self.back_s;
+        parameter(delay_s.max(0.0), (low.min(shortest_s.max(0.0)), high), verdict)
     }
 }
 

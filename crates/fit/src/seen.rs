@@ -17,8 +17,12 @@ use crate::silent::{doubtful, silent};
 const MOST_WINDOWS: f64 = 20_000.0;
 /// Fewer packets that waited do not identify a rate.
 const FEWEST_WAITED: f64 = 50.0;
+/// Share of the deviations from a link without a queue that rates over time leave at most.
+const UNEXPLAINED: f64 = 0.6;
 /// Share of the deviations from a link without a queue that a constant rate explains, from which on nothing else shows it.
-const MOSTLY_EXPLAINED: f64 = 0.4;
+const MOSTLY_EXPLAINED: f64 = 0.5;
+/// Deviation in transmissions beyond which it shows nothing.
+const DEVIATES: f64 = 2.0;
 
 /// Observations of a link by a record.
 pub(crate) struct Seen {
@@ -81,28 +85,35 @@ impl Seen {
             over = with_path.unwrap_or(over);
         }
         let is_seen = (!is_constant || adds_up(record, &rate, least_s)) && over.shows_rates();
-        let by_windows = (over.varies || is_seen) && {
-            let of_windows = over.usual_rows(usual);
-            let evidence = Evidence::new(record, &of_windows, window_s, (&drops.dropped, &served));
-            let is_shown = over.bound_bps.is_some() || over.by_trains || evidence.shows_a_queue();
-            let are_levels =
-                !over.varies || over.is_predicted || over.bound_bps.is_some() || !evidence.are_clumps();
-            is_shown && are_levels
+        let is_shown = |over: &OverTime, dropped: &[bool]| {
+            let rows = over.usual_rows(usual);
+            let evidence = Evidence::new(record, &rows, window_s, (dropped, &served));
+            let explains = || unexplained_s(&rows) <= UNEXPLAINED * rate.without_queue_s;
+            let are_levels = || (over.is_predicted || !evidence.are_clumps()) && explains();
+            let is_other = over.bound_bps.is_some() || over.by_trains;
+            (is_other && !evidence.is_contradicted())
+                || (evidence.shows_a_queue() && (!over.varies || are_levels()))
         };
-        if !by_windows && over.varies {
-            (over.varies, over.rows) = (false, Vec::new());
-        }
+        let by_windows = (over.varies || is_seen) && is_shown(&over, &drops.dropped);
+        let followed = by_windows.then(|| {
+            let link = (is_constant, window_s, margin_s, usual);
+            follow(record, base_s, (drops.clone(), &served), before.clone(), over.clone(), link)
+        });
+        let followed = followed.filter(|(_, drops, _, over)| is_shown(over, &drops.dropped));
+        let by_windows = followed.is_some();
+        let ((base_s, error_s), drops, before, over) = followed.unwrap_or_else(|| {
+            let over = if over.varies { OverTime { varies: false, rows: Vec::new(), ..over } } else { over };
+            ((rate.base_s, 0.0), drops, before, over)
+        });
         // A constant rate that explains little of the delays is one of a queue that was seen.
         let is_constant = is_constant
-            && (by_windows || rate.explains() >= MOSTLY_EXPLAINED || {
+            && (by_windows || {
+                let packet_s = 8.0 * full / rate.rate_bps;
                 let rows = [(0.0, rate.rate_bps)];
-                Evidence::new(record, &rows, window_s, (&drops.dropped, &served)).shows_a_queue()
+                let evidence = Evidence::new(record, &rows, window_s, (&drops.dropped, &served));
+                let explains = rate.explains() >= MOSTLY_EXPLAINED && rate.deviation_s <= DEVIATES * packet_s;
+                evidence.shows_a_queue() || (explains && !evidence.is_contradicted())
             });
-        let ((base_s, error_s), drops, before, over) = if by_windows {
-            follow(record, base_s, (drops, &served), before, over, (is_constant, window_s, margin_s, usual))
-        } else {
-            ((rate.base_s, 0.0), drops, before, over)
-        };
         let by_windows = by_windows && !over.rows.is_empty();
         // A rate that changes without windows that show it is bounded by its slow times.
         let blocks = rate.blocks.as_ref().filter(|_| is_constant && !by_windows && !over.shows_most());
@@ -176,6 +187,7 @@ fn adds_up(record: &Record, rate: &RateFit, least_s: f64) -> bool {
 }
 
 /// A rate over time, and what follows from it.
+#[derive(Clone)]
 pub(crate) struct OverTime {
     /// Start times since the first packet, and rates in bit/s.
     pub(crate) rows: Vec<(f64, f64)>,

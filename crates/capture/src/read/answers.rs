@@ -28,8 +28,8 @@ pub(super) struct Waits {
 const FEWEST: usize = 100;
 /// Share of acknowledgements that waited longer than the time that counts, and least such time in ticks and nanoseconds.
 const WAITED: f64 = 0.1;
-const LEAST_TICKS: i64 = 3;
-const LEAST_NS: i64 = 2_000_000;
+const LEAST_TICKS: i64 = 2;
+const LEAST_NS: i64 = 1_500_000;
 /// Largest skew of clocks.
 const SKEW: f64 = 2e-4;
 
