@@ -21,6 +21,8 @@ pub(crate) struct Evidence {
     windows_stood: usize,
     /// What the link carried in windows in which the queue stood, as a share of what the rates make of that time.
     carried: f64,
+    /// Whether the reverse path sets the times of acknowledgements.
+    pub(crate) is_paced_back: bool,
     /// Share of the packets that waited which met what their own flow had sent before, at a link a little faster.
     own: f64,
 }
@@ -28,6 +30,8 @@ pub(crate) struct Evidence {
 /// Packets in a window for it to say something, and gaps.
 const FEWEST: usize = 8;
 const FEWEST_GAPS: usize = 6;
+/// Share of a window in which nothing came, from which on the link may have been idle.
+const PAUSE: f64 = 0.2;
 /// Waits in transmissions: of each packet of a window in which the queue stood, and of packets that waited.
 const STOOD: f64 = 1.5;
 const WAITED: f64 = 0.5;
@@ -48,6 +52,16 @@ const ALWAYS: f64 = 0.9;
 /// it says.
 const FEWEST_STOOD: usize = 10;
 const AGREES: f64 = 0.06;
+/// Fewer distances of acknowledgements tell nothing; ratio of two that are the same, the share of all that makes one a
+/// common one, and the share of all that common ones make.
+const FEWEST_ANSWERS: usize = 200;
+const SAME: f64 = 1.01;
+const COMMON: f64 = 0.05;
+const MOST_ALIKE: f64 = 0.7;
+/// Difference of the bits of acknowledgements at the same distance, as a share and in packets, and how many have it.
+const OFF: f64 = 0.4;
+const LEAST_OFF: f64 = 1.5;
+const MANY_OFF: f64 = 0.15;
 /// Scatter of departures from which on rates of windows that do not predict each other are no rates.
 const CLUMPS: f64 = 0.5;
 
@@ -68,14 +82,20 @@ impl Evidence {
             .collect();
         let least_s = arrivals.iter().map(|of| of.1).fold(f64::INFINITY, f64::min);
         let first_s = arrivals.iter().map(|of| of.0).fold(f64::INFINITY, f64::min);
-        // Of each window the packets and the shortest delay.
+        // Of each window the packets and the shortest delay; none where nothing came for a while.
         let mut windows: Vec<(usize, f64)> = Vec::new();
+        let mut last_s = first_s;
         for (at, delay) in &arrivals {
             let index = ((at - first_s) / window_s).max(0.0) as usize;
             if windows.len() <= index {
                 windows.resize(index + 1, (0, f64::INFINITY));
             }
             windows[index] = (windows[index].0 + 1, windows[index].1.min(*delay));
+            if at - last_s > PAUSE * window_s {
+                let first = ((last_s - first_s) / window_s).max(0.0) as usize;
+                windows[first..=index].iter_mut().for_each(|of| of.1 = f64::NEG_INFINITY);
+            }
+            last_s = at.max(last_s);
         }
         let stands: Vec<Option<bool>> =
             windows.iter().map(|of| (of.0 >= FEWEST).then_some(of.1 - least_s > STOOD * packet_s)).collect();
@@ -104,6 +124,9 @@ impl Evidence {
             windows_stood: stands.iter().filter(|stands| **stands == Some(true)).count(),
             carried: if expected > 0.0 { bits / expected } else { 1.0 },
             scatter,
+            is_paced_back: record.is_round_trip()
+                && record.tick_s() == 0.0
+                && is_paced_back(record, &stands, first_s + start, window_s),
             own: own(record, rows, dropped, least_s + WAITED * packet_s, MET * packet_s),
         }
     }
@@ -114,7 +137,7 @@ impl Evidence {
         let (is_own, stands) = (self.own >= OWN, self.stood >= STANDS);
         let is_queue = if self.scatter <= EVEN { is_own || stands } else { is_own && stands };
         let is_even = self.scatter <= UNEVEN || self.stood >= ALWAYS;
-        is_queue && is_even && !self.is_contradicted()
+        is_queue && is_even && !self.is_contradicted() && !self.is_paced_back
     }
 
     /// Whether a queue that stood carried more or less than the rates say: losses of a full queue pass for those of a
@@ -137,6 +160,38 @@ fn sends(rows: &[(f64, f64)], from: f64, lasts_s: f64) -> f64 {
         rows.iter().enumerate().map(|(index, row)| if index == 0 { f64::NEG_INFINITY } else { row.0 });
     let parts = starts.zip(ends).zip(rows);
     parts.map(|((start, end), row)| row.1 * (to.min(end) - from.max(start)).max(0.0)).sum()
+}
+
+/// Whether acknowledgements come at a few distances in time, whatever the bits that each tells of: then the reverse path
+/// sends them one behind the other. A link that sets their distances does so by the bits. Windows in which no queue
+/// stood do not count.
+fn is_paced_back(record: &Record, stands: &[Option<bool>], first_s: f64, window_s: f64) -> bool {
+    let (mut bits, mut last_s, mut gaps) = (0.0, f64::NEG_INFINITY, Vec::<(f64, f64)>::new());
+    for packet in record.packets().iter().filter(|packet| packet.fate == Fate::Arrived) {
+        bits += 8.0 * packet.bytes;
+        let Some(seen_s) = packet.seen_s else { continue };
+        let window = ((seen_s - first_s) / window_s).max(0.0) as usize;
+        if seen_s > last_s && stands.get(window) == Some(&Some(true)) {
+            gaps.push((seen_s - last_s, bits));
+        }
+        (last_s, bits) = (last_s.max(seen_s), 0.0);
+    }
+    gaps.retain(|gap| gap.0.is_finite());
+    gaps.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if gaps.len() < FEWEST_ANSWERS {
+        return false;
+    }
+    let least_off = LEAST_OFF * 8.0 * record.full_bytes();
+    let (mut alike, mut off) = (0, 0);
+    for of in gaps.chunk_by(|one, next| next.0 <= SAME * one.0) {
+        if (of.len() as f64) < COMMON * gaps.len() as f64 || of[of.len() - 1].0 > SAME * SAME * of[0].0 {
+            continue;
+        }
+        let usual = median(&mut of.iter().map(|gap| gap.1).collect::<Vec<f64>>());
+        alike += of.len();
+        off += of.iter().filter(|gap| (gap.1 - usual).abs() >= (OFF * usual).max(least_off)).count();
+    }
+    alike as f64 >= MOST_ALIKE * gaps.len() as f64 && off as f64 >= MANY_OFF * alike as f64
 }
 
 /// The scatter of the gaps between departures: the median of windows.
@@ -177,4 +232,79 @@ fn own(record: &Record, rows: &[(f64, f64)], dropped: &[bool], late_s: f64, met_
         }
     }
     if late > 0.0 { met / late } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Packet;
+    use crossfade_core::RunSeed;
+    use rand::RngExt;
+
+    fn record(times: impl Iterator<Item = (f64, Option<f64>)>, is_round_trip: bool) -> Record {
+        let packet = |(sent_s, seen_s)| Packet { sent_s, bytes: 1500.0, seen_s, fate: Fate::Arrived };
+        Record::new(times.map(packet).collect(), is_round_trip).unwrap()
+    }
+
+    fn evidence(record: &Record, rate_bps: f64) -> Evidence {
+        let count = record.packets().len();
+        Evidence::new(record, &[(0.0, rate_bps)], 0.1, (&vec![false; count], &vec![None; count]))
+    }
+
+    /// A packet each 1.3 ms, of which each takes up to 3 ms longer and none overtakes another: late packets seem to wait,
+    /// at about the rate at which they were sent.
+    #[test]
+    fn jitter_is_no_queue() {
+        let mut random = RunSeed { seed: 1, run: 0 }.stream("evidence");
+        let mut last_s = 0.0_f64;
+        let times = (0..10_000).map(|index| {
+            let sent_s = f64::from(index) * 1.3e-3;
+            last_s = last_s.max(sent_s + 40e-3 + 3e-3 * random.random::<f64>()) + 1e-6;
+            (sent_s, Some(last_s))
+        });
+        assert!(!evidence(&record(times, false), 9.5e6).shows_a_queue());
+    }
+
+    /// The same packets in trains of 40 over a link of 12 Mbit/s.
+    #[test]
+    fn trains_build_a_queue() {
+        let times = (0..10_000).map(|index| {
+            let sent_s = f64::from(index / 40) * 52e-3;
+            (sent_s, Some(sent_s + 40e-3 + f64::from(index % 40 + 1) * 1e-3))
+        });
+        let of = evidence(&record(times, false), 12e6);
+        assert!(of.shows_a_queue() && !of.is_contradicted(), "{of:?}");
+    }
+
+    /// A queue that always stands carries 12 Mbit/s; a rate of 14 Mbit/s is none of it.
+    #[test]
+    fn what_a_standing_queue_carried_contradicts_another_rate() {
+        let times = || {
+            (0..20_000).map(|index| {
+                let sent_s = (f64::from(index) - 60.0).max(0.0) * 1e-3;
+                (sent_s, Some(f64::from(index + 1) * 1e-3 + 40e-3))
+            })
+        };
+        assert!(evidence(&record(times(), false), 12e6).shows_a_queue());
+        assert!(evidence(&record(times(), false), 14e6).is_contradicted());
+    }
+
+    /// Acknowledgements leave a slow reverse path 3.5 ms apart, each for two or four packets; and those of a link, by
+    /// their packets.
+    #[test]
+    fn a_reverse_path_that_paces_acknowledgements_is_found() {
+        let mut random = RunSeed { seed: 2, run: 0 }.stream("evidence");
+        let of = |by_bits: bool, random: &mut crossfade_core::Stream| {
+            let (mut at, mut times) = (0.3, vec![(0.0, Some(0.05))]);
+            for _ in 0..4000 {
+                let packets = if random.random_bool(0.4) { 4 } else { 2 };
+                at += if by_bits { 1e-3 * f64::from(packets) } else { 3.5e-3 };
+                let sent_s = at - 0.15;
+                times.extend((0..packets).map(|number| (sent_s, (number + 1 == packets).then_some(at))));
+            }
+            evidence(&record(times.into_iter(), true), 12e6).is_paced_back
+        };
+        assert!(of(false, &mut random));
+        assert!(!of(true, &mut random));
+    }
 }

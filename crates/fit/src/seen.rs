@@ -1,7 +1,7 @@
 //! Observations of a link by a record: a constant rate or one that changes, the base delay, and the losses at a full
 //! queue.
 
-use crate::bootstrap::median;
+use crate::bootstrap::{median, quantile};
 use crate::departures::{Gap, alone, busy, departures, first_served, found_before};
 use crate::evidence::Evidence;
 use crate::over_time::{self, Changes, FEWEST_WINDOWS, Window};
@@ -90,8 +90,8 @@ impl Seen {
             let evidence = Evidence::new(record, &rows, window_s, (dropped, &served));
             let explains = || unexplained_s(&rows) <= UNEXPLAINED * rate.without_queue_s;
             let are_levels = || (over.is_predicted || !evidence.are_clumps()) && explains();
-            let is_other = over.bound_bps.is_some() || over.by_trains;
-            (is_other && !evidence.is_contradicted())
+            let is_other = over.bound_bps.is_some() || (over.by_trains && !evidence.are_clumps());
+            (is_other && !evidence.is_contradicted() && !evidence.is_paced_back)
                 || (evidence.shows_a_queue() && (!over.varies || are_levels()))
         };
         let by_windows = (over.varies || is_seen) && is_shown(&over, &drops.dropped);
@@ -112,9 +112,17 @@ impl Seen {
                 let rows = [(0.0, rate.rate_bps)];
                 let evidence = Evidence::new(record, &rows, window_s, (&drops.dropped, &served));
                 let explains = rate.explains() >= MOSTLY_EXPLAINED && rate.deviation_s <= DEVIATES * packet_s;
-                evidence.shows_a_queue() || (explains && !evidence.is_contradicted())
+                let is_denied = evidence.is_contradicted() || evidence.is_paced_back;
+                evidence.shows_a_queue() || (explains && !is_denied)
             });
         let by_windows = by_windows && !over.rows.is_empty();
+        // Whatever delays packets: a rate that was not shown is bounded by the slow ones of windows.
+        let bound_bps = match slow_bps(&over.series) {
+            Some(slow_bps) if !is_constant && !by_windows => {
+                slow_bps.min(bound_bps).max(record.arrived_bps())
+            }
+            _ => bound_bps,
+        };
         // A rate that changes without windows that show it is bounded by its slow times.
         let blocks = rate.blocks.as_ref().filter(|_| is_constant && !by_windows && !over.shows_most());
         let (is_constant, bound_bps) = match blocks {
@@ -318,6 +326,15 @@ fn usual_bps(series: &[Option<f64>]) -> f64 {
     if rates.is_empty() { 0.0 } else { libm::exp(median(&mut rates)) }
 }
 
+/// A slow one of the rates that were seen, if there are enough.
+fn slow_bps(series: &[Option<f64>]) -> Option<f64> {
+    let mut rates: Vec<f64> = series.iter().flatten().map(|rate| libm::exp(*rate)).collect();
+    rates.sort_by(f64::total_cmp);
+    (rates.len() >= FEWEST_WINDOWS).then(|| quantile(&rates, SLOW))
+}
+
+/// Quantile of the rates of windows that bounds a rate which is not shown.
+const SLOW: f64 = 0.1;
 /// Rates over time that do not predict each other leave at most this share of what a constant rate leaves unexplained
 /// of the delays: where packets arrive in clumps, the times between them differ by far more than the rate does.
 const EXPLAINS: f64 = 0.9;

@@ -30,8 +30,10 @@ const FEWEST: usize = 100;
 const WAITED: f64 = 0.1;
 const LEAST_TICKS: i64 = 2;
 const LEAST_NS: i64 = 1_500_000;
-/// Largest skew of clocks.
+/// Largest skew of clocks, and a difference of their rates with which a receiver's ticks are not those of a clock that is
+/// known.
 const SKEW: f64 = 2e-4;
+const NO_CLOCK: f64 = 0.01;
 
 /// Replaces the times at which acknowledgements came by those at which the receiver sent them, if they waited on the
 /// reverse path.
@@ -49,6 +51,9 @@ pub(super) fn without_waits(packets: &mut [Observed], answers: &[Answer]) -> Opt
     let between_ns = answers[answers.len() - part / 2 - 1].came_ns - answers[part / 2].came_ns;
     let slope =
         (least(&late[answers.len() - part..]) - least(&late[..part])) as f64 / between_ns.max(1) as f64;
+    if slope.abs() > NO_CLOCK {
+        return None;
+    }
     let slope = if slope.abs() <= SKEW { slope } else { 0.0 };
     let straight: Vec<i64> = (late.iter().zip(answers))
         .map(|(late, of)| late - (slope * (of.came_ns - first.came_ns) as f64) as i64)
@@ -58,6 +63,11 @@ pub(super) fn without_waits(packets: &mut [Observed], answers: &[Answer]) -> Opt
     sorted.sort_unstable();
     let held_ns = sorted[((1.0 - WAITED) * (sorted.len() - 1) as f64) as usize];
     if held_ns < LEAST_NS.max(LEAST_TICKS * tick_ns) {
+        // Where few waited, these say nothing.
+        let most_ns = (LEAST_NS + tick_ns).max((LEAST_TICKS + 1) * tick_ns);
+        for (_, of) in straight.iter().zip(answers).filter(|(late, _)| **late - shortest >= most_ns) {
+            packets[of.index as usize].seen_ns = None;
+        }
         return None;
     }
     for (late, of) in straight.iter().zip(answers) {
@@ -94,6 +104,17 @@ mod tests {
         for packet in &packets {
             let trip = packet.seen_ns.unwrap() - packet.sent_ns;
             assert!((38_500_000..=41_500_000).contains(&trip), "{trip}");
+        }
+    }
+
+    /// One in fifty waits 8 ms: their times are none of arrivals, those of the others stay.
+    #[test]
+    fn few_that_waited_say_nothing() {
+        let (mut packets, answers) = answered(|index| if index % 50 == 7 { 8_000_000 } else { 0 });
+        let before = packets.clone();
+        assert_eq!(without_waits(&mut packets, &answers), None);
+        for (index, (packet, before)) in packets.iter().zip(&before).enumerate() {
+            assert_eq!(packet.seen_ns, before.seen_ns.filter(|_| index % 50 != 7), "{index}");
         }
     }
 
