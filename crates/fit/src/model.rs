@@ -225,6 +225,7 @@ impl Fit {
         let least_bps = policer.map_or(0.0, |of| FASTER * of.high_bps);
         draws.iter_mut().for_each(|draw| draw.rate_bps = draw.rate_bps.max(least_bps));
         let verdict = |is_identified| if is_identified { Verdict::Identified } else { Verdict::Bounded };
+        let queue = limit_within(open.ends, open.unknown.standing_s.is_some(), &draws);
         let ends = ends_of(&draws, |draw| draw.rate_bps);
         let link_rate = parameter(rate_bps.max(least_bps), ends, verdict(seen.is_identified()));
         // Where the queue is not known exactly, a standing one would pass for a longer path.
@@ -239,7 +240,16 @@ impl Fit {
             policer,
             policed: policed.map_or(0, |(_, dropped)| dropped.iter().filter(|is_one| **is_one).count()),
             delay: open.delay(&seen, &draws),
-            queue: limit_within(open.ends, open.unknown.standing_s.is_some(), &draws),
+            queue: Parameter {
+                // Without a rate waits are no bytes, unless outages alone made packets wait.
+                verdict: match queue.verdict {
+                    Verdict::Identified if !seen.is_identified() && seen.quiet_bps().is_none() => {
+                        Verdict::NotIdentified
+                    }
+                    verdict => verdict,
+                },
+                ..queue
+            },
             loss: parameter(losses.share(), ends_of(&draws, |draw| draw.loss), verdict(losses.lost > 0)),
             mean_burst: losses.bursts.as_ref().map(|of| of.mean_burst(of.forgets, packet_s)),
             losses,

@@ -173,9 +173,12 @@ impl FlowReader {
 fn add_beside(found: &mut FlowRecord, others: Vec<(FlowKey, FlowRecord)>) {
     let own = found.packets.clone();
     let (mut short, mut of_short) = (Vec::new(), Vec::new());
+    // Packets of flows that do not tell what their acknowledgements waited: short ones, or where none waited long.
+    let mut of_unknown = Vec::new();
     let mut add = |key: FlowKey, mut of: FlowRecord| {
         without_late_answers(&mut of.packets);
-        found.packets.extend(of.packets);
+        let packets = if of.held_ns > 0 { &mut found.packets } else { &mut of_unknown };
+        packets.extend(of.packets);
         found.offloads |= of.offloads;
         (found.held_ns, found.tick_ns) = (found.held_ns.max(of.held_ns), found.tick_ns.max(of.tick_ns));
         found.beside.push(key);
@@ -196,6 +199,12 @@ fn add_beside(found: &mut FlowRecord, others: Vec<(FlowKey, FlowRecord)>) {
             add(key, of);
         }
     }
+    if found.held_ns > 0 {
+        for packet in &mut of_unknown {
+            packet.seen_ns = None;
+        }
+    }
+    found.packets.extend(of_unknown);
     if !found.beside.is_empty() {
         let count = own.len();
         without_late_answers(&mut found.packets[..count]);
