@@ -1,4 +1,4 @@
-"""Fit links to records of strangers: paths and flows that the model does not have, each judged against its truth.
+"""Fit links to records of strangers: paths and flows that the model does not have, each against its truth.
 
     python bench/fit_strangers.py [--rate 12e6] [--rtt 0.04] [--only asym,policer/bbr-v1] [--keep FOLDER]
 
@@ -55,8 +55,11 @@ DELAY_MARGIN = 0.05
 
 
 @dataclass(frozen=True)
-class Path_:
-    """A path: its keys, and the true rate in bit/s, round trip in s and queue limit in packets (None: not judged)."""
+class Route:
+    """A path: its keys, and the true rate in bit/s, round trip in s and queue limit in packets.
+
+    What is None is not judged.
+    """
 
     link: str
     rate: float
@@ -72,17 +75,19 @@ class Path_:
 def table(folder: Path, name: str, seconds: float, rows: Sequence[tuple[float, float]]) -> tuple[str, float]:
     """A trace of rates, as a key of the link, and its mean rate."""
     file = folder / f"{name}.csv"
-    file.write_text("time_s,rate_bps,delay_s,loss\n" + "".join(f"{at:.4f},{rate:.0f},0,0\n" for at, rate in rows))
+    file.write_text(
+        "time_s,rate_bps,delay_s,loss\n" + "".join(f"{at:.4f},{rate:.0f},0,0\n" for at, rate in rows)
+    )
     ends = [*(at for at, _ in rows[1:]), seconds]
     mean = sum(rate * (end - at) for (at, rate), end in zip(rows, ends, strict=True)) / seconds
     return f'trace = {{ rates = "{file}", at_end = "loop", period = "{seconds:g} s" }}', mean
 
 
-def paths(rate: float, rtt: float, seconds: float, folder: Path) -> dict[str, Path_]:
+def paths(rate: float, rtt: float, seconds: float, folder: Path) -> dict[str, Route]:
     """The paths by name."""
     bdp = max(4, round(rate * rtt / 8 / PACKET))
     key = f'rate = "{rate:.0f} bit/s"'
-    plain = Path_(key, rate, rtt, bdp)
+    plain = Route(key, rate, rtt, bdp)
     peak = f'rate = "{8 * rate:.0f} bit/s"'
     bucket = f'rate = "{rate:.0f} bit/s", burst = "{max(4, bdp) * PACKET} B"'
     third = seconds / 10
@@ -177,7 +182,14 @@ def iperf(events: Path, file: Path, seconds: float, rtt: float) -> None:
             "omitted": False,
             "sender": True,
         }
-        stream = {"socket": 5, **sums, "snd_cwnd": 100_000, "rtt": int(1e6 * of["trip"]), "rttvar": 500, "pmtu": 1500}
+        stream = {
+            "socket": 5,
+            **sums,
+            "snd_cwnd": 100_000,
+            "rtt": int(1e6 * of["trip"]),
+            "rttvar": 500,
+            "pmtu": 1500,
+        }
         intervals.append({"streams": [stream], "sum": sums})
     file.write_text(json.dumps({"start": start, "intervals": intervals, "end": {}}))
 
@@ -198,7 +210,7 @@ def record(text: str, name: str, keys: dict[str, Any], folder: Path, seconds: fl
     return stem.with_suffix(".pcap")
 
 
-def wrong(fit: cf.fit.LinkFit, path: Path_) -> Iterator[str]:
+def wrong(fit: cf.fit.LinkFit, path: Route) -> Iterator[str]:
     """Parameters whose verdict is wrong."""
     rate, delay, queue = fit.rate, fit.delay, fit.queue
     if rate.verdict == "identified":
@@ -216,7 +228,7 @@ def wrong(fit: cf.fit.LinkFit, path: Path_) -> Iterator[str]:
             yield "queue"
 
 
-def row(name: str, fit: cf.fit.LinkFit, path: Path_) -> str:
+def row(name: str, fit: cf.fit.LinkFit, path: Route) -> str:
     """A row of the table."""
     of = fit.rate
     ratios = f"{of.value / path.rate:.3f} ({of.low / path.rate:.3f} to {of.high / path.rate:.3f})"
@@ -229,7 +241,9 @@ def row(name: str, fit: cf.fit.LinkFit, path: Path_) -> str:
 
 def main() -> None:
     """Record, fit, judge, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rate", type=float, default=12e6, help="bit/s")
     parser.add_argument("--rtt", type=float, default=0.04, help="seconds")
     parser.add_argument("--seed", type=int, default=7)
@@ -239,7 +253,7 @@ def main() -> None:
     options = parser.parse_args()
     seconds = min(LONGEST_S, max(8.0, MOST_PACKETS * 8 * PACKET / options.rate))
     only = [part for part in options.only.split(",") if part]
-    print("| record | true rate (Mbit/s) | model | rate by the true one | verdict | base delay | queue | wrong |")
+    print("| record | Mbit/s | model | rate by the true one | verdict | base delay | queue | wrong |")
     print("|---|---|---|---|---|---|---|---|")
     counts = {"identified": [0, 0], "bounded": [0, 0], "not identified": [0, 0]}
     others = 0
@@ -248,7 +262,11 @@ def main() -> None:
         folder.mkdir(exist_ok=True, parents=True)
         for on, of_path in paths(options.rate, options.rtt, seconds, folder).items():
             path = of_path
-            limit = round(path.queue * 1.0) if path.queue else max(4, round(options.rate * options.rtt / 8 / PACKET))
+            limit = (
+                round(path.queue * 1.0)
+                if path.queue
+                else max(4, round(options.rate * options.rtt / 8 / PACKET))
+            )
             limit = 10 * limit if "codel" in on else limit
             text = TEXT.format(
                 link=path.link,
@@ -265,7 +283,9 @@ def main() -> None:
                     continue
                 try:
                     stem = folder / name.replace("/", "-")
-                    kept = [file for end in (".pcap", ".csv", ".json") if (file := stem.with_suffix(end)).exists()]
+                    kept = [
+                        file for end in (".pcap", ".csv", ".json") if (file := stem.with_suffix(end)).exists()
+                    ]
                     file = kept[0] if kept else record(text, name, keys, folder, seconds, options.rtt)
                     fit = cf.fit.link(file)
                     if path.peak and by in NEVER_EMPTY:

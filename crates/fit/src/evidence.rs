@@ -265,7 +265,7 @@ mod tests {
         assert!(!evidence(&record(times, false), 9.5e6).shows_a_queue());
     }
 
-    /// The same packets in trains of 40 over a link of 12 Mbit/s.
+    /// Packets of 1500 B in trains of 40 over a link of 12 Mbit/s.
     #[test]
     fn trains_build_a_queue() {
         let times = (0..10_000).map(|index| {

@@ -35,10 +35,12 @@ pub(super) fn shares_queue(first: &[Observed], other: &[Observed]) -> Option<boo
     if matched.len() < FEWEST {
         return None;
     }
-    // Those at other times are half of the record apart.
-    let apart = matched.iter().cycle().skip(matched.len() / 2);
+    // Those at other times are half of both records apart.
+    let mut all: Vec<(i64, i64)> = first.iter().chain(&other).copied().collect();
+    all.sort_unstable();
+    let apart = all.iter().cycle().skip(all.len() / 2);
     let at_one_time = middle(matched.iter().map(|(one, other)| one.abs_diff(*other)));
-    let at_others = middle(matched.iter().zip(apart).map(|((one, _), (_, other))| one.abs_diff(*other)));
+    let at_others = middle(all.iter().zip(apart).map(|(one, other)| one.1.abs_diff(other.1)));
     Some(at_one_time as f64 <= (ALIKE * at_others as f64).max(SAME * shortest as f64))
 }
 
