@@ -4,8 +4,8 @@
 //! queue is built by what was sent faster than the link sends, it stands or empties at the rate of the link, and packets
 //! that waited for one another leave at even times.
 
-use crate::bootstrap::median;
-use crate::departures::{busy, departures};
+use crate::bootstrap::{median, quantile};
+use crate::departures::{Gap, busy, departures};
 use crate::over_time;
 use crate::record::{Fate, Record};
 
@@ -21,6 +21,8 @@ pub(crate) struct Evidence {
     windows_stood: usize,
     /// What the link carried in windows in which the queue stood, as a share of what the rates make of that time.
     carried: f64,
+    /// Mean rate as a multiple of what the queue carried whenever it stood, if that was always the same.
+    beyond: f64,
     /// Whether the reverse path sets the times of acknowledgements.
     pub(crate) is_paced_back: bool,
     /// Share of the packets that waited which met what their own flow had sent before, at a link a little faster.
@@ -62,6 +64,11 @@ const MOST_ALIKE: f64 = 0.7;
 const OFF: f64 = 0.4;
 const LEAST_OFF: f64 = 1.5;
 const MANY_OFF: f64 = 0.15;
+/// Mean rate, as a multiple of what a queue carries that stands, which only bursts behind idle times make: a token bucket
+/// lets these pass. Number of windows that tell, and how little their rates differ.
+const BURSTS: f64 = 1.1;
+const FEWEST_STEADY: usize = 20;
+const STEADY: f64 = 0.05;
 /// Scatter of departures from which on rates of windows that do not predict each other are no rates.
 const CLUMPS: f64 = 0.5;
 
@@ -105,24 +112,32 @@ impl Evidence {
         // Departures of the first window begin when the first packet leaves.
         let offset_s = first_s - (least_s - packet_s);
         let scatter = scatter(record, &left, packet_s, start, window_s);
-        let mut bits = 0.0;
+        let mut bits = vec![0.0; stands.len()];
         for ((packet, left), served) in packets.iter().zip(&left).zip(served) {
             let index = ((left - start - offset_s) / window_s).max(0.0) as usize;
             // Uneven departures do not tell which lost packets the link sent.
             let is_sent = *served == Some(true) && scatter <= EVEN;
             let is_carried = packet.fate == Fate::Arrived || is_sent;
-            if is_carried && stands.get(index) == Some(&Some(true)) {
-                bits += 8.0 * packet.bytes;
+            if let Some(bits) = bits.get_mut(index).filter(|_| is_carried) {
+                *bits += 8.0 * packet.bytes;
             }
         }
-        let expected: f64 = (0..stands.len())
-            .filter(|index| stands[*index] == Some(true))
-            .map(|index| sends(rows, offset_s + index as f64 * window_s, window_s))
-            .sum();
+        let of_stood = || (0..stands.len()).filter(|index| stands[*index] == Some(true));
+        let expected: f64 =
+            of_stood().map(|index| sends(rows, offset_s + index as f64 * window_s, window_s)).sum();
+        let carried: f64 = of_stood().map(|index| bits[index]).sum();
+        // Windows in the middle of a time in which the queue stood.
+        let inside = of_stood().filter(|index| {
+            let is_one = |at: Option<usize>| at.and_then(|at| stands.get(at)) == Some(&Some(true));
+            is_one(index.checked_sub(1)) && is_one(index.checked_add(1))
+        });
+        let steady_bps = steady(inside.map(|index| bits[index] / window_s).collect());
+        let mean_bps = sends(rows, 0.0, record.lasts_s()) / record.lasts_s();
         Self {
             stood,
             windows_stood: stands.iter().filter(|stands| **stands == Some(true)).count(),
-            carried: if expected > 0.0 { bits / expected } else { 1.0 },
+            carried: if expected > 0.0 { carried / expected } else { 1.0 },
+            beyond: steady_bps.map_or(1.0, |steady| mean_bps / steady),
             scatter,
             is_paced_back: record.is_round_trip()
                 && record.tick_s() == 0.0
@@ -143,13 +158,21 @@ impl Evidence {
     /// Whether a queue that stood carried more or less than the rates say: losses of a full queue pass for those of a
     /// channel, bursts of a token bucket for the rate of the link, or jitter for a queue.
     pub(crate) fn is_contradicted(&self) -> bool {
-        self.windows_stood >= FEWEST_STOOD && (self.carried - 1.0).abs() > AGREES
+        let is_other = self.windows_stood >= FEWEST_STOOD && (self.carried - 1.0).abs() > AGREES;
+        is_other || self.beyond > BURSTS
     }
 
     /// Whether departures are in clumps, of which the rates of windows are made that do not predict each other.
     pub(crate) fn are_clumps(&self) -> bool {
         self.scatter > CLUMPS
     }
+}
+
+/// The rate of windows if nearly all have it.
+fn steady(mut rates: Vec<f64>) -> Option<f64> {
+    rates.sort_by(f64::total_cmp);
+    let (low, middle, high) = (quantile(&rates, 0.1), quantile(&rates, 0.5), quantile(&rates, 0.9));
+    (rates.len() >= FEWEST_STEADY && high - low <= STEADY * middle).then_some(middle)
 }
 
 /// Bits that a link with rates over time sends from a time on, in so long.
@@ -205,7 +228,7 @@ fn scatter(record: &Record, left: &[f64], packet_s: f64, start: f64, window_s: f
             continue;
         }
         let bits = of.iter().map(|gap| gap.bits).sum::<f64>();
-        let rate = bits / of.iter().map(|gap| gap.lasts_s()).sum::<f64>();
+        let rate = bits / of.iter().map(Gap::lasts_s).sum::<f64>();
         let squares =
             of.iter().map(|gap| (gap.bits - rate * gap.lasts_s()) * (gap.bits - rate * gap.lasts_s()));
         found.push((squares.sum::<f64>() / of.len() as f64).sqrt() / (bits / of.len() as f64));
@@ -287,6 +310,23 @@ mod tests {
         };
         assert!(evidence(&record(times(), false), 12e6).shows_a_queue());
         assert!(evidence(&record(times(), false), 14e6).is_contradicted());
+    }
+
+    /// A token bucket lets trains pass at 96 Mbit/s until it is empty, and then 12: a mean of both is no rate.
+    #[test]
+    fn bursts_behind_idle_times_are_no_rate() {
+        let times = (0..20_000).map(|index| {
+            let (train, number) = (index / 1000, f64::from(index % 1000 + 1));
+            let sent_s = f64::from(train) * 2.0;
+            (sent_s, Some(sent_s + 40e-3 + (number / 8e3).max((number - 40.0) * 1e-3)))
+        });
+        let of = record(times, false);
+        let count = of.packets().len();
+        let rows: Vec<(f64, f64)> = (0..20)
+            .flat_map(|train| [(2.0 * f64::from(train), 12e6), (2.0 * f64::from(train) + 1.2, 96e6)])
+            .collect();
+        let evidence = Evidence::new(&of, &rows, 0.1, (&vec![false; count], &vec![None; count]));
+        assert!(evidence.is_contradicted(), "{evidence:?}");
     }
 
     /// Acknowledgements leave a slow reverse path 3.5 ms apart, each for two or four packets; and those of a link, by

@@ -223,7 +223,9 @@ impl Fit {
             draws_of(&of_rate, open.unknown, open.ends, (&losses, 8.0 * full), &mut stream("draws"));
         // A policer is one if the link is faster.
         let least_bps = policer.map_or(0.0, |of| FASTER * of.high_bps);
-        draws.iter_mut().for_each(|draw| draw.rate_bps = draw.rate_bps.max(least_bps));
+        for draw in &mut draws {
+            draw.rate_bps = draw.rate_bps.max(least_bps);
+        }
         let verdict = |is_identified| if is_identified { Verdict::Identified } else { Verdict::Bounded };
         let queue = limit_within(open.ends, open.unknown.standing_s.is_some(), &draws);
         let ends = ends_of(&draws, |draw| draw.rate_bps);

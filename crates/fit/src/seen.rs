@@ -17,8 +17,6 @@ use crate::silent::{doubtful, silent};
 const MOST_WINDOWS: f64 = 20_000.0;
 /// Fewer packets that waited do not identify a rate.
 const FEWEST_WAITED: f64 = 50.0;
-/// Share of the deviations from a link without a queue that rates over time leave at most.
-const UNEXPLAINED: f64 = 0.6;
 /// Share of the deviations from a link without a queue that a constant rate explains, from which on nothing else shows it.
 const MOSTLY_EXPLAINED: f64 = 0.5;
 /// Deviation in transmissions beyond which it shows nothing.
@@ -88,11 +86,10 @@ impl Seen {
         let is_shown = |over: &OverTime, dropped: &[bool]| {
             let rows = over.usual_rows(usual);
             let evidence = Evidence::new(record, &rows, window_s, (dropped, &served));
-            let explains = || unexplained_s(&rows) <= UNEXPLAINED * rate.without_queue_s;
-            let are_levels = || (over.is_predicted || !evidence.are_clumps()) && explains();
+            let are_levels = over.is_predicted || !evidence.are_clumps();
             let is_other = over.bound_bps.is_some() || (over.by_trains && !evidence.are_clumps());
             (is_other && !evidence.is_contradicted() && !evidence.is_paced_back)
-                || (evidence.shows_a_queue() && (!over.varies || are_levels()))
+                || (evidence.shows_a_queue() && (!over.varies || are_levels))
         };
         let by_windows = (over.varies || is_seen) && is_shown(&over, &drops.dropped);
         let followed = by_windows.then(|| {

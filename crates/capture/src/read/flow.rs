@@ -274,7 +274,7 @@ fn of_tcp(flow: FlowKey, seen: &[Seen], start: i64) -> Result<FlowRecord, ReadEr
     let (mut packets, answers) = segments.finish();
     let waits = without_waits(&mut packets, &answers);
     let (held_ns, tick_ns) = waits.map_or((0, 0), |waits| (waits.held_ns, waits.tick_ns));
-    Ok(FlowRecord { packets, held_ns, tick_ns, ..of_sender })
+    Ok(FlowRecord { packets, tick_ns, held_ns, ..of_sender })
 }
 
 /// Takes out the second of two captured copies of a segment, if many have one. A retransmission comes later, or with a
