@@ -50,9 +50,10 @@ const EVEN: f64 = 0.2;
 /// which that one stands.
 const UNEVEN: f64 = 1.0;
 const ALWAYS: f64 = 0.9;
-/// Number of windows with a standing queue that may contradict a rate, and the difference of what they carried from what
+/// Number of windows with a standing queue that may contradict a rate, their share of all, and the difference of what they carried from what
 /// it says.
 const FEWEST_STOOD: usize = 10;
+const STOOD_OFTEN: f64 = 0.1;
 const AGREES: f64 = 0.06;
 /// Fewer distances of acknowledgements tell nothing; ratio of two that are the same, the share of all that makes one a
 /// common one, and the share of all that common ones make.
@@ -158,8 +159,9 @@ impl Evidence {
     /// Whether a queue that stood carried more or less than the rates say: losses of a full queue pass for those of a
     /// channel, bursts of a token bucket for the rate of the link, or jitter for a queue.
     pub(crate) fn is_contradicted(&self) -> bool {
-        let is_other = self.windows_stood >= FEWEST_STOOD && (self.carried - 1.0).abs() > AGREES;
-        is_other || self.beyond > BURSTS
+        // Of a queue that hardly ever stands windows have idle times too.
+        let are_many = self.windows_stood >= FEWEST_STOOD && self.stood >= STOOD_OFTEN;
+        are_many && ((self.carried - 1.0).abs() > AGREES || self.beyond > BURSTS)
     }
 
     /// Whether departures are in clumps, of which the rates of windows are made that do not predict each other.
