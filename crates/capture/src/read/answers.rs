@@ -51,7 +51,10 @@ pub(super) fn without_waits(packets: &mut [Observed], answers: &[Answer]) -> Opt
     let between_ns = answers[answers.len() - part / 2 - 1].came_ns - answers[part / 2].came_ns;
     let slope =
         (least(&late[answers.len() - part..]) - least(&late[..part])) as f64 / between_ns.max(1) as f64;
-    if slope.abs() > NO_CLOCK {
+    // A clock of other ticks goes apart all the time, a queue fills once.
+    let middle = least(&late[2 * part..3 * part]) - least(&late[part..2 * part]);
+    let all = least(&late[answers.len() - part..]) - least(&late[..part]);
+    if slope.abs() > NO_CLOCK && middle.abs() > all.abs() / 6 {
         return None;
     }
     let slope = if slope.abs() <= SKEW { slope } else { 0.0 };
@@ -105,6 +108,18 @@ mod tests {
             let trip = packet.seen_ns.unwrap() - packet.sent_ns;
             assert!((38_500_000..=41_500_000).contains(&trip), "{trip}");
         }
+    }
+
+    /// A queue of 300 ms that fills within seconds, and a clock whose ticks are 2.4 % shorter.
+    #[test]
+    fn a_queue_that_fills_is_told_from_other_ticks() {
+        let (mut packets, answers) = answered(|index| (index * 200_000).min(300_000_000));
+        assert!(without_waits(&mut packets, &answers).is_some_and(|waits| waits.held_ns > 250_000_000));
+        let (mut packets, mut answers) = answered(|_| 0);
+        for answer in &mut answers {
+            answer.value = (f64::from(answer.value) * 1.024) as u32;
+        }
+        assert_eq!(without_waits(&mut packets, &answers), None);
     }
 
     /// One in fifty waits 8 ms: their times are none of arrivals, those of the others stay.
