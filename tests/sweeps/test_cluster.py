@@ -360,10 +360,21 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_a_stopped_sweep_leaves_no_workers_and_is_resumed(tmp_path: Path, how: signal.Signals) -> None:
-    # Most of a second of work: an interrupt that comes late still finds it running.
-    runs = 400
+@pytest.mark.parametrize(
+    ("how", "resumed_on"),
+    [
+        (signal.SIGINT, "threads"),
+        (signal.SIGKILL, None),
+        pytest.param(signal.SIGINT, "cluster", marks=pytest.mark.long),
+        pytest.param(signal.SIGKILL, "cluster", marks=pytest.mark.long),
+    ],
+)
+def test_a_stopped_sweep_leaves_no_workers_and_is_resumed(
+    tmp_path: Path, how: signal.Signals, resumed_on: str | None
+) -> None:
+    """The long form resumes on a cluster too, which starts a scheduler and two workers once more."""
+    # Some tenths of a second of work: an interrupt that comes late still finds the sweep running.
+    runs = 400 if resumed_on == "cluster" else 200
     scenario, file = tmp_path / "many.toml", tmp_path / "many.sqlite"
     scenario.write_text(MANY)
     command = f"sweep {scenario} --runs {runs} --out {file} --cluster local --jobs 2".split()
@@ -380,7 +391,9 @@ def test_a_stopped_sweep_leaves_no_workers_and_is_resumed(tmp_path: Path, how: s
     wait_for(lambda: not any(map(is_alive, workers)))
     assert 20 < count_rows(file) < 8 * runs
 
-    resumed = start(*command)
+    if resumed_on is None:
+        return
+    resumed = start(*(command if resumed_on == "cluster" else command[: command.index("--cluster")]))
     _, err = resumed.communicate(timeout=120)
     assert resumed.returncode == 0, err
     assert "distributed" not in err
