@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-import struct
 import subprocess
 import tempfile
 from collections import Counter
@@ -25,9 +24,9 @@ from xdist.remote import Producer
 import crossfade as cf
 from crossfade.cli.app import main
 from crossfade.results import plantable, rowtables
-from crossfade.results.rows import Row
 from tests.longest_first import LongestFirst
 from tests.quick import Quick
+from tests.results.writers import make_row as make_row
 
 # Speed is measured in benchmarks, never in tests; and these meet the same examples each time, so that no
 # change fails by what it did not touch. The hunt for others is a trial (tests/trials/properties.py).
@@ -98,6 +97,11 @@ class Outcome:
 
 
 Cli = Callable[..., Outcome]
+
+
+def long_form(*values: Any, id: str | None = None) -> Any:
+    """A case of a parametrised test that runs in its long form alone (``make test-long``)."""
+    return pytest.param(*values, id=id, marks=pytest.mark.long)
 
 
 def svg_words(file: Path) -> list[str]:
@@ -173,21 +177,6 @@ def sweep(tmp_path: Path) -> Path:
     path = tmp_path / "sweep.toml"
     path.write_text(SWEEP)
     return path
-
-
-def make_row(number: int, value: float = 0.0) -> Row:
-    """A row of two metrics, the run of that number."""
-    return Row(
-        key=f"{number:032x}",
-        point="00" * 16,
-        method="simulation",
-        seed=1,
-        run=number,
-        names="goodput_bps\ntimeouts",
-        values=struct.pack("<2d", value, number),
-        failure=None,
-        seconds=0.25,
-    )
 
 
 def reseal(database: sqlite3.Connection) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.cli.live_runs import browse, live, need, need_live
+from tests.conftest import long_form
 
 # 10 % of frames are lost, and repeated until they arrive.
 ARQ = """\
@@ -96,10 +97,13 @@ def connections(capture: Path, to_near: bool) -> list[Connection]:
     return list(found.values())
 
 
-def test_what_iperf3_reports_is_what_the_record_has(lossy: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("congestion", [["cubic"], long_form(["reno", "cubic", "bbr"])])
+def test_what_iperf3_reports_is_what_the_record_has(
+    lossy: Path, tmp_path: Path, congestion: list[str]
+) -> None:
     need("iperf3", "tshark")
     known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
-    controls = [control for control in ("reno", "cubic", "bbr") if control in known]
+    controls = [control for control in congestion if control in known]
     # So many bytes, not so many seconds: a loaded machine then takes longer, and has as many.
     calls = [(control, way) for control in controls for way in ("", "-R")]
     # A server that the machine let wait hears that all was handed over before it reads the rest, and never

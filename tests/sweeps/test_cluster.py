@@ -25,7 +25,7 @@ from crossfade.plans.options import Options
 from crossfade.results.file import ResultsFile
 from crossfade.results.rows import Row
 from crossfade.sweeps import chunks, connection, worker
-from tests.conftest import SMALL, Cli, expect_one_line
+from tests.conftest import SMALL, Cli, expect_one_line, long_form
 from tests.test_rules import FADING
 from tests.test_rust_controls import EXAMPLES
 
@@ -124,7 +124,7 @@ def test_controls_of_the_users_own_run_on_a_cluster(two_workers: cf.store.Cluste
         assert [row.values for row in mine.points[0].rows] == [row.values for row in reno.points[0].rows]
 
 
-@pytest.mark.parametrize("stop", STOPS)
+@pytest.mark.parametrize("stop", [STOPS[1], long_form(STOPS[0])])
 def test_a_killed_worker_costs_nothing_but_time(two_workers: cf.store.Cluster, stop: dict[str, Any]) -> None:
     plan = load(**stop)
     before = pids(two_workers)
@@ -143,7 +143,7 @@ def test_all_workers_killed_are_replaced(two_workers: cf.store.Cluster) -> None:
     assert on(two_workers, plan, at_first_rows=kill) == on_threads(runs=50)
 
 
-@pytest.mark.parametrize("stop", STOPS)
+@pytest.mark.parametrize("stop", [STOPS[0], long_form(STOPS[1])])
 def test_a_worker_that_hangs_does_not_hold_up_the_rest(
     two_workers: cf.store.Cluster, stop: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -365,8 +365,8 @@ def is_alive(pid: int) -> bool:
     [
         (signal.SIGINT, "threads"),
         (signal.SIGKILL, None),
-        pytest.param(signal.SIGINT, "cluster", marks=pytest.mark.long),
-        pytest.param(signal.SIGKILL, "cluster", marks=pytest.mark.long),
+        long_form(signal.SIGINT, "cluster"),
+        long_form(signal.SIGKILL, "cluster"),
     ],
 )
 def test_a_stopped_sweep_leaves_no_workers_and_is_resumed(
