@@ -54,7 +54,7 @@ def is_above(
     return ends(more, metric)[0] > factor * ends(less, metric)[1]
 
 
-@pytest.mark.parametrize("snrs", [[8, 22], long_form([8, 14, 22])])
+@pytest.mark.parametrize("snrs", [[22], long_form([8, 14, 22])])
 def test_the_smallest_sufficient_number_at_each_snr(tmp_path: Path, snrs: list[int]) -> None:
     """The table of the page, at some of its SNRs, from the file that it shows."""
     page = PAGE.read_text()

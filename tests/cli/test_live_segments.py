@@ -36,7 +36,7 @@ def _live() -> None:
     need_live()
 
 
-@pytest.mark.parametrize("link", ["only loses", "hop"])
+@pytest.mark.parametrize("link", [long_form("only loses"), "hop"])
 def test_a_download_in_large_segments(link: str, tmp_path: Path, cli: Cli) -> None:
     need("curl", "tshark")
     data = random.Random(1).randbytes(5_000_000)

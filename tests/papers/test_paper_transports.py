@@ -14,7 +14,7 @@ from crossfade.papers import PAPERS, verdicts
 from crossfade.papers.options import Options
 from crossfade.papers.transports import FIGURES, of_flights, ware
 from crossfade.tables import Table
-from tests.conftest import Cli
+from tests.conftest import Cli, long_form
 
 
 def short(cli: Cli, figure: str, *more: str) -> list[dict[str, str]]:
@@ -125,7 +125,7 @@ def test_the_knee_of_version_1_lies_between_15_and_25_percent() -> None:
 
 @pytest.mark.parametrize(
     ("name", "verdict"),
-    [("extra-acked", "holds"), ("rfc9330-loss", "holds"), ("suspensions", "does not hold")],
+    [("extra-acked", "holds"), ("rfc9330-loss", "holds"), long_form("suspensions", "does not hold")],
 )
 def test_claims_follow_from_runs(name: str, verdict: str) -> None:
     figures = PAPERS["transports"].SET
