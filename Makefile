@@ -1,4 +1,4 @@
-# Everything here works on a machine with Python 3.11+, Rust and make; what else is needed goes into .venv.
+# All targets work on a machine with Python 3.11+, Rust and make; other packages are installed into .venv.
 
 PYTHON ?= python3
 VENV := .venv
@@ -6,60 +6,61 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# maturin finds the environment by the first, cargo builds the extension for its Python by the second.
+# maturin finds the environment by VIRTUAL_ENV; cargo builds the extension for the Python in PYO3_PYTHON.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
-# Tests start hundreds of processes and several workers: what one compiles, the others read.
+# Tests start hundreds of Python processes; bytecode that one process compiles is read by the others.
 unexport PYTHONDONTWRITEBYTECODE
 
 RUST := Cargo.toml $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) -not -path '*/target/*')
-# The packages of a group, as locks/python.txt has them: pip refuses whatever has another hash or is not listed.
+# Installs the packages of a group from locks/python.txt; pip refuses packages with another hash or not listed there.
 INSTALL = $(BIN)/python scripts/locks.py pip $(1) > $(VENV)/$(2).txt && \
 	$(PIP) install --require-hashes -r $(VENV)/$(2).txt
 
-# One thing after the other: each keeps all cores busy, and live tests measure the clock.
+# Targets run one after the other: each keeps all cores busy, and live tests depend on timing.
 .NOTPARALLEL:
 .PHONY: help build figure check test test-rust test-python test-without-live test-long lint lint-rust lint-python wheel sdist docs bench lock locked audit clean
 .DEFAULT_GOAL := help
 
-help:  ## say what there is
+help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
 build: $(VENV)/.built  ## build and install into .venv; .venv/bin/crossfade is the command
 
-# Whoever has no build yet sees the figure sooner by a quick one, and is told.
+# Without a build, a quick one gives the figure sooner; a message explains it.
 figure: $(or $(wildcard $(VENV)/.built),$(VENV)/.quick)  ## from nothing to out/fig2.png and out/fig2.csv (throughput over a fading link)
 	@mkdir -p out
 	@$(BIN)/crossfade paper tcp-markov fig2 --csv out/fig2.csv --plot out/fig2.png --quiet
 
-check: lint locked $(VENV)/.extension  ## what one runs often: formatting, lints, types, unit tests of Rust, quick tests of Python
+check: lint locked $(VENV)/.extension  ## frequent checks: formatting, lints, types, unit tests of Rust, quick tests of Python
 	cargo test --locked --quiet --workspace --lib
 	$(BIN)/python -m pytest -n auto --dist loadfile -q -m quick
 
-test: test-rust test-python  ## all tests; what a machine lacks the programs for is skipped, and named at the end
+test: test-rust test-python  ## all tests; those whose programs are not installed are skipped and listed at the end
 	@$(BIN)/python scripts/count_skips.py target/skipped.txt
 
-# The whole workspace, as the extension is built of it: a package alone has other features, and all is compiled again.
-# Examples are checked by the lints: to compile them here too is a sixteenth of the build.
+# The whole workspace, like the build of the extension: a single package has other features, so everything would be
+# compiled again. `--tests` leaves out targets with `test = false`: examples, which are only linted, and the extension,
+# which `--lib` would compile once more.
 test-rust: $(VENV)/.run locked
-	$(BIN)/python scripts/count_skips.py target/skipped.txt cargo test --locked --workspace --lib --bins --tests
+	$(BIN)/python scripts/count_skips.py target/skipped.txt cargo test --locked --workspace --tests
 	cargo test --locked --quiet --workspace --doc
 
 test-python: $(VENV)/.extension $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-# Salt 0 is that of `make test`. What pins the numbers of one seed returns at once under the others.
+# Salts of the tests' random streams; `make test` uses salt 0. Tests of one seed's exact numbers skip other salts.
 SALTS ?= 1 2 3 4 5
 
-# What is not Linux: the same crates and tests without live emulation.
-WITHOUT_LIVE := cargo test --locked --quiet --workspace --exclude crossfade-live --no-default-features --lib --bins --tests
+# Crates and tests without live emulation, as on systems other than Linux.
+WITHOUT_LIVE := cargo test --locked --quiet --workspace --exclude crossfade-live --no-default-features --tests
 
 test-without-live: locked $(VENV)/.run  ## the Rust tests without live emulation, as on systems other than Linux
 	$(WITHOUT_LIVE)
 
-test-long: locked $(VENV)/.extension $(VENV)/.test  ## the Rust tests under five salts of their random streams, their long forms, those without live, a network of one's own: an hour
+test-long: locked $(VENV)/.extension $(VENV)/.test  ## Rust tests under five salts of their random streams, long tests, tests without live emulation: about an hour
 	@for salt in $(SALTS); do echo "CROSSFADE_TEST_SALT=$$salt"; \
-		CROSSFADE_TEST_SALT=$$salt cargo test --locked --quiet --workspace --lib --bins --tests || exit 1; done
+		CROSSFADE_TEST_SALT=$$salt cargo test --locked --quiet --workspace --tests || exit 1; done
 	cargo test --locked --quiet --workspace --lib --tests -- --ignored
 	$(WITHOUT_LIVE)
 	CROSSFADE_LONG=1 $(BIN)/python -m pytest -n auto --dist loadfile -q -m long
@@ -76,10 +77,10 @@ lint-python: $(VENV)/.run $(VENV)/.test $(VENV)/.lint
 	$(BIN)/python scripts/check_words.py
 	$(BIN)/mypy
 
-wheel: $(VENV)/.run locked  ## dist/*.whl, which installs without a compiler
+wheel: $(VENV)/.run locked  ## dist/*.whl: a wheel, which installs without a compiler
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) wheel --no-deps --no-build-isolation --config-settings build-args="--compatibility pypi" -w dist .
 
-sdist: $(VENV)/.run locked  ## dist/*.tar.gz: all that is committed, with Cargo.lock; builds, tests and docs work in it
+sdist: $(VENV)/.run locked  ## dist/*.tar.gz: all committed files and Cargo.lock, enough for builds, tests and docs
 	@mkdir -p dist
 	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=scripts $(BIN)/python -c 'import build_backend; print("dist/" + build_backend.build_sdist("dist"))'
 
@@ -93,15 +94,15 @@ lock: $(VENV)/.python  ## renew locks/: the newest packages that Cargo.toml, pyp
 	$(PIP) install uv
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/locks.py renew
 
-# OSV is a folder of vulnerabilities of Python packages in the OSV format, where no network is to be asked.
-audit: locked  ## licences, duplicates, sources and known vulnerabilities of what is built in (cargo deny, pip-audit; OSV=DIR)
+# OSV is a folder of vulnerabilities of Python packages in the OSV format, for use without a network.
+audit: locked  ## licences, duplicates, sources and known vulnerabilities of dependencies (cargo deny, pip-audit; OSV=DIR)
 	@$(BIN)/python scripts/audit.py $(OSV)
 
-# Cargo.lock is what locks/rust.txt says, whatever was there; `--locked` then refuses manifests that need something else.
+# Cargo.lock is always written from locks/rust.txt; `--locked` then refuses manifests that need other packages.
 locked: | $(VENV)/.python
 	@$(BIN)/python scripts/locks.py cargo
 
-clean:  ## remove everything that was built or made
+clean:  ## remove all build products and generated files
 	rm -rf $(VENV) target out dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/crossfade/*.so
 
@@ -123,9 +124,10 @@ $(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: pyproject.toml constraint
 	@$(call INSTALL,$*,$*)
 	@touch $@
 
-# The Python part is installed where it stands: only a change of the Rust part needs a new build. Users get it optimised
-# as a whole. Tests take that if it is there and fresh, or one of the profile that they are compiled in themselves.
-# There is one extension at a time, so that each of the three files says what is installed.
+# The Python part is installed in place, so only a change of the Rust part needs a new build. `make build` compiles the
+# extension with full optimisation. Tests use this extension if it is up to date, or else one of the profile in which
+# they are compiled. Only one extension is installed at a time; one of the three files .built, .quick and .extension
+# tells which.
 $(VENV)/.built: $(RUST) $(VENV)/.run | locked
 	@rm -f $(VENV)/.quick
 	$(BIN)/maturin develop --release --locked

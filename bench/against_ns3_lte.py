@@ -1,12 +1,12 @@
-"""Simulated seconds a second of CPU time of one LTE user, ours beside ns-3's, in turns.
+"""Simulated seconds per second of CPU time of one LTE user in Crossfade and in ns-3, measured in turns.
 
 Usage: python bench/against_ns3_lte.py [TURNS]     needs g++ and ns-3 (Debian's package libns3-dev)
 
-A download by TCP over 25 resource blocks with RLC AM, HARQ and grants of the uplink: what bench/ns3_lte.cc
-describes, near the base station and far from it, and ours by the preset `lte-10` with 25 resource blocks at
-the SNR that gives a similar goodput. Prints a table of goodput and speed, medians of TURNS (default: 3).
-Processor time is the user time of the simulation itself, in ns-3 of Simulator::Run, in Crossfade of
-crossfade.run() with the reading of the scenario.
+Both simulate a TCP download over 25 resource blocks with RLC AM, HARQ and uplink grants, near the base
+station and far from it. The program of ns-3 is bench/ns3_lte.cc; Crossfade uses the preset `lte-10` with 25
+resource blocks, at the SNR that gives a similar goodput. Prints a table of goodput and speed, medians of
+TURNS (default: 3). CPU time is the user time of the simulation: in ns-3 of Simulator::Run, in Crossfade of
+crossfade.run(), which includes reading the scenario.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARIES = ("core", "network", "internet", "mobility", "applications", "point-to-point", "lte")
-# Metres in ns-3, our SNR in dB, simulated seconds in ns-3 and of ours.
+# Distance in m for ns-3, SNR in dB for Crossfade, simulated seconds of ns-3 and of Crossfade.
 CASES = ((300, 30.0, 10, 200), (6000, 8.0, 10, 200))
 
 OURS = """
@@ -38,7 +38,7 @@ print(results.points[0].value("goodput_bps") / 1e6, spent)
 
 
 def ours(snr_db: float, seconds: int, seed: int) -> tuple[float, float]:
-    """Goodput in Mbit/s, and simulated seconds a second of CPU time."""
+    """Goodput in Mbit/s, and simulated seconds per second of CPU time, of Crossfade."""
     scenario = {
         "schema": 2,
         "run": {"duration": f"{seconds} s", "warmup": "1 s", "runs": 1, "seed": seed},
@@ -62,7 +62,7 @@ def ours(snr_db: float, seconds: int, seed: int) -> tuple[float, float]:
 
 
 def theirs(program: str, metres: int, seconds: int, seed: int) -> tuple[float, float]:
-    """The same of ns-3."""
+    """Goodput in Mbit/s, and simulated seconds per second of CPU time, of ns-3."""
     command = [program, str(metres), "0", str(seconds), str(seed)]
     goodput, spent = map(
         float, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()

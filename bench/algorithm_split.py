@@ -7,9 +7,9 @@ shipped): throughput per second of UDP and of TCP downloads, in different drives
 several UDP drives becomes an iperf3 log of a sender that offers more than the link carries, and a link is
 fitted to it. The data has no losses: half of the draws lose nothing, the others up to 2 %; with ``--loss``
 the draws have the loss shares that the authors counted in TCP's captures (their Figure 5). A CUBIC download
-runs over each draw of each link. A row per network: medians of throughput in Mbit/s over windows of 1 s, of
-the recorded UDP and TCP and of the prediction, the range of its draws, the factor between prediction and TCP,
-and whether the range holds TCP's median.
+runs over each draw of each link. The output has one row per network: medians of throughput in Mbit/s over
+windows of 1 s, of the recorded UDP and TCP and of the prediction; the range of the prediction's draws; the
+ratio of prediction to TCP; and whether the range contains TCP's median.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ def carried(link: Path, draw: int, seconds: int, folder: Path) -> list[float]:
 
 
 def of_provider(name: str, chosen: argparse.Namespace) -> str:
-    """Row of a network: recorded UDP and TCP, prediction, range of its draws, factor, whether it holds."""
+    """Row of a network: throughput of recorded UDP and TCP and of the prediction in Mbit/s, range of the
+    draws, ratio of prediction to TCP, whether the range contains TCP's median.
+    """
     folder: Path = chosen.folder
     udp = next((folder / "UDP" / "Downlink").glob(f"{name}_*.csv"))
     tcp = next((folder / "TCP" / "Downlink").glob(f"{name}_*.csv"))
@@ -104,7 +106,7 @@ def of_provider(name: str, chosen: argparse.Namespace) -> str:
             fit = replace(fit, found={**fit.found, "draws": draws})
             links = fit.write_variants(work, chosen.draws)
             for draw in range(chosen.draws):
-                # A constant rate has one scenario, with all draws.
+                # A link of constant rate is one scenario that contains all draws.
                 link, run = (links[draw], 0) if len(links) > 1 else (links[0], draw)
                 by_draw[draw] += carried(link, run, chosen.seconds, work)
     medians = sorted(statistics.median(of) for of in by_draw)

@@ -169,8 +169,8 @@ def detect(detector: str, points: Array, h: Array, y: Array) -> Array:
             rest = h * left[:, None, :]
             omega = np.linalg.inv(np.einsum("fmk,fml->fkl", rest.conj(), rest) + np.eye(k))
             own = np.where(left, np.einsum("fkk->fk", omega).real, 2)
-            # Of equal ones the first. The order matters: of three antennas with equal fading, the middle one
-            # has the least interference.
+            # Ties go to the first symbol. The order matters: of three antennas with equal fading, the middle
+            # one has the least interference.
             best = (own <= own.min(1, keepdims=True) * (1 + 1e-9)).argmax(1)
             row = np.einsum("fmk,fk->fm", rest, omega[each, :, best])
             output = np.einsum("fm,fum->fu", row.conj(), y) / (1 - own[each, best])[:, None]

@@ -3,10 +3,10 @@
     python bench/cell_prototype.py [--channels 60] [--choice NAME ...]
 
 The script has its own fading (inverse FFT of independent spectral lines with Jakes' powers), shadowing,
-channel prediction (NMSE 0.1), integration of the switch levels, and ARQ, for a saturated user. For each
-choice of what the paper leaves open, it prints goodput in kbit/s, failures per new frame and the share of
-frames in % by bits per symbol: means over channels of 40 s with 95 % intervals, and the standard deviation of
-the mean of three such channels, as of a prototype that was run three times.
+channel prediction (NMSE 0.1), integration of the switching levels, and ARQ, for a saturated user. For each
+choice of a detail that the paper leaves open, it prints goodput in kbit/s, failures per new frame and the
+share of frames in % by bits per symbol: means over channels of 40 s with 95 % intervals, and the standard
+deviation of the mean of three such channels, as of a prototype that was run three times.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ NMSE = 0.1
 
 @dataclass(frozen=True)
 class Choice:
-    """One choice of what the paper leaves open; the defaults are those of docs/papers/wipemu.md."""
+    """Choice of details that the paper leaves open; the defaults are those of docs/papers/wipemu.md."""
 
     mean_db: float = 16.0
     sigma_db: float = 4.0  # standard deviation of the shadowing
-    driving: bool = False  # sigma is that of the noise which drives the shadowing filter
+    driving: bool = False  # sigma_db is the standard deviation of the filter's input noise
     hold: bool = False  # samples of shadowing hold for 2 m
     linear_mean: bool = False  # mean_db is the mean of the linear SNR, shadowing included
-    fixed_levels: bool = False  # switch levels of 16 dB, whatever the local mean
+    fixed_levels: bool = False  # switching levels for a mean of 16 dB, whatever the local mean
     rectangular: bool = False  # 8-QAM is a grid of 4 x 2
-    raw: bool = False  # predicted power without that of the prediction error
+    raw: bool = False  # predicted power without the power of the prediction error
     split: bool = True  # a retransmission at fewer bits per symbol takes two frames
 
 
@@ -66,7 +66,7 @@ CHOICES = {
 }
 
 
-# Symbol errors and the switch levels.
+# Symbol errors and the switching levels.
 
 
 def q(x: Array) -> Array:
@@ -75,7 +75,7 @@ def q(x: Array) -> Array:
 
 
 def symbol_error(bits: int, ratio: Array, rectangular: bool) -> Array:
-    """Symbol error probability of Gray-coded QAM of so many bits, at a ratio Es/N0."""
+    """Symbol error probability of Gray-coded QAM with ``bits`` bits per symbol, at a linear ratio Es/N0."""
     points = 2.0**bits
     if bits == 1:
         return q(np.sqrt(2.0 * ratio))
@@ -104,7 +104,7 @@ def success(rectangular: bool) -> Array:
 
 
 def succeeds(bits: Array, ratio: Array, rectangular: bool) -> Array:
-    """Success probability of frames with so many bits per symbol, at ratios Es/N0."""
+    """Success probability of frames with ``bits`` bits per symbol, at linear ratios Es/N0."""
     place = np.minimum((np.sqrt(ratio) / 0.005).round().astype(int), ROOTS.size - 1)
     return success(rectangular)[np.asarray(bits, dtype=int) - 1, place]
 
@@ -120,7 +120,9 @@ def scaled_i0(x: Array) -> Array:
 
 @cache
 def levels(mean_quarters: int, target_nmse: float, rectangular: bool, raw: bool) -> Array:
-    """Lowest predicted Es/N0 for which 1 to 8 bits per symbol are best; local mean in quarters of a dB."""
+    """Lowest predicted Es/N0 at which 1 to 8 bits per symbol are best, given the local mean in quarters of a
+    dB.
+    """
     mean = 10.0 ** (mean_quarters / 40.0)
     error = mean * target_nmse
     x_db = np.arange(-2.0, 36.0, 0.02)
@@ -227,7 +229,9 @@ KINDS = ["static", "best of 25", "best of 2"]
 
 
 def run(seed: int, choice: Choice, targets: list[float]) -> dict[tuple[str, float], Outcome]:
-    """Outcomes over one channel of 40 s, by allocation and by the NMSE that the switch levels assume."""
+    """Outcomes over one channel of 40 s, by allocation and by the NMSE for which the switching levels are
+    made.
+    """
     random = np.random.default_rng(seed)
     taps, errors = fading(random), fading(random)
     gains, noise = (response(of, list(range(BINS))) for of in (taps, errors))
@@ -257,7 +261,7 @@ def run(seed: int, choice: Choice, targets: list[float]) -> dict[tuple[str, floa
     return outcomes
 
 
-# What is printed.
+# Output.
 
 
 @dataclass(frozen=True)
@@ -265,7 +269,7 @@ class Mean:
     """A mean over channels, with its precision."""
 
     value: float
-    half: float  # of the 95 % interval
+    half: float  # half-width of the 95 % interval
     of_three: float  # the standard deviation of the mean of three channels
 
     @classmethod
@@ -276,7 +280,7 @@ class Mean:
 
 
 def table(choice: Choice, channels: int, targets: list[float]) -> None:
-    """Print a line for each allocation and NMSE of the switch levels."""
+    """Print a line for each allocation and NMSE of the switching levels."""
     outcomes = [run(seed, choice, targets) for seed in range(channels)]
     for key in outcomes[0]:
         of = [outcome[key] for outcome in outcomes]

@@ -110,7 +110,7 @@ How = tuple[str, str, int]
 
 
 def batch(code: str, rho: float, receptions: int, rng: np.random.Generator) -> dict[How, np.ndarray]:
-    """Whether each frame of a batch fails and is lost, by way of combining; ``rho`` is the linear SNR."""
+    """Which frames of a batch fail, and which are lost, by way of combining; ``rho`` is the linear SNR."""
     real, imaginary = linear_maps(code)
     sent = rng.integers(0, 4, (BATCH, BLOCKS, 4))
     symbols = POINTS[sent]

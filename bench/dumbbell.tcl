@@ -1,4 +1,4 @@
-# Twenty NewReno flows through 45 Mbit/s and 20 ms with a drop-tail queue of 100 packets, until SEGMENTS were
+# Twenty flows (NewReno or SACK) through 45 Mbit/s and 20 ms with a drop-tail queue of 100 packets, until SEGMENTS were
 # delivered. Sender I is 1 + I ms away from the bottleneck and its receiver 1 ms; flows begin within the
 # first second.
 # ns dumbbell.tcl CASE SEGMENTS      CASE: newreno | sack
@@ -10,7 +10,7 @@ set ns [new Simulator]
 set left [$ns node]
 set right [$ns node]
 $ns duplex-link $left $right 45Mb 20ms DropTail
-# Of ns-2's queue one packet is the one being sent.
+# 100 packets wait: ns-2 counts the packet in transmission as part of its queue.
 $ns queue-limit $left $right 101
 $ns queue-limit $right $left 100000
 
@@ -23,7 +23,7 @@ Agent/TCP set delay_growth_ false
 for {set i 0} {$i < $flows} {incr i} {
     set sender_node [$ns node]
     set receiver_node [$ns node]
-    # Fast enough not to matter.
+    # Access links at 100 Gbit/s, so that only the bottleneck delays packets.
     $ns duplex-link $sender_node $left 100Gb [expr 1 + $i]ms DropTail
     $ns duplex-link $right $receiver_node 100Gb 1ms DropTail
     $ns queue-limit $sender_node $left 100000

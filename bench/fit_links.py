@@ -68,7 +68,9 @@ def drawn(number: int, base: int = 1_000) -> dict[str, Any]:
 
 
 def rates(link: dict[str, Any]) -> list[tuple[float, float]]:
-    """Rate in bit/s from a time in s on: of M2 levels with outages between, of M3 slots of 15 s."""
+    """Rate in bit/s from a time in s on, as pairs: M2 has levels with outages between them, M3 slots of 15
+    s.
+    """
     of = random.Random(77_000 + link["seed"])
     rows, at = [], 0.0
     if link["model"] == "M2":

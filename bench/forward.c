@@ -1,9 +1,9 @@
-/* The least that passes packets between two hosts: two network namespaces with a TUN device each, a thread a way
- * that reads a packet and writes it. What crossfade live is compared with.
+/* Minimal forwarder of packets between two hosts, the baseline of crossfade live: two network namespaces with a TUN
+ * device each, and for each direction a thread that reads packets from one device and writes them to the other.
  *
  * forward FAR NEAR [MTU [large | US]]: runs the shell command FAR at 10.77.0.1 and NEAR at 10.77.0.2, and ends with NEAR.
- * With large the hosts leave it to the devices to cut segments, which nobody then does. With US each packet is held for so
- * many microseconds, one at a time, for pings: it sleeps until 0.1 ms before the end, and stays awake from there on. Root.
+ * With large the hosts leave segmentation to the devices, which forward GSO segments whole. With US the thread holds each packet
+ * for US microseconds, one packet at a time, for pings: it sleeps until 0.1 ms before the end, then busy-waits. Needs root.
  * cc -O2 -pthread -o forward forward.c
  */
 #define _GNU_SOURCE
@@ -61,12 +61,12 @@ static void hold(void) {
 
 static void *pass(void *from) {
     int way = *(int *)from;
-    char packet[65536 + 10]; /* and struct virtio_net_hdr */
+    char packet[65536 + 10]; /* 10 bytes: struct virtio_net_hdr */
     ssize_t bytes;
     prctl(PR_SET_TIMERSLACK, 1);
     while ((bytes = read(tun[way], packet, sizeof packet)) > 0) {
         if (held_us) hold();
-        if (write(tun[1 - way], packet, bytes) < 0) continue; /* a host that will not have it */
+        if (write(tun[1 - way], packet, bytes) < 0) continue; /* drop a packet that the host refuses */
     }
     return NULL;
 }
@@ -93,7 +93,7 @@ int main(int count, char **words) {
     for (int way = 0; way < 2; way++)
         if (pthread_create(&threads[way], NULL, pass, &ways[way])) fail("thread");
     pid_t far = start(0, words[1]);
-    usleep(300000); /* it listens by then */
+    usleep(300000); /* FAR listens after 0.3 s */
     pid_t near = start(1, words[2]);
     waitpid(near, &status, 0);
     kill(-far, SIGTERM);

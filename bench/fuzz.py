@@ -105,7 +105,7 @@ class Functions:
         ]
 
     def is_own(self, address: int) -> bool:
-        """Whether the code at an address of the program file belongs to a function of this repository."""
+        """True if the code at an address of the program file belongs to a function of this repository."""
         place = bisect.bisect_right(self.starts, address) - 1
         return place >= 0 and self.own[place] and "hashbrown" not in self._source_of(address)
 
@@ -127,10 +127,10 @@ class Progress:
     runs: int = 0
     edges: int = 0
     cpu: float = 0.0
-    # At the last new edge in a function of this repository.
+    # CPU seconds at the last new edge in a function of this repository.
     cpu_at_edge: float = 0.0
     runs_at_edge: int = 0
-    # At the last new edge of any function.
+    # CPU seconds at the last new edge in any function.
     cpu_at_any: float = 0.0
     found: bool = False
 

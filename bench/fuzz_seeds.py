@@ -56,7 +56,7 @@ def texts_between_quotes(pattern: str, *folders: str) -> list[str]:
 # Number of scenarios that get each value of each key, and each pair of a word and a value of another key.
 FEW, FEW_PAIRS = 4, 1
 
-# In place of a value: remove the key.
+# Marker in place of a value: the key is removed.
 GONE = "gone"
 
 

@@ -1,8 +1,8 @@
 // 4 x 4 QPSK at 12 dB with IT++: a program for phy_peers.py. Usage: itpp_mimo SECONDS
 //
-// Prints lines of: detector, M vectors/s of detection alone, M vectors/s with channel, noise, mapping and counting,
-// BER. The channel is new every 30 vectors. IT++ has maximum likelihood (ND_UQAM, max-log, set up once a
-// channel) and no ordered successive cancellation: that loop is written here on its matrices.
+// Prints a line for each detector: name, speed of detection alone and of the whole simulation (channel, noise, mapping,
+// detection, counting) in million vectors per second, and bit error rate. The channel is new every 30 vectors. IT++ has maximum likelihood (ND_UQAM, max-log, set up once per
+// channel), but no ordered successive interference cancellation: its loop is written here with IT++'s matrices.
 #include <itpp/itcomm.h>
 
 #include <cmath>
@@ -62,7 +62,7 @@ struct Osic {
     ND_UQAM modem{ANTENNAS, 4};
 
     int detect(const Frame& frame) {
-        // The order and the row of each stage, once a channel.
+        // Detection order and filter row of each stage, computed once per channel.
         std::vector<int> left = {0, 1, 2, 3}, order;
         std::vector<cvec> rows;
         cmat h = frame.channel;
@@ -96,7 +96,7 @@ struct Osic {
         return errors;
     }
 
-    // What ND_UQAM sends for the two bits of an antenna, of which only the signs are asked for.
+    // ND_UQAM's symbol for the two bits of an antenna; the caller uses only the signs of its parts.
     std::complex<double> symbol(const bvec& bits, int antenna) const { return map[2 * bool(bits(2 * antenna)) + bool(bits(2 * antenna + 1))]; }
 
     std::complex<double> map[4];

@@ -28,7 +28,7 @@ from typing import Any
 
 LIVE = [sys.executable, "-m", "crossfade", "live", "--quiet"]
 SERVER = "iperf3 -s -1"
-# Turns of the forwarder and of crossfade live, one after the other; the medians are compared.
+# Number of turns, each with the forwarder and then crossfade live; the medians are compared.
 TURNS = 3
 LOAD = 7
 
@@ -56,7 +56,7 @@ while (now := time.monotonic() - begin) < float(sys.argv[1]):
     time.sleep(1 / 1500)
 """
 
-# As ping, whose times have three digits.
+# Program that measures RTTs like ping, but to 0.1 us, since ping prints three digits.
 ECHO = """\
 import socket, struct, sys, time
 out = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
@@ -286,7 +286,7 @@ def delays(bench: Bench) -> Iterator[Figure]:
     yield Figure("two system calls at once, median", at_once, "us")
     yield Figure("two system calls after 40 ms of sleep, median", cold, "us")
     for asked_ms in (2, 40):
-        # Asleep for as long as it is while a packet is in the links.
+        # The forwarder sleeps for as long as the emulator does while a packet is in the links.
         bare_us = bench.bare_echo(2e-3 * asked_ms)
         found_us = bench.echo("--delay", f"{asked_ms} ms") - 2e3 * asked_ms
         name = f"delay of {asked_ms} ms each way, error of the median round trip"

@@ -147,7 +147,9 @@ def interval(ratios: list[float]) -> tuple[float, float]:
 
 
 def verdict(ratios: list[float]) -> str:
-    """Whether mean live goodput is within 5 % of simulated: "within", "differs", or "open" if undecided."""
+    """Verdict "within" if mean live goodput is within 5 % of simulated, otherwise "differs"; "open" if
+    undecided.
+    """
     mean, half = interval(ratios)
     if len(ratios) == 1 and abs(mean - 1.0) <= WITHIN:
         return "one pair within 5 %"

@@ -47,7 +47,7 @@ reverse = { rate = "10 Mbit/s", delay = "20 ms", queue = { limit = "1000 packets
 channel = { model = "iid", p_e = 0 }
 tcp = { flavour = "rfc", variant = "sack", w_max = 2000, congestion = "bbr-v1", rfc = { profile = "linux" } }
 """
-# More than any run can carry. The kernel's begins with a handshake as well.
+# A transfer too large for any run, with a handshake, as the kernel's connections begin.
 ONE_FLOW = {"f": {"traffic": "transfer", "size": "1000 MB", "handshake": True}}
 RATE, DELAY_S, PACKET_S = 10e6, 0.02, 1.2e-3
 BDP_PACKETS = 100 / 3
@@ -63,16 +63,16 @@ class Seen:
     """Values of a run: means over the run, and the state of its first flow every 10 ms."""
 
     goodput_bps: float
-    # From WARM_S on, of BBR beside CUBIC.
+    # Share of BBR beside CUBIC, from WARM_S on.
     share: float
     queueing_s: float
     one_way_p95_s: float
-    # From here on of the first flow.
+    # The following arrays are samples of the first flow.
     time_s: Floats
     cwnd: Floats
     queue_packets: Floats
     retransmissions: Floats
-    # Segments that were acknowledged, or had arrived, by then.
+    # Number of segments cumulatively acknowledged until each sample.
     segments: Floats
 
 
@@ -146,7 +146,7 @@ def probe_rtt_length(seen: Seen) -> float:
 
 
 def cruising(seen: Seen) -> NDArray[np.bool_]:
-    """Whether each sample is outside Startup and Drain, and about a second away from ProbeRTT."""
+    """True for each sample outside Startup and Drain that is about a second away from ProbeRTT."""
     begins, _ = probes_of_rtt(seen)
     away = np.all(np.abs(seen.time_s[:, None] - begins[None, :] - 0.6) > 0.7, axis=1)
     return (seen.time_s > 2.0) & away
@@ -229,7 +229,7 @@ def cases() -> dict[str, Case]:
             Observable("cwnd", 2.0, cwnd, digits=1),
             Observable("round trip ms", 2.0, round_trip, digits=1),
             Observable("startup peak", 5.0, startup_peak, digits=1),
-            # One round, with the queue that stands then.
+            # Bound: one round trip, queueing included.
             Observable("startup ms", 125.0, startup_length, digits=0),
             Observable("ProbeRTT every s", 0.05, probe_rtt_period),
             Observable("ProbeRTT ms", 50.0, probe_rtt_length, digits=0),
@@ -249,7 +249,7 @@ def cases() -> dict[str, Case]:
         [
             goodput(0.05),
             Observable("retransmitted", 0.02, repeated_share),
-            # An interval of 16 rounds; Linux needs two.
+            # Bound: one interval of 16 round trips; Linux needs two intervals.
             Observable("policed after s", 0.66, policed_after, digits=2),
         ],
     )
@@ -279,7 +279,7 @@ def cases() -> dict[str, Case]:
 
 
 def toml(value: Any) -> str:
-    """A value as a scenario file has it."""
+    """TOML text of a value, as in a scenario file."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {toml(of)}" for key, of in value.items()) + " }"
     return json.dumps(value)
@@ -300,7 +300,7 @@ def kernel(name: str, case: Case, seed: int, folder: Path) -> Seen:
 
 
 def live(case: Case, seed: int) -> tuple[str, dict[str, Any]]:
-    """A run: its events and its report."""
+    """Events and report of a live run of a case with this seed."""
     keys = {"run.duration": f"{case.seconds:g} s", **case.keys}
     with tempfile.TemporaryDirectory() as scratch:
         scenario, events, report = (
@@ -317,7 +317,7 @@ def live(case: Case, seed: int) -> tuple[str, dict[str, Any]]:
 
 
 def is_sound(events: str, report: dict[str, Any]) -> bool:
-    """Whether the emulator kept time: few late packets, none dropped unseen, no long gap between samples."""
+    """True if the emulator kept time: few late packets, none dropped unseen, no long gap between samples."""
     looks = np.array([float(record["time_s"]) for record in csv.DictReader(io.StringIO(events))])
     late = max(way["late_share"] for way in report["directions"])
     drops = sum(way["ring_drops"] for way in report["directions"])
@@ -342,7 +342,8 @@ def of_kernel(events: str, report: dict[str, Any]) -> Seen:
         one_way_p95_s=forward["transit_p95_s"],
         time_s=column("time_s"),
         cwnd=column("cwnd"),
-        # Beside what waits, one packet is sent and others are on their way.
+        # Of the packets inside, one is being sent and DELAY_S / PACKET_S are propagating; the others are
+        # queued.
         queue_packets=np.maximum(column("link_inside") - 1 - DELAY_S / PACKET_S, 0.0),
         retransmissions=column("retransmissions"),
         segments=column("seq"),
@@ -377,7 +378,7 @@ def simulated(name: str, seed: int) -> Seen:
 
     other = [record for record in records if record["flow"] == "1"]
     [link] = [link for link in point.links if link["name"] == "forward"]
-    # Up to the first hole, as the kernel's.
+    # Acknowledged up to the first missing segment, as in the kernel's counter.
     acknowledged = [
         (float(record["time_s"]), float(record["seq"]))
         for record in csv.DictReader(io.StringIO(cf.events(BASE, set=keys, seed=seed).to_csv(index=False)))
@@ -423,14 +424,16 @@ def judged(observable: Observable | Distance, pairs: Pairs) -> tuple[float, floa
 
 
 def verdict(mean: float, half: float, bound: float) -> str:
-    """Whether a difference is within its bound: "within", "differs", or "open" if undecided."""
+    """Verdict "within" if a difference is within its bound, otherwise "differs"; "open" if undecided."""
     if abs(mean) + half <= bound:
         return "within"
     return "differs" if abs(mean) - half > bound else "open"
 
 
 def distance(of: Distance, pairs: Pairs) -> tuple[float, float, float, float, str]:
-    """Like `judged`, of the samples of all runs; the half-width is Smirnov's critical distance at 5 %."""
+    """Simulated and live mean, Kolmogorov-Smirnov distance of all samples, Smirnov's critical distance at 5
+    %, and the verdict.
+    """
     ours = np.sort(np.concatenate([of.read(simulated) for _, simulated in pairs]))
     theirs = np.sort(np.concatenate([of.read(live) for live, _ in pairs]))
     at = np.concatenate([ours, theirs])

@@ -76,7 +76,7 @@ def trials(kind: str, count: int) -> int:
                 with suppress(ProcessLookupError):
                     os.kill(draws.choice(victims), signal.SIGKILL)
             time.sleep(0.1)
-        # A leaf that was killed may leave a pipe that waits: whoever started it presses Ctrl-C.
+        # A killed leaf process may leave its shell waiting on a pipe, which the user would end by Ctrl-C.
         until = time.monotonic() + PATIENCE_S
         while processes(mark) and time.monotonic() < until:
             with suppress(ProcessLookupError):
@@ -141,7 +141,7 @@ def flood(seconds: int) -> int:
 def main(arguments: list[str]) -> int:
     """Run the trials of one kind, or of all, in a process namespace of their own."""
     if os.getpid() != 1:
-        # What others do on this machine meanwhile is not what was left.
+        # A process namespace excludes processes that other users start meanwhile.
         apart = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable]
         return subprocess.run([*apart, *sys.argv], check=False).returncode
     kind = arguments[0] if arguments else "all"

@@ -89,7 +89,7 @@ def main() -> int:
     parser.add_argument("--then", action="append", default=[], metavar="COMMAND", help="run COMMAND too")
     parser.add_argument("--most", type=float, default=600.0, metavar="SECONDS", help="time limit")
     given = parser.parse_args()
-    # A termination, too, restores the file.
+    # Termination by a signal restores the file, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     mutants = tomllib.loads((ROOT / "bench/mutants.toml").read_text())["mutant"]
     chosen = [m for m in mutants if m["crate"] in (given.crates or [m["crate"]]) and given.only in m["what"]]

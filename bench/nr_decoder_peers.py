@@ -75,7 +75,7 @@ class Code:
                 failed += int((decode(ratios)[:bits] != block).any())
                 decoded += 1
                 elapsed = time.process_time() - start
-                # The first pass is whole, so that shares are of the same blocks.
+                # The first pass decodes all blocks, so that all decoders' shares cover the same blocks.
                 if elapsed > seconds and decoded >= len(self.blocks):
                     return decoded * bits / elapsed / 1e6, failed / decoded
 

@@ -3,8 +3,8 @@
 // Usage: ns3_lte METRES RATE_MBPS SECONDS SEED
 //
 // 25 resource blocks each way, proportional fair, RLC AM, HARQ, a user at METRES from the base station; a server behind a
-// wire of 10 ms sends by TCP (NewReno, SACK) without end, or at RATE_MBPS by UDP if that is above 0. The queue of RLC is 1 MB: by
-// default it is 10 KiB. Prints the goodput in Mbit/s from the second second on, and user seconds of Simulator::Run.
+// wire of 10 ms sends a saturated TCP flow (NewReno, SACK), or UDP at RATE_MBPS if it is above 0. The RLC queue holds 1 MB instead of
+// ns-3's default 10 KiB. Prints the goodput in Mbit/s without the first second, and the user time of Simulator::Run in seconds.
 #include <ns3/applications-module.h>
 #include <ns3/core-module.h>
 #include <ns3/internet-module.h>

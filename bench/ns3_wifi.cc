@@ -3,14 +3,14 @@
 // Usage: ns3_wifi STANDARD MCS STREAMS WIDTH_MHZ GUARD_NS WINDOW STATIONS DIRECTION RATE_MBPS SECONDS SEED
 //
 // STANDARD is n, ac or ax; DIRECTION is down or up; each station's UDP source of 1472 bytes offers RATE_MBPS. Prints the goodput
-// of UDP payload in Mbit/s from half a second after the sources begin, MPDUs that arrived, and user seconds of Simulator::Run.
+// of UDP payload in Mbit/s from half a second after the sources begin, the number of MPDUs that arrived, and the user time of Simulator::Run in seconds.
 // Sources of several stations begin at 2.5 s, when all are associated, and SECONDS count from 2 s on.
 //
-// Limits of ns-3 that are not the standard's are lifted: A-MPDUs of best effort end at what the standard allows, packets wait up
-// to 10 s, queues hold 2000 of them, RTS does not go before aggregates of more than 65,535 bytes, a missing block acknowledgement is
-// followed by the data and not by a BAR, and retries are not counted: ns-3 counts the failures of a station in all, across successes,
-// and at every seventh it drops an aggregate, resets the contention window and sends a BAR. Written for ns-3.37, with
-// its Yans channel, the cheapest one.
+// Limits of ns-3 beyond those of the standard are lifted: A-MPDUs of best effort have the standard's limit, packets wait up
+// to 10 s, queues hold 2000 packets, no RTS precedes aggregates up to 65,535 bytes, a missing block acknowledgement is
+// followed by the data instead of a BAR, and retries are not limited. By default ns-3 counts all failures of a station, across
+// successes, and at every seventh failure drops an aggregate, resets the contention window and sends a BAR. Written for ns-3.37
+// with its Yans channel, its fastest channel.
 #include <ns3/core-module.h>
 #include <ns3/internet-module.h>
 #include <ns3/mobility-module.h>

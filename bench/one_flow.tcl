@@ -20,7 +20,7 @@ if {$case == "iid"} {
     $variable use-rng $rng
     $loss ranvar $variable
 } else {
-    # Two states that last for exponential numbers of packets: mean burst 4.07 packets, 1 % of them lost.
+    # Two states of exponentially distributed lengths in packets: 1 % of packets lost, in bursts of mean length 4.07.
     set good [new RandomVariable/Exponential]
     $good use-rng $rng
     $good set avg_ [expr 4.07 * 99]

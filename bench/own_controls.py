@@ -91,7 +91,7 @@ def main() -> None:
                     began = time.process_time()
                     found = cf.run(scenario, set={"tcp.congestion": control}, cache=False, jobs=1)
                     spent = time.process_time() - began
-                    if turn:  # the first compiles and imports
+                    if turn:  # turn 0 only compiles and imports
                         took[control].append(spent / (found.points[0].value("segments_delivered") or 1.0))
             for control in CONTROLS:
                 ratios = [own / reno for own, reno in zip(took[control], took["reno"], strict=True)]

@@ -59,7 +59,7 @@ class Found:
 
     @property
     def goodputs_overlap(self) -> bool:
-        """Whether the intervals of both goodputs overlap."""
+        """True if the intervals of both goodputs overlap."""
         one, other = map(ends, self.goodputs)
         return one[0] <= other[1] and other[0] <= one[1]
 
@@ -156,7 +156,7 @@ def attempts(events: str, place: Place) -> list[int]:
         last[frame] = max(attempt, last.get(frame, 0))
         if event["verdict"] in ("good", "combined"):
             accepted.setdefault(frame, attempt)
-    # What the end of the run cut off is neither.
+    # Frames cut off by the end of the run are neither accepted nor abandoned.
     most = place.retransmissions
     never = sum(frame not in accepted and attempt == most for frame, attempt in last.items())
     found = Counter(accepted.values())

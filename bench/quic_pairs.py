@@ -49,7 +49,8 @@ flavour = "quic"
 congestion = "reno"
 w_max = 1000
 """
-# As aioquic has it: acknowledgements a millisecond late at most, one probe, one window a round trip.
+# Behaviour of aioquic: acknowledgements delayed by at most 1 ms, one probe, pacing of one window per round
+# trip.
 LIKE_AIOQUIC = {
     "tcp.quic.probes": 1,
     "tcp.quic.ack_eliciting_threshold": 1000,
@@ -60,7 +61,7 @@ LIKE_AIOQUIC = {
 LOSSES = [0.0, 0.001, 0.01, 0.03]
 OUTAGES = [0.4, 2.0]
 COLUMNS = ["case", "run", "seconds", "what", "goodput_bps", "silence_s", "after_bps"]
-# Left out of goodput.
+# Time in s at the beginning that goodput leaves out.
 WARMUP_S = 2.0
 
 Arrivals = list[tuple[float, int]]
@@ -99,7 +100,9 @@ def measured(arrivals: Arrivals, seconds: float) -> dict[str, float]:
 
 
 def simulated(scenario: Path, keys: dict[str, Any], run: int, seconds: float) -> dict[str, float]:
-    """What `measured` gives for a simulated run of flavour quic with these keys."""
+    """Goodput and outage values, as `measured` returns them, of a simulated run of flavour quic with these
+    keys.
+    """
     keys = {"run.duration": f"{seconds:g} s", **keys}
     text = cf.events(scenario, set=keys, seed=run).to_csv(index=False)
     arrivals = [
@@ -111,7 +114,7 @@ def simulated(scenario: Path, keys: dict[str, Any], run: int, seconds: float) ->
 
 
 def live(scenario: Path, run: int, seconds: float, folder: Path) -> dict[str, float]:
-    """What `measured` gives for a live run, in which this program is the aioquic host at either end."""
+    """Goodput and outage values, as `measured` returns them, of a live run with aioquic at both hosts."""
     program = f"{sys.executable} {Path(__file__).resolve()}"
     log = folder / "arrivals.json"
     command = [sys.executable, "-m", "crossfade", "live", str(scenario), f"--seed={run}", "--quiet"]
@@ -146,7 +149,8 @@ async def serve(folder: str) -> None:
     async def answer(writer: asyncio.StreamWriter) -> None:
         while True:
             writer.write(bytes(20_000))
-            # The stream's buffer has no bound of its own; this is some four times the rate of the link.
+            # The stream's buffer is unbounded, so the program writes at about four times the rate of the
+            # link.
             await asyncio.sleep(0.008)
 
     configuration = QuicConfiguration(is_client=False, alpn_protocols=PROTOCOL, idle_timeout=60.0)
@@ -200,7 +204,7 @@ def summarise(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run what is missing, and print the table."""
+    """Run the cases without stored rows, and print the table."""
     if arguments[:1] == ["serve"]:
         asyncio.run(serve(arguments[1]))
     if arguments[:1] == ["fetch"]:

@@ -99,7 +99,8 @@ class Run:
                 self.at(arrival, to, data)
         timer = host.get_timer()
         if timer is not None and timer != self.due.get(host):
-            # A clock moves on: a loss that is due by one rounding is not by the other.
+            # Time must advance: by rounding, a loss may be due by the timer but not yet by the loss
+            # detection.
             self.at(max(timer, now + 1e-6), "timer", (host, timer))
         self.due[host] = timer
 
@@ -284,7 +285,7 @@ def ours(folder: Path, keys: dict[str, Any], loss: float, run: int, seconds: flo
 
 
 def main(arguments: list[str]) -> int:
-    """Run what is missing, and print a line for each loss probability and variant."""
+    """Run the cases without stored rows, and print a line for each loss probability and variant."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

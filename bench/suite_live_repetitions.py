@@ -43,11 +43,13 @@ RENO = {"PEER_LOSS_REDUCTION": "0.5"}
 
 
 def run(folder: Path, first: int, last: int) -> None:
-    """Carry out trials, and write rows, messages and exit codes; skip what is in the folder."""
+    """Carry out trials, and write rows, messages and exit codes; results already in the folder are
+    skipped.
+    """
     for trial in range(first, last):
         here = folder / f"{trial:02d}"
         here.mkdir(parents=True, exist_ok=True)
-        # Another order in each trial, so that a drift of the machine meets no build always.
+        # The order differs in each trial, so that a drift of the machine does not favour one build.
         others = list(BUILDS)[1:]
         order = ["baseline", *others[trial % 3 :], *others[: trial % 3]]
         for suite, cases in CASES.items():

@@ -1,7 +1,7 @@
-/* What a machine takes to wake a thread that sleeps: a thread writes a byte to another through a pipe, which writes it
- * back, N times, S microseconds apart. Prints the median of a wake-up, half a round trip, in microseconds: with both
- * threads where the system puts them, and with both on one processor; and that of writing and reading a pipe of its own,
- * which waits for nobody: at once, and after 40 ms of sleep.
+/* Time to wake a sleeping thread: one thread writes a byte through a pipe to another, which writes it
+ * back, N times, S microseconds apart. Prints the median wake-up time, half of the round trip, in microseconds: with both
+ * threads placed by the system, and with both on one processor. For comparison it prints the median time to write to and
+ * read from a pipe within one thread, without a wake-up: at once, and after 40 ms of sleep.
  *
  * wake [N [S]]: 400 times, 5000 us apart. cc -O2 -pthread -o wake wake.c
  */

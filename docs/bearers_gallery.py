@@ -1,4 +1,4 @@
-"""The table of nr.md about a call on bearers of its own: runs of the scenario ``nr-bearers``."""
+"""Table of nr.md about a call on its own bearer: runs of the scenario ``nr-bearers``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONTROLS = {"cubic": "CUBIC", "bbr-v1": "BBRv1"}
 
 
 def make_bearers(gallery: Path) -> None:
-    """Delays of the call and goodput of the download, by the bearer of the call."""
+    """Write the table of the call's delays and the download's goodput, by the bearer of the call."""
     points = {
         (point.axes["alternative"], point.axes["tcp.congestion"]): point
         for point in cf.run("nr-bearers").points
@@ -38,7 +38,9 @@ def make_bearers(gallery: Path) -> None:
 
 
 def said(metric: dict[str, float], scale: float, unit: str) -> str:
-    """A mean and its interval, with as many digits as the interval says."""
+    """A mean and its interval as text, scaled and with its unit, with as many digits as the interval
+    justifies.
+    """
     value, half = scale * metric["value"], scale * (metric["ci95"] or 0.0)
     digits = 0 if half >= 1.0 or value >= 1e3 else 1
     return f"{value:,.{digits}f} ± {half:,.{digits}f} {unit}"

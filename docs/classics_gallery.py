@@ -1,4 +1,4 @@
-"""The figures and tables of docs/classics/, made by the build that they describe."""
+"""Figures and tables of docs/classics/, computed by the build that the pages describe."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLASSICS = [
 
 
 def make_classics(gallery: Path) -> None:
-    """Draw the figure and compute the table of every page."""
+    """Draw the figure and compute the table of every page of docs/classics/."""
     for name in CLASSICS:
         _do("run", f"classics/{name}", "--quiet", "--plot", str(gallery / f"classics-{name}.png"))
     for name, make in TABLES.items():
@@ -47,7 +47,7 @@ def _mbit(point: cf.store.Point, name: str = "goodput_bps") -> str:
 
 
 def slow_start() -> Records:
-    """The losses: the window that met each and what was left of it."""
+    """One row per loss: the window when it occurred, and the window after it."""
     table = cf.store.Table.of_frame(cf.events("classics/slow-start"))
     records: Records = []
     highest = 0.0
@@ -123,7 +123,8 @@ def cubic_against_reno() -> Records:
     def cells(point: cf.store.Point, name: str) -> dict[str, float | str | None]:
         p = point.axes["channel.p_e"]
         window = point.value("goodput_bps") * point.value("rtt_mean_s") / (8 * 1448)
-        # RFC 9438 section 5.1, one loss every 1/p segments; in the Reno-friendly region CUBIC's is Reno's.
+        # Mean window by RFC 9438 section 5.1, with one loss every 1/p segments; in the Reno-friendly region
+        # CUBIC has Reno's.
         reno = 1.2247 / p**0.5
         law = reno if name == "sack" else max(reno, 1.054 * (rtt / p) ** 0.75)
         return {f"{words[name]}: window": f"{window:.3g}", f"{words[name]}: formula": f"{law:.3g}"}
@@ -166,7 +167,9 @@ def _beside(
     rows: Mapping[str, str],
     cells: Callable[[cf.store.Point, str], Mapping[str, float | str | None]],
 ) -> Records:
-    """A row for each value of the other axes: side by side, what ``cells`` says of each of ``across``."""
+    """One row per value of the other axes: for each value of ``across``, side by side, the cells that
+    ``cells`` returns.
+    """
     found: dict[str, dict[str, float | str | None]] = {}
     for point in results.points:
         key = {title: point.axes[axis] for axis, title in rows.items()}

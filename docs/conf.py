@@ -1,4 +1,6 @@
-"""Sphinx: the pages of docs/, with every figure, table and help text made by the build that they describe."""
+"""Sphinx configuration: pages of docs/, with every figure, table and help text from the build that they
+describe.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ project_copyright = "The Crossfade developers"
 release = cf.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build", "gallery/*.md"]
-# Links name headings as they do in the plain files.
+# Links address headings like in the plain Markdown files.
 myst_heading_anchors = 4
 html_theme = "pydata_sphinx_theme"
 html_title = project
@@ -31,17 +33,17 @@ html_theme_options = {
     "show_nav_level": 2,
     "navigation_with_keys": False,
 }
-# The front page has its list of sections; every other page has the pages of its section beside it.
+# The front page lists the sections itself; every other page has a sidebar with the pages of its section.
 html_sidebars: dict[str, list[str]] = {"index": [], "**": ["sidebar-nav-bs"]}
 html_show_sourcelink = False
 html_static_path = ["static"]
 html_css_files = ["narrow.css"]
-# An attribute that a class lists in its docstring is no second entry of the index.
+# An attribute listed in a class's docstring gets no second index entry.
 napoleon_use_ivar = True
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 
-# docs/notebook.md is run by every build, in an empty folder; what fails there fails the build.
+# Every build runs docs/notebook.md in an empty folder; an error in a cell fails the build.
 nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
@@ -53,14 +55,14 @@ html_extra_path = [str(PAGES)]
 
 
 def make(_: Sphinx) -> None:
-    """Make what is stale of the gallery before the pages are read."""
+    """Make the stale parts of the gallery before the pages are read."""
     made = make_gallery()
     if made:
         print(f"gallery: made {', '.join(made)}")
 
 
 def outdated(app: Sphinx, *_: object) -> list[str]:
-    """The pages that run the program, if it is another one than that of the last build."""
+    """Pages that run the program, if the program changed since the last build; otherwise none."""
     marker = Path(app.doctreedir) / "program.txt"
     program = program_digest()
     is_same = marker.exists() and marker.read_text() == program
@@ -70,7 +72,9 @@ def outdated(app: Sphinx, *_: object) -> list[str]:
 
 
 def with_directives(app: Sphinx, name: str, source: list[str]) -> None:
-    """Give Sphinx directives, blocks and pictures of this build; a stale block makes a page stale."""
+    """Give Sphinx the directives, blocks and pictures of this build; a stale block marks its page as
+    stale.
+    """
     page = Path(app.env.doc2path(name))
     for file in sources(source[0], page):
         app.env.note_dependency(str(file))
@@ -78,7 +82,7 @@ def with_directives(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Make the gallery before the pages are read, and read what is for Sphinx."""
+    """Connect the handlers: make the gallery before pages are read, and give pages their directives."""
     app.connect("builder-inited", make)
     app.connect("env-get-outdated", outdated)
     app.connect("source-read", with_directives)

@@ -1,4 +1,4 @@
-"""The terminal of docs/five-minutes.md: each command run as the page shows it, in a folder of its own."""
+"""Terminal sessions of docs/five-minutes.md: each command runs as the page shows it, in an empty folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "five-minutes"
-# How many rows the sweep has when Ctrl-C is pressed, and how long one waits for them.
+# Number of rows of the sweep at which Ctrl-C is sent, and longest wait for them in seconds.
 ROWS, PATIENCE_S = 1200, 120.0
 
 KINDS = ["csv", "parquet"]
@@ -25,7 +25,7 @@ Process = subprocess.Popen[str]
 
 
 def make_five_minutes(gallery: Path) -> None:
-    """Run the page from top to bottom."""
+    """Run the commands of the page from top to bottom, and write their output to the gallery."""
     with tempfile.TemporaryDirectory() as name:
         terminal = Terminal(Path(name))
         shutil.copy(FOLDER / "fading.toml", name)
@@ -57,13 +57,13 @@ def make_five_minutes(gallery: Path) -> None:
 
 
 def rows(file: Path) -> int:
-    """How many rows a results file has, 0 while there is none."""
+    """Number of rows in a results file; 0 while it does not exist."""
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         return int(connection.execute("SELECT count(*) FROM rows").fetchone()[0])
 
 
 class Terminal:
-    """Runs commands in a folder, and shows what a terminal would."""
+    """Terminal that runs commands in a folder, and returns what it would show."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -71,13 +71,17 @@ class Terminal:
         self._environment = os.environ | cache | {"PYTHONUNBUFFERED": "1", "COLUMNS": "110"}
 
     def run(self, command: str, lines: int | None = None) -> str:
-        """The screen after a command, or the first ``lines`` of its output; fails where the command does."""
+        """Screen after a command, or only the first ``lines`` lines of its output; raises an error if the
+        command fails.
+        """
         output = self._finish(command, self._start(command), 0)
         cut = lines is not None and len(output) > lines
         return screen(command, [*output[:lines], " ..."] if cut else output)
 
     def interrupted(self, command: str, is_time: Callable[[], bool]) -> str:
-        """The same with a Ctrl-C as soon as it is time: what is printed before, and the last three lines."""
+        """Screen of a command that gets Ctrl-C once ``is_time`` returns true: the output before, and the last
+        three lines.
+        """
         process = self._start(command)
         end = time.monotonic() + PATIENCE_S
         while not is_time():
@@ -98,7 +102,7 @@ class Terminal:
             [sys.executable, "-m", "crossfade", *arguments],
             cwd=self._folder,
             env=self._environment,
-            # A shell's background job ignores Ctrl-C and hands that down.
+            # A background job of a shell ignores Ctrl-C, and its child processes inherit that.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -106,7 +110,9 @@ class Terminal:
         )
 
     def _finish(self, command: str, process: Process, expected: int) -> list[str]:
-        """The lines of a command's output."""
+        """Lines of a command's output once it has ended; raises an error for another exit code than
+        ``expected``.
+        """
         output, _ = process.communicate(timeout=PATIENCE_S)
         if process.returncode != expected:
             raise RuntimeError(f"{command} ended with {process.returncode}: {output}")
@@ -114,5 +120,5 @@ class Terminal:
 
 
 def screen(command: str, lines: Sequence[str]) -> str:
-    """A command and what it prints."""
+    """A prompt with the command, followed by its output."""
     return "\n".join([f"$ {command}", *lines]) + "\n"

@@ -1,4 +1,4 @@
-"""A picture of the first page that no scenario draws: speed beside ns-2, and judged sentences of papers."""
+"""Picture of the front page that no scenario draws: speed beside ns-2, and verdicts on claims of papers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from crossfade.figures.style import PALETTE
 
 ROOT = Path(__file__).parents[1]
-# What `python bench/against_ns2.py 1000000 3` measured: processor seconds a million delivered segments.
+# Output of `python bench/against_ns2.py 1000000 3`: CPU seconds per million delivered segments.
 SPEED = ROOT / "bench" / "results" / "against-ns2.csv"
 VERDICTS = {
     "holds": PALETTE[2],
@@ -23,7 +23,7 @@ VERDICTS = {
 
 
 def verdicts() -> dict[str, Counter[str]]:
-    """How many sentences of each paper have which verdict, under the reading of its figures."""
+    """Number of claims of each paper with each verdict, under the reading of its figures."""
     found: dict[str, Counter[str]] = {}
     for path in sorted((ROOT / "docs" / "papers").glob("*-claims.csv")):
         with path.open(encoding="utf-8", newline="") as file:
@@ -35,7 +35,7 @@ def verdicts() -> dict[str, Counter[str]]:
 
 
 def draw_front(path: Path) -> None:
-    """Draw both panels."""
+    """Draw both panels of the picture."""
     figure = Figure(figsize=(9, 3.4), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1, 1))
     with SPEED.open(encoding="utf-8", newline="") as file:

@@ -1,7 +1,7 @@
-"""The figures, tables and outputs that the pages show, each made again only if what decides it changed.
+"""Figures, tables and outputs that the pages show, each made again only if its inputs changed.
 
-A step is known by a digest of the program, of the modules of this folder and of its own inputs (the code
-blocks of a page, kept tables). ``gallery/made.json`` holds the digests of what is there: after an edit of
+A step is identified by a digest of the program, of the modules of this folder, and of its own inputs (code
+blocks of a page, kept tables). ``gallery/made.json`` holds the digests of finished steps, so after an edit of
 text nothing is computed.
 """
 
@@ -40,25 +40,25 @@ from crossfade.papers import PAPERS
 
 DOCS = Path(__file__).parent
 GALLERY = DOCS / "gallery"
-# What the command of live.md wrote under real-time priority.
+# Output of the command in live.md, run with real-time priority.
 THREE_METHODS = DOCS / "three-methods.csv"
-# What the command of nr.md wrote under real-time priority.
+# Output of the command in nr.md, run with real-time priority.
 ACROSS_RADIOS = DOCS / "across-radios.csv"
-# Pages that stand beside those of the documentation; Sphinx wants the folder before anything is built.
+# HTML pages published beside the documentation; Sphinx needs the folder before the build.
 PAGES = GALLERY / "pages"
 MADE = GALLERY / "made.json"
-# Modules that decide no step, or the last alone.
+# Modules that the digest leaves out: they affect no step, or only the picture of the front page.
 OTHERS = ("conf.py", "plain_pages.py", "reference_pages.py", "front_pictures.py")
-# Of a paper whose figures take long, those that its page shows.
+# Figures that the page of a paper shows, of those that take long to compute.
 OF_MIMO = [name for name in PAPERS["mimo-arq"].FIGURES if name not in ("fer", "combining")]
 DRAWN = {"mimo-arq": OF_MIMO, "transports": [], "nr": []}
-# Papers whose figures are drawn with short runs, as their pages say.
+# Papers whose figures are drawn from short runs, as their pages state.
 SHORT = ["mimo-arq", "mimo-mac", "wipemu"]
 
 
 @dataclass(frozen=True)
 class Step:
-    """A part of the gallery: what makes it, and what decides it beside the program."""
+    """A part of the gallery: the function that makes it, and its inputs besides the program."""
 
     name: str
     make: Callable[[], None]
@@ -81,7 +81,7 @@ def program_digest() -> str:
 
 
 def make_gallery() -> list[str]:
-    """Make the steps that are missing or stale; gives their names."""
+    """Make the steps that are missing or stale; returns their names."""
     PAGES.mkdir(parents=True, exist_ok=True)
     there: dict[str, str] = json.loads(MADE.read_text()) if MADE.exists() else {}
     program = program_digest()
@@ -94,7 +94,7 @@ def make_gallery() -> list[str]:
 
 
 def steps() -> list[Step]:
-    """The parts of the gallery, in order."""
+    """All steps of the gallery, in order."""
     parts = [
         Step("quickstart", make_quickstart),
         Step("energy", make_energy),
@@ -127,40 +127,40 @@ def steps() -> list[Step]:
 
 
 def _blocks(page: str, pattern: re.Pattern[str]) -> tuple[str, ...]:
-    """The code blocks of a page, which are what it shows the outputs of."""
+    """Code blocks of a page, of which the page shows the output."""
     return tuple(pattern.findall((DOCS / f"{page}.md").read_text(encoding="utf-8")))
 
 
 def _kept_of(key: str) -> Iterable[str]:
-    """The kept tables of a paper."""
+    """Contents of the kept tables of a paper, as inputs of its step."""
     for path in (*sorted(FOLDER.glob(f"{key}-*.csv")), FOLDER / "made.csv", kept_file(key)):
         if path.exists():
             yield path.read_text(encoding="utf-8")
 
 
 def make_quickstart() -> None:
-    """Outputs on the page of the quick start."""
+    """Make the outputs of the quick start page."""
     (GALLERY / "explain-fd_t.txt").write_text(printed("explain", "channel.fd_t"))
     plot = ["--plot", str(GALLERY / "quickstart.png")]
     (GALLERY / "quickstart.txt").write_text(printed("run", "quickstart", *plot))
 
 
 def make_energy() -> None:
-    """The figure and the table of the page on energy."""
+    """Make the figure and table of the page on energy."""
     plot = ["--x", "channel.fading_margin_db", "--plot", str(GALLERY / "tcp-energy.png")]
     printed("run", "tcp-energy", "--quiet", *plot)
     (GALLERY / "energy.csv").write_text(energy().to_csv())
 
 
 def make_formulas() -> None:
-    """Formulas, exact analysis and simulation."""
+    """Make the figure of formulas, exact analysis and simulation."""
     printed("run", "formulas-against-memory", "--quiet", "--plot", str(GALLERY / "formulas.png"))
 
 
 def make_three_methods() -> None:
-    """Analysis, simulation and kernel of one scenario: what ``crossfade run --csv`` wrote, drawn again.
+    """Draw analysis, simulation and kernel for one scenario, from a kept output of ``crossfade run --csv``.
 
-    Live runs take their time, and no two are equal: the table is kept.
+    The table is kept because live runs take real time, and no two are equal.
     """
     title = "NewReno over a fading link: exact, simulated, and Linux"
     out = ["--title", title, "--out", str(GALLERY / "three-methods.png")]
@@ -168,7 +168,7 @@ def make_three_methods() -> None:
 
 
 def make_across_radios() -> None:
-    """CUBIC and BBR over three radios, simulated and live: a table that ``crossfade run`` wrote, drawn."""
+    """Draw CUBIC and BBR over three radios, simulated and live, from a kept output of ``crossfade run``."""
     cf.plot(
         str(ACROSS_RADIOS),
         GALLERY / "across-radios.png",
@@ -181,7 +181,7 @@ def make_across_radios() -> None:
 
 
 def make_nr_delays() -> None:
-    """Parts of the delay of packets in a 5G NR cell, in both directions."""
+    """Draw the parts of the packet delay in a 5G NR cell, in both directions."""
     with TemporaryDirectory() as folder:
         events = f"{folder}/links.csv"
         short = ["--quiet", "--runs", "1", "--set", "run.duration=3 s"]
@@ -192,7 +192,7 @@ def make_nr_delays() -> None:
 
 
 def make_wiring() -> None:
-    """Places at which the code names a channel model."""
+    """Write the places where the code names a channel model."""
     (GALLERY / "wiring-iid.diff").write_text(wiring("iid"))
 
 
@@ -201,7 +201,7 @@ def _paper(key: str) -> Callable[[], None]:
 
 
 def make_paper(key: str) -> None:
-    """The figures, tables and verdicts of a paper: what is kept is drawn, other figures are computed."""
+    """Make the figures, tables and verdicts of a paper: kept tables are drawn, other figures are computed."""
     kept_figures = [name for paper, name in made() if paper == key]
     for name in kept_figures:
         draw(key, name, GALLERY)
@@ -218,7 +218,7 @@ def make_paper(key: str) -> None:
 
 
 def printed(*arguments: str) -> str:
-    """What a command prints; the build fails where the command does."""
+    """Output of a command; the build fails if the command fails."""
     text = io.StringIO()
     with redirect_stdout(text):
         code = main(arguments)
@@ -227,7 +227,8 @@ def printed(*arguments: str) -> str:
     return text.getvalue()
 
 
-# Where a channel model has a name: its crate, schema, meaning and object, and what the analysis takes it for.
+# Files in which a channel model is named: its crate, schema, meaning and object, and its treatment by the
+# analysis.
 WIRING = [
     "channel/src/lib.rs",
     "channel/src/config.rs",
@@ -236,7 +237,7 @@ WIRING = [
 
 
 def wiring(model: str) -> str:
-    """The lines of the code that name a channel model, as a diff that would add them."""
+    """Lines of code that name a channel model, as a diff that adds them."""
     crates = Path(__file__).parents[1] / "crates"
     named = re.compile(rf"\b({model}|{model.capitalize()})\b")
     lines = []
@@ -247,7 +248,7 @@ def wiring(model: str) -> str:
 
 
 def make_sweep() -> None:
-    """What a sweep in two shards prints, and what any SQLite program reads from its file."""
+    """Write the output of a sweep in two shards, and a query of its file by another SQLite program."""
     text = io.StringIO()
     with TemporaryDirectory() as folder, chdir(folder), redirect_stderr(text):
         for arguments in (
@@ -275,7 +276,9 @@ tcp = { flavour = "paper", variant = "tahoe", w_max = 24, rto = { fixed = "100 s
 
 
 def energy() -> cf.store.Table:
-    """The fading margin that a throughput of 0.9 takes, by window, channel and TCP."""
+    """Table of the fading margin (dB) for a throughput of 0.9 packets per slot, by window, channel and TCP
+    variant.
+    """
     records: list[dict[str, float | str]] = []
     for w_max, fd_t in product((6, 24), (0.01, 0.08, 0.64)):
         group: list[dict[str, float | str]] = []
@@ -300,7 +303,7 @@ def energy() -> cf.store.Table:
 
 
 def make_comparisons() -> None:
-    """Pairs, choices and switching points, and what pairs gain."""
+    """Make outputs on pairs, choices and switching points, and on the gain by pairing."""
     tcps = ["--over", "tcp.variant=tahoe,newreno"]
     pairs = printed("compare", "quickstart", "--by", "tcp.variant", *tcps)
     (GALLERY / "compare-quickstart.txt").write_text(pairs)
@@ -327,7 +330,7 @@ def make_comparisons() -> None:
 
 
 def make_fits() -> None:
-    """A chain fitted to a trace of a chain, and to fading, which is none."""
+    """Make fits of a chain to the trace of a chain, and to fading, which is not a chain."""
     rng = random.Random(2)
     lost, trace = 0, []
     for _ in range(20_000):
@@ -360,14 +363,14 @@ def make_fits() -> None:
 
 
 def make_links() -> None:
-    """What the shipped scenarios of links show."""
+    """Make the outputs of the shipped scenarios of links."""
     (GALLERY / "explain-arq.txt").write_text(printed("explain", "link.arq"))
     for name in ("cdma-rlp", "wifi-like-arq", "satellite-modcod"):
         printed("run", name, "--quiet", "--y", "goodput_bps", "--plot", str(GALLERY / f"{name}.png"))
 
 
 def rounded(table: cf.store.Table) -> str:
-    """A table for people: numbers with six significant digits, as the papers print them."""
+    """A table with numbers of six significant digits, as in the papers."""
     records = [
         {name: f"{cell:.6g}" if isinstance(cell, float) else cell for name, cell in record.items()}
         for record in table.records()

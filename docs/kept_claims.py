@@ -1,9 +1,9 @@
-"""Verdicts on claims of papers that are kept beside the pages: full runs, three seeds, each reading.
+"""Stored verdicts on claims of papers, from full runs with three seeds under each reading.
 
-``papers/KEY-claims.csv`` has a row for each claim and reading. Its digest is of all that decides the
-verdict: the checks, the scenarios of their figures with what the reading sets, the results version and the
-rules of judging. ``python scripts/judge_papers.py KEY`` judges what is missing or stale, reading by reading;
-the tests fail while a row is stale, or a reading has a part of its rows.
+``papers/KEY-claims.csv`` has a row for each claim and reading. Its digest covers everything that determines
+the verdict: the checks, the scenarios of their figures with the keys that the reading sets, the results
+version and the rules of judging. ``python scripts/judge_papers.py KEY`` judges missing and stale rows,
+reading by reading; tests fail while a row is stale, or a reading has only some of its rows.
 """
 
 from __future__ import annotations
@@ -42,31 +42,31 @@ Row = dict[str, Cell]
 
 
 def kept_file(key: str) -> Path:
-    """Where the verdicts on a paper are kept."""
+    """File with the stored verdicts on a paper."""
     return Path(__file__).parent / "papers" / f"{key}-claims.csv"
 
 
 def kept(key: str) -> dict[tuple[str, str], Row]:
-    """The rows that are kept, by claim and reading."""
+    """Stored rows of a paper, by claim and reading."""
     file = kept_file(key)
     rows = cf.store.Table.read(file).records() if file.exists() else []
     return {(str(row["claim"]), str(row["reading"])): row for row in rows if "digest" in row}
 
 
 def digest(there: Figures, claim: Mapping[str, Any], reading: Reading) -> str:
-    """Of what decides a verdict: a letter and twelve hexadecimal digits."""
+    """Digest of everything that determines a verdict: a letter and twelve hexadecimal digits."""
     beside = ("claims", "readings")
     scenarios = {path.stem: path for path in there.folder.glob("*.toml") if path.stem not in beside}
     names: set[str] = set()
     for check in claim.get("checks", []):
-        # A check of a paper's own kind that names no figure may look at any.
+        # A paper-specific check that names no figure may depend on all of them.
         names |= {check["figure"], *check.get("beside", {}).values()} if "figure" in check else {*scenarios}
     figures = {
         name: [_contents(scenarios[name]), reading.of(name)] for name in sorted(names & scenarios.keys())
     }
     decides = [claim.get("checks", []), figures, reading.methods, cf.reference.RESULTS_VERSION, RULES]
     text = json.dumps(decides, sort_keys=True, default=str)
-    # With a letter in front: 52e145937090 would be read as a number.
+    # The letter in front prevents that a digest such as 52e145937090 is read as a number.
     return "d" + hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -77,7 +77,7 @@ def _contents(scenario: Path) -> dict[str, Any]:
 
 
 def stale(key: str) -> dict[tuple[str, str], str]:
-    """The claims and readings whose rows are missing or of other checks, with the digests to be."""
+    """Claims and readings whose rows are missing or have another digest, each with the current digest."""
     there, rows = PAPERS[key].SET, kept(key)
     wanted = {
         (claim["id"], reading.name): digest(there, claim, reading)
@@ -88,7 +88,7 @@ def stale(key: str) -> dict[tuple[str, str], str]:
 
 
 def kept_readings(key: str) -> list[str]:
-    """The readings of which verdicts are kept, that of the figures first."""
+    """Readings with stored verdicts; the reading of the paper's figures comes first."""
     found = {name for _, name in kept(key)}
     return [reading.name for reading in PAPERS[key].SET.readings().listed if reading.name in found]
 
@@ -100,10 +100,10 @@ def judge(
     progress: bool = False,
     only: str | None = None,
 ) -> int:
-    """Judge what is stale, or was not judged with one of the seeds yet; says how many verdicts that were.
+    """Judge claims whose verdicts are stale, or lack one of the seeds; returns the number of new verdicts.
 
-    The table is written after each reading (``only`` one, if it is named) and seed, the first reading with
-    all seeds first.
+    The table is written after each reading (only ``only``, if given) and seed; the first reading is judged
+    with all seeds first.
     """
     there, rows, wanted = PAPERS[key].SET, kept(key), stale(key)
     rows = {place: row for place, row in rows.items() if place not in wanted}
@@ -134,7 +134,7 @@ def judge(
 
 
 def _row(key: str, verdict: Verdict, reading: Reading, seed: int, new: str) -> Row:
-    """The verdict with a first seed and its numbers."""
+    """Row of a verdict with its first seed and its numbers."""
     (record,) = verdict_table([verdict]).records()
     asked = f"--reading {reading.name} --claim {verdict.claim} --seed {seed}"
     return {name: record[name] for name in ("claim", "verdict", *NUMBERS)} | {
@@ -148,7 +148,7 @@ def _row(key: str, verdict: Verdict, reading: Reading, seed: int, new: str) -> R
 
 
 def _write(key: str, rows: Mapping[tuple[str, str], Row]) -> None:
-    """Write the rows of claims and readings that there are, in their order."""
+    """Write the existing rows of claims and readings, in their order."""
     there = PAPERS[key].SET
     places = [(claim["id"], reading.name) for reading in there.readings().listed for claim in there.listed()]
     table = cf.store.Table.of(COLUMNS, (rows[place] for place in places if place in rows))
@@ -156,17 +156,19 @@ def _write(key: str, rows: Mapping[tuple[str, str], Row]) -> None:
 
 
 def verdicts_of(row: Row) -> list[str]:
-    """The verdicts with each seed."""
+    """Verdicts of a row, one per seed."""
     return str(row["verdicts"]).split(BETWEEN)
 
 
 def seeds_of(row: Row) -> list[int]:
-    """The seeds that a row was judged with: none that is not there."""
+    """Seeds with which a row was judged; empty for an empty row."""
     return [int(seed) for seed in str(row.get("seeds", "")).split()]
 
 
 def show(key: str, gallery: Path) -> None:
-    """Write what the paper's page shows into the gallery: claims, scores of readings, and what these turn."""
+    """Write the tables of a paper's page into the gallery: claims, scores of readings, and claims that depend
+    on the reading.
+    """
     gallery.mkdir(exist_ok=True)
     shown = {"claims": claims_table, "scores": scores_table, "turns": turns_table}
     for name, table in shown.items():
@@ -174,7 +176,7 @@ def show(key: str, gallery: Path) -> None:
 
 
 def claims_table(key: str) -> cf.store.Table:
-    """The claims of a paper for its page, under the reading of its figures."""
+    """Claims of a paper under the reading of its figures, for its page."""
     there, rows = PAPERS[key].SET, kept(key)
     first = there.readings().listed[0].name
     shown: list[Row] = []
@@ -194,7 +196,7 @@ def claims_table(key: str) -> cf.store.Table:
 
 
 def _by_seeds(row: Row) -> str:
-    """The verdict, and which seeds come to another one."""
+    """The verdict in words, with the seeds whose verdict differs."""
     others = [
         f"seed {seed}: {verdict}"
         for seed, verdict in zip(seeds_of(row), verdicts_of(row), strict=True)
@@ -215,9 +217,10 @@ SHORT = {"holds": "yes", "holds partly": "partly", "does not hold": "no"}
 
 
 def turns_table(key: str) -> cf.store.Table:
-    """The claims whose verdict hangs on the reading: yes, partly, no, or ? where it cannot be told.
+    """Claims whose verdict depends on the reading, with the verdict under each: yes, partly, no, or ? if
+    undecided.
 
-    The verdict is that of the first seed; a star stands where the seeds do not agree.
+    The verdict is that of the first seed; a star marks verdicts on which the seeds disagree.
     """
     there, rows, names = PAPERS[key].SET, kept(key), kept_readings(key)
     shown: list[Row] = []
@@ -240,9 +243,9 @@ SCORES = {
 
 
 def scores_table(key: str) -> cf.store.Table:
-    """How many claims of a paper come to which verdict under each reading, and what the reading decides.
+    """Number of claims of a paper with each verdict under each reading, and what each reading sets.
 
-    Where seeds do not agree a cell has the fewest and the most.
+    If seeds disagree, a cell has the smallest and the largest number.
     """
     there, rows = PAPERS[key].SET, kept(key)
     shown: list[Row] = []

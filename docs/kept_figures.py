@@ -1,9 +1,9 @@
-"""Tables of figures of papers that are kept beside their pages, so that a build of the pages draws full runs.
+"""Stored tables of figures of papers, so that a build of the pages draws full runs without computing them.
 
-``papers/figures/KEY-NAME.csv`` is what ``crossfade paper KEY NAME --csv`` writes; ``papers/figures/made.csv``
-says by which command, and holds a digest of the paper's scenarios and the results version. Figures drawn
-once more, under another reading or over other axes, are ``VARIANTS``. ``python scripts/draw_papers.py KEY``
-makes those anew whose digest is stale, and a test fails while there are any.
+``papers/figures/KEY-NAME.csv`` is the output of ``crossfade paper KEY NAME --csv``;
+``papers/figures/made.csv`` has the command of each, and a digest of the paper's scenarios and the results
+version. ``VARIANTS`` are figures that are also drawn under another reading or over other axes. ``python
+scripts/draw_papers.py KEY`` computes stale tables, and a test fails while there are any.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COLUMNS = ["paper", "figure", "digest", "command"]
 
 @dataclass(frozen=True)
 class Variant:
-    """A figure under another reading, or over other axes, and what its title says of that."""
+    """A figure under another reading or over other axes, and the addition to its title."""
 
     figure: str
     says: str = ""
@@ -58,12 +58,12 @@ VARIANTS = {
 
 
 def variant(key: str, name: str) -> Variant:
-    """A variant by its name; of any other name the figure itself."""
+    """A variant by its name; any other name is that of the figure itself."""
     return VARIANTS.get((key, name), Variant(name))
 
 
 def made() -> dict[tuple[str, str], dict[str, str]]:
-    """Kept figures by paper and figure: digest and command."""
+    """Stored figures, by paper and figure: digest and command."""
     rows = cf.store.Table.read(MADE).records() if MADE.exists() else []
     found = [{name: str(row[name]) for name in COLUMNS} for row in rows]
     return {(row["paper"], row["figure"]): row for row in found}
@@ -87,12 +87,12 @@ def digest(key: str, name: str = "") -> str:
 
 
 def stale() -> list[tuple[str, str]]:
-    """The figures that are kept of other scenarios."""
+    """Stored figures whose scenarios, or the results version, have changed."""
     return [place for place, row in made().items() if row["digest"] != digest(*place)]
 
 
 def make(key: str, name: str, quick: bool = False, jobs: int | None = None) -> None:
-    """Compute the table of a figure, and keep it."""
+    """Compute the table of a figure, and store it."""
     asked = variant(key, name)
     over = dict(asked.over) or None
     table = paper_table(key, asked.figure, quick=quick, jobs=jobs, reading=asked.reading, over=over)
@@ -105,13 +105,13 @@ def make(key: str, name: str, quick: bool = False, jobs: int | None = None) -> N
 
 
 def _rounded(table: cf.store.Table) -> cf.store.Table:
-    """Numbers with seven digits: beyond what a figure shows, and half the bytes."""
+    """A table with numbers of seven digits: more than a figure shows, at half the bytes."""
     rows = [[float(f"{cell:.7g}") if isinstance(cell, float) else cell for cell in row] for row in table.rows]
     return cf.store.Table(table.columns, rows)
 
 
 def draw(key: str, name: str, folder: Path) -> None:
-    """Draw a figure that is kept, as ``crossfade paper KEY NAME --plot`` does, and copy its table."""
+    """Draw a stored figure, as ``crossfade paper KEY NAME --plot`` does, and copy its table."""
     table = cf.store.Table.read(FOLDER / f"{key}-{name}.csv")
     asked = variant(key, name)
     figure = PAPERS[key].FIGURES[asked.figure]

@@ -1,4 +1,4 @@
-"""Runs the commands of a page, so that its figures are what they draw."""
+"""Runs the commands of a page, so that its figures and outputs are up to date."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def run_commands(page: Path, gallery: Path) -> None:
-    """Run the page's ``sh`` blocks one after the other, in an empty working folder.
+    """Run the ``sh`` blocks of a page one after the other, in an empty working folder.
 
-    What block n prints goes to ``PAGE-n.txt`` in the gallery; figures go there too, and HTML pages to its
-    folder ``pages``. The build fails where a command does.
+    The output of block n goes to ``PAGE-n.txt`` in the gallery. Figures go there too, and HTML pages to its
+    folder ``pages``. The build fails if a command fails.
     """
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         for number, block in enumerate(COMMANDS.findall(page.read_text()), start=1):

@@ -1,4 +1,4 @@
-"""Runs the Python examples of a page, so that what the page shows is what they do."""
+"""Runs the Python examples of a page, so that the outputs on the page are up to date."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def run_examples(page: Path, gallery: Path) -> None:
-    """Run the page's examples one after the other, in one namespace and an empty working folder.
+    """Run the Python examples of a page one after the other, in one namespace and an empty working folder.
 
-    What example n prints goes to ``PAGE-n.txt`` in the gallery, and figures that it saves go there too.
+    The output of example n goes to ``PAGE-n.txt`` in the gallery; figures that it saves go there too.
     """
     names: dict[str, object] = {}
     os.environ["COLUMNS"] = "100"  # the width for which xarray prints

@@ -1,4 +1,4 @@
-"""The figures and tables of docs/persistence.md, made by the build that it describes."""
+"""Figures and tables of docs/persistence.md, computed by the build that the page describes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import crossfade as cf
 from crossfade.figures.style import MARKERS, PALETTE, figure
 
-# What is drawn of each scenario, one below the other.
+# Quantities that the figure of each scenario shows, one panel below the other.
 PANELS = [
     ("goodput_bps", "Goodput"),
     ("one_way_delay_p95_s", "One-way delay, p95"),
@@ -20,7 +20,7 @@ CHANNEL_WORDS = {"iid": "i.i.d.", "markov": "fading"}
 
 
 def make_persistence(gallery: Path) -> None:
-    """A figure and a table for each link, and a table of faster and slower fading."""
+    """Make a figure and a table for each link, and a table for faster and slower fading."""
     for name in ("rlp", "wifi"):
         results = cf.run(f"{name}-persistence")
         _draw(results, gallery / f"{name}-persistence.png")
@@ -29,7 +29,7 @@ def make_persistence(gallery: Path) -> None:
 
 
 def fades() -> list[dict[str, float | str | None]]:
-    """The fast link under fades of about 7, 68 and 270 ms."""
+    """Rows of the table for the fast link with fades of about 7, 68 and 270 ms."""
     over = {
         "channel": [{"model": "markov", "p_e": 0.1, "fd_t": fd_t} for fd_t in (0.02, 0.002, 0.0005)],
         "link.arq.max_retransmissions": [3, 20, "unlimited"],

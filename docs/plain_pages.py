@@ -1,19 +1,19 @@
-"""Pages that a code host and Sphinx show alike: each figure and output stands once, as Markdown.
+"""Pages that a code host and Sphinx show alike: figures and outputs are part of the Markdown text.
 
-What the program makes has a line above it that names the file it comes from::
+Above each block that the program generates, a comment names the file with its content::
 
     <!-- from gallery/quickstart.txt -->
     ```text
-    (what that file holds)
+    (content of the file)
     ```
 
-The block below is a fence, or the table of a CSV file. ``<!-- from FILE start="..." end="..." -->`` takes a
-part of a file: from the first line that holds one text to the line before one that holds the other. Pictures
-are those of ``pictures/``.
+The block is fenced text, or a table from a CSV file. ``<!-- from FILE start="..." end="..." -->`` takes a
+part of a file: from the first line that contains ``start`` to the line before the next that contains ``end``.
+Pictures are in ``pictures/``.
 
-:func:`filled` makes the blocks of a page anew; ``python scripts/refresh_pages.py`` does so with all pages,
-once ``make docs`` has made the gallery. :func:`for_sphinx` does the same for a build, and takes the pictures
-that it has drawn. Only trees of pages and docstrings, which plain Markdown lacks, stand in comments::
+:func:`filled` updates the blocks of a page; ``python scripts/refresh_pages.py`` does so for all pages, after
+``make docs`` has made the gallery. :func:`for_sphinx` also replaces pictures by those that the build has
+drawn. Trees of pages and docstrings, which plain Markdown lacks, are in comments::
 
     <!-- sphinx
     ```{toctree}
@@ -37,7 +37,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).parent
 GALLERY = DOCS / "gallery"
-# Copies of the figures that the gallery has, for those who have not built it.
+# Copies of figures of the gallery, for readers without a build.
 PICTURES = DOCS / "pictures"
 
 PART = re.compile(
@@ -82,25 +82,27 @@ class Directive:
 
 
 def for_sphinx(text: str, page: Path) -> str:
-    """A page for a build: with its directives, fresh blocks, and the pictures that the build has drawn."""
+    """A page as Sphinx reads it: with its directives, current blocks, and the pictures that the build has
+    drawn.
+    """
     text = PART.sub(lambda part: part["directive"], filled(text, page))
     return PICTURE.sub(partial(_drawn, page), text)
 
 
 def parts(text: str) -> Iterator[tuple[Directive, str]]:
-    """The directives of a page, and the plain text of each."""
+    """Directives of a page, each with its plain replacement text."""
     for part in PART.finditer(text):
         yield Directive.read(part["directive"]), part["plain"]
 
 
 def sources(text: str, page: Path) -> Iterator[Path]:
-    """The files that the blocks of a page come from."""
+    """Files from which the blocks of a page come."""
     for block in BLOCK.finditer(text):
         yield page.parent / block["source"]
 
 
 def filled(text: str, page: Path) -> str:
-    """A page whose blocks hold what their files hold; blocks of missing files stay."""
+    """A page with the current content of its blocks; a block whose file is missing stays as it is."""
     text = BLOCK.sub(partial(_block, page), text)
     return PART.sub(partial(_part, page), text)
 
@@ -145,7 +147,7 @@ def _part(page: Path, part: re.Match[str]) -> str:
 
 
 def _listed(directive: Directive) -> str:
-    """Functions and classes with the first line of their docstrings."""
+    """Markdown list of functions and classes with the first sentence of their docstrings."""
     lines = []
     for found in OBJECT.finditer(directive.text):
         name, what = found["name"], _object(found["name"])

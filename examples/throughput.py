@@ -1,4 +1,4 @@
-"""A figure, a table and an answer by the Python API: python examples/throughput.py [FOLDER]."""
+"""Example of the Python API: figure, table and best choice. Usage: python examples/throughput.py [FOLDER]."""
 
 import sys
 from pathlib import Path
@@ -7,11 +7,11 @@ import crossfade as cf
 
 
 def main(folder: Path) -> None:
-    """Sweep, draw, export, choose."""
+    """Run a sweep, draw it, export it, and print the best choice."""
     folder.mkdir(parents=True, exist_ok=True)
     results = folder / "results.sqlite"
 
-    # What changes in the scenario that comes with Crossfade: fewer loss rates, two TCPs.
+    # Changed axes of the shipped scenario: fewer loss rates, two TCP variants.
     over = {"channel.p_e": [0.01, 0.03, 0.1], "tcp.variant": ["tahoe", "reno"]}
     cf.sweep("quickstart", over=over, runs=20, out=results)
     cf.plot(results, folder / "throughput.png", y="throughput_per_slot")

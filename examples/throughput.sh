@@ -1,11 +1,11 @@
 #!/bin/sh
-# A figure, a table and an answer by the command line: sh examples/throughput.sh [FOLDER]
+# Example of the command line: a figure, a table and the best choice. Usage: sh examples/throughput.sh [FOLDER]
 set -eu
 folder=${1:-out/throughput}
 mkdir -p "$folder"
 cd "$folder"
 
-# What changes in the scenario that comes with Crossfade: fewer loss rates, two TCPs.
+# Changed axes of the shipped scenario: fewer loss rates, two TCP variants.
 set -- --over channel.p_e=0.01,0.03,0.1 --over tcp.variant=tahoe,reno --quiet
 
 crossfade sweep quickstart "$@" --runs 20 --out results.sqlite

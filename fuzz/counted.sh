@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compiles for bench/fuzz.py as cargo says; what this repository holds with LLVM's SanitizerCoverage, so that its edges
-# are counted. Functions stay functions: an edge that is inlined or unrolled ten times is still one.
+# Compiler wrapper of bench/fuzz.py: runs the compiler as cargo asks, and adds LLVM's SanitizerCoverage for crates of
+# this repository, so that their edges are counted. Functions are not inlined: an inlined edge would count several times.
 case "$CARGO_PKG_NAME $*" in
 crossfade*--target*)
     exec "$@" -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \

@@ -46,12 +46,12 @@ def ask(command: list[str], install: str) -> tuple[int, str, str]:
 
 
 def has_no_database(code: int, err: str) -> bool:
-    """Whether ``cargo deny`` failed because it has no database of advisories."""
+    """True if ``cargo deny`` failed because it has no database of advisories."""
     return bool(code) and "advisory-db" in err and any(words in err for words in NO_DATABASE)
 
 
 def crates() -> bool:
-    """Whether the crates follow deny.toml and have no known advisory; prints the findings."""
+    """True if the crates follow deny.toml and have no known advisory; prints the findings."""
     code, out, err = ask(["cargo", "deny", "check", "licenses", "bans", "sources"], DENY)
     print(err if code else f"crates: {(out or err).splitlines()[-1]}")
     is_clean = code == 0
@@ -69,7 +69,7 @@ def crates() -> bool:
 
 
 def packages() -> bool:
-    """Whether ``pip-audit`` knows no vulnerability of the locked Python packages; prints the known ones."""
+    """True if ``pip-audit`` knows no vulnerability of the locked Python packages; prints the known ones."""
     command = ["pip-audit", "--disable-pip", "--require-hashes", "--format", "json", "-r", str(PYTHON)]
     code, out, err = ask(command, AUDIT)
     try:
@@ -106,7 +106,7 @@ def recorded(folder: Path, versions: dict[str, set[str]]) -> Iterable[tuple[str,
 
 
 def packages_by(folder: Path) -> bool:
-    """Whether a folder of OSV files has no vulnerability of the locked Python packages; prints the others."""
+    """True if a folder of OSV files has no vulnerability of the locked Python packages; prints the others."""
     if not any(folder.rglob("*.json")):
         raise LockError(f"{folder}: no vulnerabilities in the OSV format (one JSON file each)")
     found = list(recorded(folder, pinned(PYTHON.read_text())))

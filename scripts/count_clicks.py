@@ -1,8 +1,8 @@
 """Count how many clicks each page of the built documentation is away from its first page.
 
-The script reads the links of the HTML that ``make docs`` wrote, follows them breadth first from the first
-page, and prints the pages at each number of clicks. With ``TEXT`` it counts links in the text of pages alone,
-not those of the sidebar, the header and the footer. Given the names of pages, it prints the way to each.
+The script reads the links in the HTML of ``make docs``, follows them breadth first from the first page, and
+prints the pages at each number of clicks. With ``TEXT`` only links in the text of pages count, not those of
+the sidebar, header and footer. For named pages it prints the shortest path to each.
 
 Usage: ``python scripts/count_clicks.py [TEXT] [PAGE...]``. The exit code is 1 if a page takes more than
 three clicks.
@@ -20,7 +20,7 @@ MOST = 3
 
 
 class Links(HTMLParser):
-    """The targets of the links of a page, and of those in its text."""
+    """Parser for the targets of the links of a page, and of those in its text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Links(HTMLParser):
 
 
 def targets(page: Path, text_only: bool) -> set[Path]:
-    """The pages of the site that a page links."""
+    """Pages of the site to which a page links."""
     links = Links()
     links.feed(page.read_text(encoding="utf-8"))
     found = set()
@@ -55,7 +55,7 @@ def targets(page: Path, text_only: bool) -> set[Path]:
 
 
 def ways(text_only: bool) -> dict[Path, list[Path]]:
-    """The shortest way to each page that can be reached, from the first page on."""
+    """Shortest path of links from the first page to each page that can be reached."""
     first = BUILT / "index.html"
     found = {first: [first]}
     waiting = [first]
@@ -67,12 +67,14 @@ def ways(text_only: bool) -> dict[Path, list[Path]]:
 
 
 def name(page: Path) -> str:
-    """A page by its name in the documentation."""
+    """Name of a page in the documentation."""
     return page.relative_to(BUILT).with_suffix("").as_posix()
 
 
 def main(arguments: list[str]) -> int:
-    """Print the pages by number of clicks, or the ways to some; returns 1 if a page is too far away."""
+    """Print the pages by number of clicks, or paths to the named pages; returns 1 if a page is too far
+    away.
+    """
     text_only = "TEXT" in arguments
     found = ways(text_only)
     wanted = [argument for argument in arguments if argument != "TEXT"]

@@ -12,7 +12,9 @@ from pathlib import Path
 
 
 def main(file: Path, command: list[str]) -> int:
-    """Run the command and keep its skipped tests in ``file``, or count those in ``file``; the exit code."""
+    """Run the command and store its skipped tests in ``file``, or count those in ``file``; returns the exit
+    code.
+    """
     if not command:
         lines = file.read_text().splitlines()
         print(f"{len(lines)} of the Rust tests skipped (those of the Python tests are above)")
@@ -29,7 +31,7 @@ def main(file: Path, command: list[str]) -> int:
         assert process.stdout is not None
         for line in process.stdout:
             print(line, end="", flush=True)
-            # The Rust test runner prints the output of a test behind "test NAME ... " on one line.
+            # The Rust test runner prints "test NAME ... " and the test's output on one line.
             if "SKIPPED: " in line:
                 print("SKIPPED: " + line.partition("SKIPPED: ")[2].strip(), file=skipped)
     return process.returncode

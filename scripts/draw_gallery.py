@@ -71,7 +71,7 @@ def draw(name: str) -> bool:
             command += ["--runs", "1" if shorter else "2", *(f"--set={change}" for change in shorter)]
             command += MORE.get(name, [])
             subprocess.run([*command, "--plot", str(figure)], check=False, timeout=1800)
-        if not figure.exists():  # a single point: its flows over time
+        if not figure.exists():  # a scenario of one point: draw its flows over time
             cf.pictures.plot_events(cf.runs.samples(name, every="100 ms"), figure)
         if not figure.exists():
             return False
@@ -84,7 +84,7 @@ def draw(name: str) -> bool:
 
 
 def row(found: re.Match[str]) -> str:
-    """The line of a scenario: its title, and its thumbnail where there is one."""
+    """Table line of a scenario: its title, and its thumbnail if there is one."""
     name, link = found["name"], found["link"]
     said = title(name).replace("|", "\\|")
     figure = f"![{said}](pictures/thumbnails/{thumb(name).name})" if thumb(name).exists() else ""

@@ -2,7 +2,7 @@
 
 Columns: fd_t (normalised Doppler frequency), p_e (probability of the bad state), and the transition
 probabilities p_gb, p_bg and p_bb (from good to bad, ...). Tests of crates/channel compare with them. The
-crate computes another form than this script, which takes the printed one,
+crate computes a different form than this script, which uses the printed one,
 
     p_BG = (Q(theta, rho theta) - Q(rho theta, theta)) / (exp(u) - 1),    theta^2 = 2 u / (1 - rho^2)
 

@@ -1,8 +1,8 @@
 """Count the words of the documentation written by hand: per page, and the share of each kind of page.
 
-Code, outputs and tables that the program writes do not count, nor does the reference, whose pages list the
-program's keys, commands, metrics and formats. A page belongs to the section whose tree of pages names it.
-``tests/test_docs.py`` requires at least 35 % of the words in pages to learn from and how-to pages.
+Code, outputs and generated tables do not count; neither does the reference, whose pages list the program's
+keys, commands, metrics and formats. A page belongs to the section whose tree of pages names it.
+``tests/test_docs.py`` requires at least 35 % of the words in tutorials and how-to pages.
 
 Usage: ``python scripts/word_shares.py``
 """
@@ -42,7 +42,7 @@ def inside(name: str) -> Iterator[str]:
 
 
 def words(name: str) -> int:
-    """The words of a page that are written by hand."""
+    """Number of words of a page that are written by hand."""
     text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
     text = re.sub(
         r"^<!-- from [^\n]*\n(?:\|[^\n]*\n|(`{3,}).*?^\1\n)+", "", text, flags=re.DOTALL | re.MULTILINE

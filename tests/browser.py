@@ -1,4 +1,4 @@
-"""Rendering of a page in a real browser, and the addresses that it requests."""
+"""Rendering of a page in headless Chromium, and the addresses that the page requests."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import Any
 
 import pytest
 
-# Who asked for something (a file that does is "null"), and for what.
+# Origins that made requests ("null" for a page from a file), and the requested addresses.
 Asked = tuple[set[str], set[str]]
 
 
 def browse(page: str, folder: Path) -> tuple[str, set[str]]:
-    """The elements of a page in the end, and who asked for something."""
+    """Final DOM of a page as HTML, and the origins that made requests."""
     command = [*_headless(folder), "--virtual-time-budget=10000", "--dump-dom", page]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     return done.stdout, _asked(folder)[0]
 
 
 def visit(page: str, folder: Path, done: Event) -> Asked:
-    """Leave a page open until it is ``done``."""
-    # The browser's clock does not wait for answers: it has time without end.
+    """Keep a page open until ``done`` is set; returns the origins that made requests, and the addresses."""
+    # The browser's virtual clock does not wait for answers, so its time limit is practically infinite.
     command = [*_headless(folder), "--virtual-time-budget=1000000000", "--dump-dom", page]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as browser:
         try:
@@ -36,7 +36,7 @@ def visit(page: str, folder: Path, done: Event) -> Asked:
 
 
 def chromium() -> str:
-    """Path of the browser; a test without one is skipped."""
+    """Path of the browser; skips the test if there is none."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("no chromium: what a browser makes of a page is not tested")
@@ -61,13 +61,15 @@ def _headless(folder: Path) -> list[str]:
 def _asked(folder: Path) -> Asked:
     events = _events(folder / "net.json")
     asked = [event["params"] for event in events if "initiator" in event.get("params", {})]
-    # What is "not an origin" is the browser itself.
+    # Requests of the browser itself have the initiator "not an origin".
     asked = [params for params in asked if params["initiator"] != "not an origin"]
     return {params["initiator"] for params in asked}, {params["url"] for params in asked if "url" in params}
 
 
 def _events(log: Path) -> list[dict[str, Any]]:
-    """A line each; the last one ends in its middle where the browser did."""
+    """Events of a network log, one per line; an incomplete last line, left by a terminated browser, is
+    ignored.
+    """
     found = []
     for line in log.read_text().splitlines():
         with suppress(json.JSONDecodeError):

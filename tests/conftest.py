@@ -28,8 +28,8 @@ from tests.longest_first import LongestFirst
 from tests.quick import Quick
 from tests.results.writers import make_row as make_row
 
-# Speed is measured in benchmarks, never in tests; and these meet the same examples each time, so that no
-# change fails by what it did not touch. The hunt for others is a trial (tests/trials/properties.py).
+# No deadline: benchmarks measure speed, not tests. Examples are the same in every run, so that a change fails
+# only by its own effects; tests/trials/properties.py tries other examples.
 AT_ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("crossfade", AT_ANY_SPEED, derandomize=True)
 settings.register_profile("hunt", AT_ANY_SPEED, max_examples=5_000)
@@ -59,7 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the long forms to ``make test-long``."""
+    """Deselect tests marked ``long``, unless ``make test-long`` runs them."""
     if "CROSSFADE_LONG" not in os.environ:
         long = [item for item in items if item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=long)
@@ -68,7 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One worker more than processors, since that of the live tests waits for its links most of the time."""
+    """One worker more than processors, since the worker of the live tests mostly waits for its links."""
     return (os.cpu_count() or 1) + 1
 
 
@@ -78,7 +78,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Longest
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Count and name what was skipped: a machine that lacks a program tests less, and says so."""
+    """Print the number and the reasons of skipped tests, such as missing programs."""
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
     if reasons:
@@ -105,21 +105,21 @@ def long_form(*values: Any, id: str | None = None) -> Any:
 
 
 def svg_words(file: Path) -> list[str]:
-    """All texts of a figure, with mathematics as in its source ($f_d T$)."""
-    # matplotlib sets mathematics letter by letter, behind a comment that spells it.
+    """All texts of an SVG figure; mathematics appears as its source ($f_d T$)."""
+    # matplotlib writes mathematics letter by letter, after a comment with its source.
     pattern = r"<!-- (.*?) -->\s*<g[^>]*>\s*<text>|<text[^>]*>([^<]+)</text>"
     found = re.findall(pattern, file.read_text())
     return [unescape(spelled or text) for spelled, text in found]
 
 
 def points(line: Line2D) -> list[tuple[float, float]]:
-    """Points of a curve of a figure."""
+    """Points of a curve in a figure."""
     return [(x, y) for x, y in np.asarray(line.get_xydata(), dtype=float).tolist()]
 
 
 @pytest.fixture
 def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
-    """The figures that are saved, in order: what they show is in their axes."""
+    """Figures saved during the test, in order, so that a test can inspect their axes."""
     saved: list[Figure] = []
     save = Figure.savefig
 
@@ -133,7 +133,7 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
 
 @pytest.fixture(autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache for every test."""
+    """Empty cache folder, different for every test."""
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder
@@ -141,7 +141,9 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
-    """The command line, as ``cli("run", "quickstart")``, without the width that pytest may set."""
+    """Function that runs the command line in this process, as ``cli("run", "quickstart")``, without pytest's
+    terminal width.
+    """
     monkeypatch.delenv("COLUMNS", raising=False)
 
     def call(*arguments: str | Path) -> Outcome:
@@ -165,7 +167,7 @@ def expect_one_line(outcome: Outcome, *parts: str) -> None:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """A scenario of one point."""
+    """File with a scenario of one point."""
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
     return path
@@ -173,14 +175,14 @@ def small(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def sweep(tmp_path: Path) -> Path:
-    """A scenario of four points."""
+    """File with a scenario of four points."""
     path = tmp_path / "sweep.toml"
     path.write_text(SWEEP)
     return path
 
 
 def reseal(database: sqlite3.Connection) -> None:
-    """Give the rows and plans of a database (a cache has no plans) the checksums of what they have become."""
+    """Recompute the checksums of all rows and plans of a database (a cache has no plans) after changes."""
     if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'plans'").fetchone():
         for plan in database.execute("SELECT id, added, description, warnings FROM plans").fetchall():
             database.execute(
@@ -197,7 +199,9 @@ Mount = Callable[[int], Path]
 
 @pytest.fixture
 def mount(tmp_path: Path) -> Iterator[Mount]:
-    """A small disk of so many KiB, as ``mount(256)``; the test is skipped where none may be mounted."""
+    """Function that mounts a small disk of some KiB, as ``mount(256)``; skips the test if mounting is not
+    allowed.
+    """
     mounted: list[Path] = []
 
     def make(size_kib: int) -> Path:
@@ -219,17 +223,17 @@ def mount(tmp_path: Path) -> Iterator[Mount]:
 
 
 def events_text(scenario: Any, **options: Any) -> str:
-    """The events of a run as ``crossfade run --events`` writes them."""
+    """Events of a run as CSV text, as ``crossfade run --events`` writes them."""
     return _written(lambda file: cf.runs.write_events(file, scenario, **options))
 
 
 def link_events_text(scenario: Any, **options: Any) -> str:
-    """The link events of a run as ``crossfade run --link-events`` writes them."""
+    """Link events of a run as CSV text, as ``crossfade run --link-events`` writes them."""
     return _written(lambda file: cf.runs.write_events(file, scenario, of_links=True, **options))
 
 
 def samples_text(scenario: Any, every: str | None = None, **options: Any) -> str:
-    """The samples of a run as ``crossfade run --samples`` writes them."""
+    """Samples of a run as CSV text, as ``crossfade run --samples`` writes them."""
     return _written(lambda file: cf.runs.write_samples(file, scenario, every, **options))
 
 

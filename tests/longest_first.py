@@ -1,4 +1,4 @@
-"""Which parallel worker gets which tests when (``pytest -n auto --dist loadfile``)."""
+"""Assignment of tests to parallel workers (``pytest -n auto --dist loadfile``): longest groups first."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
-# The group of all live tests.
+# Name of the group of all live tests.
 LIVE = "live"
-# What it takes on two cores, in rough seconds of the clock: it waits for its links most of the time.
+# Assumed elapsed time of the live group on two cores, in seconds; it mostly waits for its links.
 LIVE_SECONDS = 300.0
-# What a test takes that has not run here.
+# Assumed time of a test without a recorded duration, in seconds.
 USUAL_SECONDS = 0.1
-# Where pytest keeps what tests took, in seconds of the processor and of the clock (tests/quick.py).
+# Key of pytest's cache for durations of tests: CPU and elapsed seconds (tests/quick.py).
 KEPT = "crossfade/seconds"
 
 
 def kept(config: pytest.Config) -> dict[str, list[tuple[float, float]]]:
-    """Durations of each test in its last two runs; empty if pytest keeps nothing between runs."""
+    """Durations of each test in its last two runs; empty if pytest keeps no cache between runs."""
     cache = getattr(config, "cache", None)
     return cache.get(KEPT, {}) if cache else {}
 
 
 @cache
 def group_of(file: str) -> str:
-    """The group of the tests of ``file``: those of a file stay with one worker, for what they share.
+    """Group of the tests in ``file``: tests of a file stay with one worker, since they share fixtures.
 
-    All live tests are one group, with all that makes namespaces (browsers do): they measure the kernel
-    against the clock, and count what is left of them.
+    All live tests, and all tests that create namespaces (browsers do), are one group, because they measure
+    the kernel's timing and count leftovers.
     """
     path = Path(__file__).parents[1] / file
     is_live = path.name.startswith("test_live") or path.parent.name == "trials"
@@ -42,10 +42,10 @@ def group_of(file: str) -> str:
 
 
 class LongestFirst(LoadFileScheduling):  # type: ignore[misc]
-    """Hands groups to workers one at a time, the longest first, so that all workers end together.
+    """Scheduler that hands groups to workers one at a time, longest first, so that all workers end together.
 
-    xdist itself orders groups by their number of tests, and gives a worker the next one while two tests are
-    left: a long group may wait behind long tests while another worker has nothing to do.
+    xdist itself orders groups by their number of tests, and gives a worker the next group while two tests are
+    left: a long group could wait behind long tests while another worker is idle.
     """
 
     def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
@@ -53,7 +53,7 @@ class LongestFirst(LoadFileScheduling):  # type: ignore[misc]
         self.known = {test: last[-1][0] for test, last in kept(config).items() if last}
 
     def _seconds(self, group: str) -> float:
-        """Duration of the tests of a group in the last run."""
+        """Recorded duration of the tests of a group, in seconds."""
         if group == LIVE:
             return LIVE_SECONDS
         return sum(self.known.get(test, USUAL_SECONDS) for test in self.workqueue[group])
@@ -66,6 +66,6 @@ class LongestFirst(LoadFileScheduling):  # type: ignore[misc]
         super()._assign_work_unit(node)
 
     def _reschedule(self, node: WorkerController) -> None:
-        # A worker begins a test once it knows the next one, so that one has to be left.
+        # A worker starts a test only once it knows the next one, so one test must remain.
         if not self.workqueue or self._pending_of(self.assigned_work[node]) <= 1:
             super()._reschedule(node)

@@ -1,10 +1,9 @@
-"""Which tests are quick, which `make check` runs: measured, not listed.
+"""Quick tests, which `make check` runs: determined by measured durations, not by a list.
 
-A test is quick if in one of its last two runs on this machine it took at most ``MOST`` seconds of processor
-time, with the programs that it started, and ``MOST_OF_CLOCK`` seconds of the clock (one of two, since the
-first test that needs a module loads it for all others). What a shared fixture takes is divided among its
-tests. A test that is new, or failed when it ran last, is quick. A test that needs network namespaces or a
-browser never is.
+A test is quick if in one of its last two runs on this machine it took at most ``MOST`` CPU seconds, with the
+programs that it started, and at most ``MOST_OF_CLOCK`` elapsed seconds (one of two runs, since the first test
+that needs a module loads it for all others). The time of a shared fixture is divided among its tests. A test
+that is new, or failed in its last run, is quick. A test that needs network namespaces or a browser never is.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from tests.longest_first import KEPT, LIVE, group_of, kept
 
 MOST, MOST_OF_CLOCK = 0.2, 1.0
 
-# Of the processor and of the clock, in seconds.
+# CPU seconds and elapsed seconds.
 Spent = tuple[float, float]
 NOTHING = (0.0, 0.0)
 
 
 def spent() -> Spent:
-    """Processor time of this process and the programs that it has waited for."""
+    """CPU time so far of this process and of its ended child processes, and the present time."""
     used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used), time.monotonic()
 
@@ -35,7 +34,7 @@ def plus(one: Spent, other: Spent, times: float = 1.0) -> Spent:
 
 
 def is_quick(test: str, known: dict[str, list[Spent]]) -> bool:
-    """Whether the test of this name is quick, by what is known of its last runs."""
+    """True if the test of this name is quick, by its recorded runs."""
     if group_of(test.split("::")[0]) == LIVE:
         return False
     last = known.get(test, [])
@@ -43,7 +42,7 @@ def is_quick(test: str, known: dict[str, list[Spent]]) -> bool:
 
 
 class Quick:
-    """Marks the tests that are quick, and measures all that run."""
+    """Plugin that marks quick tests, and measures all tests that run."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -51,11 +50,11 @@ class Quick:
         self.now: dict[str, Spent] = {}
         self.failed: set[str] = set()
         self.began = NOTHING
-        # What fixtures of a module or more have taken, by name and by whose they are.
+        # Durations of fixtures with the scope of a module or wider, by name and by owner.
         self.shared: dict[tuple[str, str], Spent] = {}
-        # What those that were set up in this test have taken.
+        # Duration of the shared fixtures that were set up during the current test.
         self.set_up = NOTHING
-        # The tests that need a fixture, by its name.
+        # Tests that need each shared fixture, by its name.
         self.needed: dict[str, list[str]] = {}
 
     @pytest.hookimpl(tryfirst=True)
@@ -93,7 +92,7 @@ class Quick:
                 if name in getattr(item, "fixturenames", ()) and item.nodeid.startswith(whose):
                     sharing = sum(test.startswith(whose) for test in self.needed.get(name, []))
                     took = plus(took, fixture, 1.0 / max(sharing, 1))
-            # Goes to the process that keeps the times, along with the report.
+            # Sent with the report to the process that stores durations.
             vars(report)["spent"] = took
         return report
 

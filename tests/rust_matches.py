@@ -1,8 +1,8 @@
-"""Which files of Rust must say something of every variant of an enum: a simple reader, not a compiler.
+"""Rust files that must be changed for every new variant of an enum, found by a simple reader, not a compiler.
 
-A *site* is a ``match`` that names variants (``Queue::Red``, or ``Self::Red`` in an ``impl`` of it) and has no
-arm for all others: a new variant doesn't compile until it is told there. Tests are left out, and so are
-variants that a ``use`` has given other names.
+A *site* is a ``match`` that names variants (``Queue::Red``, or ``Self::Red`` in an ``impl`` of the enum) and
+has no wildcard arm, so that a new variant does not compile until it is added there. Tests are left out, and
+so are variants renamed by a ``use``.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pathlib import Path
 from tests.rust_modules import without_tests, without_words
 
 PAIRS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
-# `_`, a name, or several of these in brackets, among the alternatives of an arm.
+# Wildcard pattern: `_`, a name, or a tuple of these, among the alternatives of an arm.
 ALL_OTHERS = re.compile(r"(?:^|\| )(?:_|[a-z]\w*|\((?:_|[a-z]\w*)(?:, (?:_|[a-z]\w*))*\))(?: \||$)")
 
 
 def files_with_sites(sources: Path, enum: str) -> set[Path]:
-    """The files below a folder of crates that have a site of an enum."""
+    """Files in a folder of crates that contain a site of an enum."""
     return {
         path
         for path in sources.glob("*/src/**/*.rs")
@@ -28,7 +28,7 @@ def files_with_sites(sources: Path, enum: str) -> set[Path]:
 
 
 def has_site(code: str, enum: str) -> bool:
-    """Whether code without comments and tests has a site of an enum."""
+    """True if code, without comments and tests, contains a site of an enum."""
     named = re.compile(rf"\b{enum}::[A-Z]\w*")
     return any(
         any(named.search(pattern) for pattern in patterns)
@@ -38,7 +38,7 @@ def has_site(code: str, enum: str) -> bool:
 
 
 def _with_own_name(code: str, enum: str) -> str:
-    """The code with ``Self::`` spelled out where that is the enum."""
+    """Code in which ``Self::`` is replaced by the name of the enum inside its ``impl`` blocks."""
     for found in reversed(list(re.finditer(rf"\bimpl\b[^{{;]*\b{enum}\b(?:<[^>]*>)?\s*\{{", code))):
         end = _end(code, found.end() - 1)
         code = code[: found.end()] + code[found.end() : end].replace("Self::", f"{enum}::") + code[end:]
@@ -46,7 +46,7 @@ def _with_own_name(code: str, enum: str) -> str:
 
 
 def _matches(code: str) -> Iterator[list[str]]:
-    """The patterns of each ``match``, one after the other, without their guards' arms."""
+    """Patterns of the arms of each ``match``, without arms that have a guard."""
     for found in re.finditer(r"\bmatch\b", code):
         depth, at = 0, found.end()
         while at < len(code) and not (code[at] == "{" and depth == 0):
@@ -70,7 +70,7 @@ def _patterns(body: str) -> Iterator[str]:
 
 
 def _next(text: str, at: int, what: str) -> int | None:
-    """Positions of a pattern outside all brackets."""
+    """First index from ``at`` on at which ``what`` occurs outside all brackets; None if it does not."""
     depth = 0
     for index in range(at, len(text)):
         if depth == 0 and text.startswith(what, index):
@@ -80,7 +80,7 @@ def _next(text: str, at: int, what: str) -> int | None:
 
 
 def _end(text: str, at: int) -> int:
-    """Behind the bracket that closes the one at a place."""
+    """Index after the bracket that closes the one at ``at``."""
     depth = 0
     for index in range(at, len(text)):
         depth += PAIRS.get(text[index], 0)

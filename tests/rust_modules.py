@@ -1,8 +1,8 @@
-"""Which file of a crate knows which, read off its paths: a simple reader, not a compiler.
+"""Dependencies between the files of a crate, by paths in the code: a simple reader, not a compiler.
 
 It follows ``crate::``, ``super::``, ``self::`` and the names of child modules, in ``use`` and elsewhere, and
-a name that a module hands on (``pub use``) to where it comes from. To hand a name on is not to know it. Tests
-(``#[cfg(test)]``) are left out, macros and modules inside a file are not looked into.
+resolves a re-exported name (``pub use``) to its origin. A re-export alone is no dependency. Tests
+(``#[cfg(test)]``) are left out; macros and inline modules are not followed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Module = tuple[str, ...]
 
 @dataclass
 class Source:
-    """A file: what it brings in, what it hands on, and its code without either."""
+    """A file: paths it uses, names it re-exports, and its code without both."""
 
     used: list[Module]
     handed_on: dict[str, Module]
@@ -28,7 +28,7 @@ class Source:
 
 
 def arrows_between_files(folder: Path) -> dict[str, set[str]]:
-    """For each file below a crate's ``src``, the files whose items it names."""
+    """For each file in a crate's ``src``, the files whose items it names."""
     files = {_module(path.relative_to(folder)): path for path in sorted(folder.rglob("*.rs"))}
     tests = {test for module, path in files.items() for test in _test_children(module, path.read_text())}
     sources = {
@@ -48,7 +48,7 @@ def _module(path: Path) -> Module:
 
 def _known(module: Module, sources: dict[Module, Source]) -> Iterator[Module]:
     source = sources[module]
-    # A name handed on is known as well where the file's own code says it.
+    # A re-exported name is a dependency if the file's own code uses it.
     said = [to for name, to in source.handed_on.items() if re.search(rf"\b{name}\b", source.code)]
     paths = [*source.used, *said, *_paths(module, source)]
     for path in paths:
@@ -57,7 +57,7 @@ def _known(module: Module, sources: dict[Module, Source]) -> Iterator[Module]:
 
 
 def _paths(module: Module, source: Source) -> Iterator[Module]:
-    """Paths in the code: ``crate::units::Bits``, ``super::Frame``, and of a child ``frame::Frame``."""
+    """Paths in the code: ``crate::units::Bits``, ``super::Frame``, and of a child module ``frame::Frame``."""
     first = "|".join(["crate", "super", "self", *source.children])
     for match in re.finditer(rf"(?<![\w:])({first})((?:::\w+)+)", source.code):
         found = _absolute([match[1], *match[2].split("::")[1:]], module, source.children)
@@ -66,7 +66,9 @@ def _paths(module: Module, source: Source) -> Iterator[Module]:
 
 
 def _home(path: Module, sources: dict[Module, Source], depth: int = 0) -> Module | None:
-    """The module in which a path's item stands: the longest part that is a file, or whence that has it."""
+    """Module that defines the item of a path: the longest part that is a file, or the origin of a
+    re-export.
+    """
     module = path
     while module not in sources:
         if not module:
@@ -107,7 +109,7 @@ def _read(module: Module, text: str) -> Source:
 
 
 def _absolute(parts: list[str], module: Module, children: list[str]) -> Module | None:
-    """A path from the root of the crate; None of another crate's."""
+    """The path from the root of the crate; None for a path into another crate."""
     here = list(module)
     if parts[0] == "crate":
         return tuple(parts[1:])
@@ -122,7 +124,7 @@ def _absolute(parts: list[str], module: Module, children: list[str]) -> Module |
 
 
 def _use_tree(text: str, before: tuple[str, ...] = ()) -> Iterator[tuple[str, list[str]]]:
-    """The names that a ``use`` brings in, and the path of each: ``a::{b, c as d}`` has b and d."""
+    """Names that a ``use`` imports, each with its path: ``a::{b, c as d}`` imports b and d."""
     text = text.strip()
     head, brace, inner = text.partition("{")
     parts = (*before, *(part for part in re.split(r"::|\s+", head.strip().removesuffix("::")) if part))
@@ -155,13 +157,13 @@ WORDS = re.compile(
     r"//[^\n]*|/\*.*?\*/"  # comments
     r"|b?r(?P<hashes>#*)\".*?\"(?P=hashes)"  # raw strings
     r"|b?\"(?:\\.|[^\"\\])*\""  # strings
-    r"|b?'(?:\\(?:x..|u\{[^}]*\}|.)|[^'\\\n])'",  # characters, but no lifetimes
+    r"|b?'(?:\\(?:x..|u\{[^}]*\}|.)|[^'\\\n])'",  # characters, not lifetimes
     re.DOTALL,
 )
 
 
 def without_words(text: str) -> str:
-    """The code without comments, and with empty strings."""
+    """Code without comments, and with empty string literals."""
     return WORDS.sub(lambda found: " " if found[0].startswith("/") else '""', text)
 
 
@@ -169,14 +171,14 @@ TEST = re.compile(r"#\[cfg\((?:test|all\(test[^\]]*)\)\]\s*(?:#\[[^\]]*\]\s*)*")
 
 
 def without_tests(code: str) -> str:
-    """The code without the items that only tests have."""
+    """Code without items that exist only for tests."""
     while (found := TEST.search(code)) is not None:
         code = code[: found.start()] + code[_end_of_item(code, found.end()) :]
     return code
 
 
 def _end_of_item(code: str, at: int) -> int:
-    """Behind the ``;`` or the closing brace of the item that begins there."""
+    """Index after the ``;`` or closing brace of the item that begins at ``at``."""
     depth = 0
     for index in range(at, len(code)):
         letter = code[index]
@@ -187,7 +189,7 @@ def _end_of_item(code: str, at: int) -> int:
 
 
 def _test_children(module: Module, text: str) -> Iterator[Module]:
-    """Modules that only tests have, in files of their own."""
+    """Modules in their own files that exist only for tests."""
     code = without_words(text)
     for found in TEST.finditer(code):
         child = re.compile(r"(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*;").match(code, found.end())

@@ -1,9 +1,9 @@
-"""Which public functions of the crates no other file uses: a simple reader of names, not a compiler.
+"""Public functions of the crates that no other file uses, found by name with a simple reader, not a compiler.
 
-A function is used where its name is called, or named in a path or a list of a ``use``, in another file: of
-a crate's ``src`` but for tests, of a bench, of an example, of a fuzz target, or in a block of Rust of a
-page that promises an interface. What only hands a name on (``pub use``) does not use it. Of two functions
-of one name a use of one counts for both.
+A function is used if its name is called, or occurs in a path or a ``use`` list, in another file: in a crate's
+``src`` except tests, in a bench, an example, a fuzz target, or a Rust block of a page that documents an
+interface. A re-export (``pub use``) alone is no use. For two functions of one name, a use of one counts for
+both.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ USE = re.compile(
 
 
 def unused(root: Path, pages: list[Path]) -> set[str]:
-    """The public functions that no other file uses, as ``crates/link/src/hop.rs delay``."""
+    """Public functions that no other file uses, as ``crates/link/src/hop.rs delay``."""
     sources = {path: _code(path.read_text()) for path in root.glob("crates/*/src/**/*.rs")}
     programs = [
         without_words(path.read_text())

@@ -1,7 +1,7 @@
-"""The rooms of the house and the arrows between them: what docs/architecture.md draws, kept true.
+"""Allowed dependencies between modules and crates, as docs/architecture.md draws them.
 
-A module or crate may know what stands below it, never what stands above, and no files know each other in a
-circle. Who needs another arrow changes the tables here and the picture there, in one commit.
+A module or crate may use those below it, never those above, and no files depend on each other in a cycle. A
+new dependency changes the tables here and the picture there in the same commit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "crossfade"
 CRATES = ROOT / "crates"
 
-# What each room or single module of the Python package may know, from the ground up.
+# Modules that each subpackage or module of the Python package may import, from the bottom up.
 WORDS = ["errors", "quantities", "records", "files", "tables", "wording"]
 PYTHON = {
     "errors": [],
@@ -32,7 +32,7 @@ PYTHON = {
     "files": ["errors", "records"],
     "tables": ["errors", "files"],
     "wording": ["quantities", "tables"],
-    "figures": WORDS,  # tables and words, not what they come from
+    "figures": WORDS,  # figures draw tables and words, and do not know their sources
     "results": [*WORDS, "figures"],
     "plans": [*WORDS, "figures", "results"],
     "teaching": [*WORDS, "plans"],
@@ -48,7 +48,7 @@ PYTHON = {
     "suite": [*WORDS, "figures", "results", "plans", "api", "comparison", "reports"],
 }
 ROOMS = [*PYTHON]
-# What is published beside the names at the top: modules that hold names of rooms, and nothing of their own.
+# Public modules beside the top-level names: they re-export names of subpackages, and define nothing.
 PUBLIC = ["curves", "fit", "live", "mesh", "pages", "reference", "runs", "store"]
 PYTHON |= dict.fromkeys(PUBLIC, ROOMS)
 PYTHON["__init__"] = [*ROOMS, *PUBLIC]
@@ -58,7 +58,7 @@ DATA = ["scenarios"]
 MOST_AT_THE_TOP = 23
 
 
-# What each crate may know, from the ground up. Its tests may know more.
+# Crates that each crate may use, from the bottom up. Its tests may use more.
 MODELS = ["core", "channel", "phy", "transport", "link", "cell", "nr", "mac"]
 METHODS = ["analysis", "capture", "fit", "sim", "live"]
 RUST = {
@@ -71,13 +71,13 @@ RUST = {
     "cell": ["core", "channel", "phy", "link"],
     "nr": ["core", "channel", "phy", "link", "cell"],
     "mac": ["core", "channel", "phy", "link"],
-    **dict.fromkeys(METHODS, MODELS),  # none knows another
-    "scenario": MODELS,  # reads a file, and runs nothing
+    **dict.fromkeys(METHODS, MODELS),  # methods do not use each other
+    "scenario": MODELS,  # reads scenario files, and runs nothing
     "experiment": [*MODELS, *METHODS, "scenario"],
-    "verify": [*MODELS, "sim"],  # golden traces against the engine
+    "verify": [*MODELS, "sim"],  # compares golden traces with the simulator
     "python": ["control", *MODELS, *METHODS, "scenario", "experiment", "verify"],
 }
-# The enums of what the page's table "To add a ..." has a row for.
+# Enums for each row of the page's table "To add a ...".
 KINDS = {
     "channel model": ["ChannelModel", "LossConfig"],
     "ARQ protocol": ["ArqProtocol"],
@@ -88,7 +88,7 @@ KINDS = {
     "kind of network": ["NetworkSetup"],
     "method": ["Method"],
 }
-# Public functions that no other file of the product uses, and why they stay.
+# Public functions that no other file of the program uses, each with the reason for keeping it.
 PROMISED = {
     "crates/channel/src/matrix.rs adjoint": "tests of phy multiply factors back with it",
     "crates/core/src/testing.rs is_salted": "what tests of all crates share",
@@ -102,7 +102,7 @@ PROMISED = {
     "crates/transport/src/congestion/cubic.rs with_c": "tests of CUBIC's closed forms",
     "crates/transport/src/congestion/cubic.rs without_fast_convergence": "tests of CUBIC's closed forms",
 }
-# Their blocks of Rust are interfaces that users are promised, as the examples are.
+# Pages whose Rust blocks, like the examples, document interfaces for users.
 PAGES = ["own-model.md", "own-queue.md", "own-control.md"]
 CRATES_THERE = sorted(path.parent.name for path in CRATES.glob("*/Cargo.toml"))
 
@@ -159,7 +159,7 @@ def test_python_files_import_in_no_circle() -> None:
 @pytest.mark.parametrize("crate", CRATES_THERE)
 def test_crates_know_only_what_is_below(crate: str) -> None:
     manifest = tomllib.loads((CRATES / crate / "Cargo.toml").read_text())
-    # What a build is made of, also that for one system alone; what only tests need is left out.
+    # Dependencies of builds, also those for a single system; those of tests are left out.
     tables = [manifest, *manifest.get("target", {}).values()]
     needed = {
         name
@@ -176,13 +176,13 @@ def test_rust_files_know_each_other_in_no_circle(crate: str) -> None:
     assert circles(arrows_between_files(CRATES / crate / "src")) == []
 
 
-# Files that say what a folder holds.
+# Files that describe their folder.
 OF_FOLDERS = {"mod.rs", "lib.rs", "__init__.py"}
 FEWEST_LINES = 30
 
 
 def test_a_small_file_says_why_it_is_a_file_of_its_own() -> None:
-    """A file below 30 lines could be part of another one: its first line says why it is not."""
+    """The first line of a file below 30 lines tells why it is not part of another file."""
     files = [*PACKAGE.rglob("*.py"), *CRATES.glob("*/src/**/*.rs")]
     firsts = {
         path.relative_to(ROOT).as_posix(): lines[0]
@@ -195,7 +195,9 @@ def test_a_small_file_says_why_it_is_a_file_of_its_own() -> None:
 
 @pytest.mark.parametrize("crate", CRATES_THERE)
 def test_every_file_of_rust_tests_is_compiled(crate: str) -> None:
-    """A crate has one test program: a file that neither it nor the manifest names would never run."""
+    """Every file of a crate's single test program is named in it or in the manifest; otherwise it would never
+    run.
+    """
     folder = CRATES / crate / "tests"
     tests = tomllib.loads((CRATES / crate / "Cargo.toml").read_text()).get("test", [])
     own = {Path(test.get("path", f"tests/{test['name']}.rs")).stem for test in tests}
@@ -237,7 +239,7 @@ def test_a_match_without_an_arm_for_all_others_is_a_site() -> None:
         assert not has_site(
             f"match (k, 1) {{ (Kind::A, _) => match n {{ 1 => 2, _ => 3 }}, {other} }}", "Kind"
         )
-    # What holds under a condition alone leaves others to be told.
+    # An arm with a guard is not a wildcard.
     assert has_site("match k { Kind::A => 1, _ if x => 2, Kind::B => 3 }", "Kind")
     assert has_site("impl Kind { fn a(self) -> u8 { match self { Self::A => 1, Self::B => 2 } } }", "Kind")
     assert has_site("impl From<u8> for Kind<'_> { fn a(&self) { match self { Self::A => {} } } }", "Kind")
@@ -278,12 +280,12 @@ def _text(path: Path) -> str:
 
 
 def room(file: str) -> str:
-    """The room of a file, or the module that it is: its first part."""
+    """Subpackage of a file, or the module itself: the first part of its path."""
     return file.split("/")[0].removesuffix(".py")
 
 
 def imports() -> dict[str, set[str]]:
-    """Which file of the package imports which: at its top, in a function, or for its types alone."""
+    """Files of the package that each file imports: at its top, in a function, or for types."""
     files = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
     return {
         name: {other for other in _imports(path, set(files)) if other != name} for name, path in files.items()
@@ -308,7 +310,7 @@ def _imports(path: Path, files: set[str]) -> set[str]:
 
 
 def _file_of(parts: list[str], files: set[str]) -> str:
-    """The file of a module, or of the module that a name stands in."""
+    """File of a module, or of the module that defines a name."""
     for end in (len(parts), len(parts) - 1):
         inner = "/".join(parts[:end])
         for candidate in (f"{inner}.py", f"{inner}/__init__.py".removeprefix("/")):
@@ -318,7 +320,7 @@ def _file_of(parts: list[str], files: set[str]) -> str:
 
 
 def circles(arrows: Mapping[str, set[str]]) -> list[list[str]]:
-    """Groups of files of which each reaches every other."""
+    """Groups of files that all depend on each other."""
     reached = {name: _reached(name, arrows) for name in arrows}
     groups = {tuple(sorted(other for other in reached[name] if name in reached[other])) for name in arrows}
     return sorted(list(group) for group in groups if group)
@@ -360,7 +362,7 @@ def test_paths_of_rust_are_followed(tmp_path: Path) -> None:
         "link/mod.rs": {"frame.rs"},
         "link/arq.rs": {"link/mod.rs", "units.rs"},
     }
-    # A name that is handed on and used as well is an arrow: now there is a circle.
+    # A name that is re-exported and also used is a dependency, which now makes a cycle.
     (tmp_path / "link/mod.rs").write_text(
         "mod arq;\npub use arq::Arq;\npub trait Link { fn arq(&self) -> Arq; }\n"
     )

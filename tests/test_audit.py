@@ -1,4 +1,4 @@
-"""`make audit`: what is found is told and fails, what could not be asked is told as skipped."""
+"""`make audit`: findings are printed and fail it, and checks that cannot run are printed as skipped."""
 
 from __future__ import annotations
 

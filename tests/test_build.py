@@ -1,4 +1,4 @@
-"""Contents of packages: the locked crates, the commit, and in a source archive all files of git."""
+"""Contents of built packages: locked crates, the commit, and in a source archive all files of git."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ needs_clone = pytest.mark.skipif(
 
 
 def backend(tmp_path: Path, root: Path, function: str) -> subprocess.CompletedProcess[str]:
-    """Call a hook as pip does: in a new process, in the project's folder, with its installs on PATH."""
+    """Call a build hook as pip does: in a new process, in the project's folder, with pip's installs on
+    PATH.
+    """
     call = f"import build_backend; build_backend.{function}({str(tmp_path)!r})"
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, 'scripts'); {call}"]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -67,12 +69,12 @@ def test_an_archive_has_what_git_has_with_lock_file_and_commit(tmp_path: Path, f
     assert {(p["name"], p["version"]) for p in lock["package"] if "checksum" in p} == {
         (words[0], words[1]) for words in listed if words[1] != "-"
     }
-    # The package finds it where the build wrote it.
+    # The package reads the commit that the build wrote.
     commit = commit_of(tmp_path / name / "python" / "crossfade")
     assert commit is not None
     assert commit.startswith(cf.__version__.partition("+g")[2])
     assert not (ROOT / "python" / "crossfade" / WRITTEN).exists()
-    # An archive is no clone: it makes no other.
+    # A source archive is not a clone, and cannot make another archive.
     again = backend(tmp_path, tmp_path / name, "build_sdist")
     assert again.returncode != 0
     assert "a source archive is made in a clone" in again.stderr

@@ -1,4 +1,4 @@
-"""Cells from the command line: what needs no run, users, link events, and doubts."""
+"""Cells on the command line: output of check, users, link events, warnings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_check_says_sizes_and_levels(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "cell.toml"
     file.write_text(CELL)
     outcome = cli("check", file, "--set", "flows.far.radio.mean_snr_db=16")
-    # At 16 dB and NMSE 0.1 the levels are another author's, within 0.05 dB.
+    # At 16 dB and NMSE 0.1 the levels agree with an independent computation within 0.05 dB.
     line = outcome.out.splitlines()[1]
     assert line.startswith(
         "cell of 4 users: 25 bins of 200 kHz, slots of 0.6667 ms, 108 symbols, f_d T up to 0.0371;"
@@ -64,7 +64,7 @@ def test_users_have_results_of_their_own(tmp_path: Path) -> None:
     assert sum(shares) == pytest.approx(1.0)
     (point,) = results.points
     assert len(point.samples("user:3.bins_per_slot")) == 2
-    # Runs are the same on one thread and on two.
+    # Runs are equal on one thread and on two.
     again = cf.run(CELL, cache=False, jobs=2)
     assert json.dumps(json.loads(again.to_json())[0]["metrics"]) == json.dumps(whole)
 
@@ -86,7 +86,7 @@ def test_link_events_say_who_had_which_bin(cli: Cli, tmp_path: Path, figures: li
     assert {row["scheme"] for row in frames} > {"bpsk", "qpsk", "64-qam"}
     assert cli("plot", file, "--where", "link=forward", "--out", tmp_path / "bins.png").code == 0
     (bins,) = [axes for axes in figures[0].axes if axes.collections]
-    # A collection for each user and bin, a bar for each slot.
+    # The figure has a collection per user and bin, with a bar per slot.
     assert sum(len(user.get_paths()) for user in bins.collections) == len(slots)
     assert bins.get_legend_handles_labels()[1] == [f"user {user}" for user in range(4)]
 
@@ -116,7 +116,7 @@ def test_check_says_what_users_are_like(cli: Cli, tmp_path: Path) -> None:
     file.write_text(CELL)
     (tmp_path / "sinr.csv").write_text("time_s,sinr_db\n0,12\n0.5,18\n")
     lines = cli("check", file, "--set", "flows.me.radio.trace=sinr.csv").out.splitlines()
-    # 30 km/h at 2 GHz are 55.6 Hz: 0.423 / 55.6 Hz.
+    # Coherence time: 30 km/h at 2 GHz give 55.6 Hz, and 0.423 / 55.6 Hz.
     assert lines[2].startswith(
         "flow far: 2 x bulk, TCP sack (rfc, recommended), window 44; users 0 to 1: 5 to 8 dB, 30 km/h, "
         "f_d T 0.03706, coherent for 7.609 ms, NMSE of predictions 0.1; round trip "
@@ -133,12 +133,12 @@ def test_recorded_ratios_reports_and_the_outer_loop(cli: Cli, tmp_path: Path) ->
         "link = { packet_size = '1500 B' }\nreverse = { rate = '1 Mbit/s', delay = '2 ms' }\n"
         "flows = { me = { traffic = 'saturated' } }\n"
     )
-    # 4 bits a symbol of 108 symbols each slot, and no errors: 648 kbit/s.
+    # 4 bits per symbol and 108 symbols per slot without errors are 648 kbit/s.
     ratios.write_text("0,20.1\n")
     good = cf.run(file, cache=False)
     assert good.points[0].value("user_goodput_bps") == pytest.approx(648e3, rel=0.02)
     assert not good.warnings
-    # 10 ms of 25 dB and 10 ms of 14 dB; what is known is 10 ms old, and always wrong.
+    # SINR alternates between 25 and 14 dB every 10 ms; feedback is 10 ms old, so always wrong.
     ratios.write_text("".join(f"{0.01 * row:.2f},{14 + 11 * (row % 2)}\n" for row in range(400)))
     late = cf.run(file, set={"cell.feedback.delay": "10 ms"}, cache=False)
     assert late.points[0].value("initial_frame_error_rate") > 0.2
@@ -158,7 +158,7 @@ def test_recorded_ratios_reports_and_the_outer_loop(cli: Cli, tmp_path: Path) ->
 
 
 def test_a_trace_of_opportunities_replays(cli: Cli, tmp_path: Path) -> None:
-    """Packets of 1500 B leave the replayed link in the milliseconds in which they left the cell."""
+    """A replayed link delivers packets of 1500 B in the same milliseconds as the cell."""
     scenario, trace = tmp_path / "cell.toml", tmp_path / "cell.up"
     scenario.write_text(CELL.replace("warmup = '1 s', ", "").replace('warmup = "1 s", ', ""))
     saturated = {"flows.near.traffic": "saturated"}
@@ -178,7 +178,7 @@ def test_a_trace_of_opportunities_replays(cli: Cli, tmp_path: Path) -> None:
         "flows = { me = { traffic = 'saturated' } }\n"
     )
     replayed = cf.run(link, cache=False).points[0].value("link_goodput_bps")
-    # The trace begins again after its last time, before the run's end.
+    # The trace repeats after its last line, before the end of the run.
     again = sum(1 for time in times if time + times[-1] < 3000)
     assert replayed * 3.0 / 12_000.0 == pytest.approx(len(times) + again, abs=1)
     assert again < 20
@@ -203,7 +203,9 @@ def test_how_users_differ_is_drawn(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_symbol_errors_are_those_of_the_constellations() -> None:
-    """Frames of 112 symbols by symbols, Rayleigh fading constant in each: the formulas under the levels."""
+    """Error rates of frames of 112 symbols in block Rayleigh fading agree with the formulas behind the
+    switching levels.
+    """
     named = ["bpsk", "qpsk", "8-star", "16-qam", "32-cross", "64-qam", "128-cross", "256-qam"]
     energies = {3: 4.73, 5: 20.0, 7: 82.0}
     neighbours = {3: 3.0, 5: 4.0 - 6.0 / 8.0, 7: 4.0 - 6.0 / 16.0}
@@ -223,7 +225,7 @@ def test_symbol_errors_are_those_of_the_constellations() -> None:
     for bits, name in enumerate(named, 1):
         mean_db = 3.0 * bits + 7.0
         mean = 10.0 ** (mean_db / 10.0)
-        # The ratio is exponential: a mean over its quantiles.
+        # The SNR is exponentially distributed; average over its quantiles.
         ratios = [-mean * math.log1p(-(i + 0.5) / 4000) for i in range(4000)]
         expected = sum(1.0 - (1.0 - symbol_error(bits, ratio)) ** 112 for ratio in ratios) / 4000
         asked = {
@@ -235,5 +237,5 @@ def test_symbol_errors_are_those_of_the_constellations() -> None:
         found, count = (float(str(frames.cells(column)[0])) for column in ("fer", "frames"))
         deviation = math.sqrt(expected * (1.0 - expected) / count)
         assert count == 20_000
-        # The formula of the star is an approximation within 7 %.
+        # The formula of the star constellation is approximate, within 7 %.
         assert abs(found - expected) < 4.0 * deviation, (name, found, expected, deviation)

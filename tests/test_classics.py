@@ -1,6 +1,6 @@
-"""The classics: each scenario runs, its figure is drawn, and its lesson holds.
+"""The classics: each scenario runs, its figure is drawn, and its statement holds.
 
-Runs are shorter than those of the pages; the margins are well inside what the full runs show.
+Runs are shorter than those of the pages, and the margins are well inside those of full runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DOCS = Path(__file__).parents[1] / "docs" / "classics"
 
 
 def points(name: str, *axes: str, **options: object) -> dict[tuple[object, ...], cf.store.Point]:
-    """The points of a scenario by the values of some axes."""
+    """Points of a scenario by the values of some axes."""
     results = cf.run(f"classics/{name}", cache=False, **options)  # type: ignore[arg-type]
     return {tuple(point.axes[axis] for axis in axes): point for point in results.points}
 
@@ -70,7 +70,7 @@ def test_its_figure_is_drawn_without_a_word(
         short = [*short, "--set", "run.duration=6 s", "--set", "run.warmup=1 s", "--runs", "2"]
     outcome = cli("run", f"classics/{name}", *short, "--quiet", "--plot", figure)
     assert outcome.code == 0, outcome.err
-    drawn = " ".join(svg_words(figure))  # a long one stands in two lines
+    drawn = " ".join(svg_words(figure))  # a long title is broken into two lines
     for word in words:
         assert word in drawn, (word, drawn)
 
@@ -86,13 +86,13 @@ def test_slow_start_overshoots_and_then_saws_between_the_path_and_its_queue() ->
         peaks.append(
             max(float(row["cwnd"] or 0) for row in rows if start <= float(row["time_s"] or 0) < stop)
         )
-    # The path holds 33.3 segments and the one being sent, the queue 30.
+    # The path holds 33.3 segments plus the one being sent, the queue 30.
     assert all(63 < peak < 69 for peak in peaks[1:])
     assert peaks[0] > 1.4 * max(peaks[1:])
     assert float(first["time_s"] or 0) < 1.5
-    # RFC 5681, equation (4).
+    # Halving by RFC 5681, equation (4).
     assert all(31 < float(row["cwnd"] or 0) < 34.5 for row in later)
-    # A segment a round trip: over half a tooth of 33 segments, whose round trips last 100 to 190 ms.
+    # The window grows by a segment per RTT, over half a tooth of 33 segments, with RTTs of 100 to 190 ms.
     teeth = [float(b["time_s"] or 0) - float(a["time_s"] or 0) for a, b in pairwise(later)]
     assert teeth
     assert all(33 * 0.1 < tooth < 36 * 0.19 for tooth in teeth)
@@ -114,9 +114,9 @@ def test_one_two_and_three_losses() -> None:
     for losses in (2, 3):
         assert goodput("newreno", losses) > 1.3 * goodput("reno", losses)
         assert goodput("sack", losses) > goodput("newreno", losses) > goodput("tahoe", losses)
-        # A round trip for each hole, against one for all.
+        # NewReno takes a round trip per hole, SACK one for all.
         assert found["newreno", losses].value("retransmissions") == losses
-    # NewReno is impatient (RFC 6582 section 4): a timer of 200 ms does not last for three holes.
+    # Impatient NewReno (RFC 6582 section 4): a timer of 200 ms expires before three holes are filled.
     impatient = points(
         "one-two-three-losses",
         "tcp.variant",
@@ -139,7 +139,7 @@ def test_bufferbloat() -> None:
     assert page("codel", 1000) > 1.1 * page("fq-codel", 1000)
     for discipline in ("codel", "fq-codel"):
         assert page(discipline, 1000) == pytest.approx(page(discipline, 50), rel=0.05)
-    # The longer queue brings the download nothing; CoDel takes no more than 15 % of it.
+    # The longer queue does not help the download; CoDel costs it at most 15 %.
     download = {key: point.value("download.goodput_bps") for key, point in found.items()}
     assert download["drop-tail", "1000 packets"] == pytest.approx(
         download["drop-tail", "50 packets"], rel=0.01
@@ -153,7 +153,7 @@ def test_equal_flows_come_to_equal_shares() -> None:
     early, late = (found[(end,)].value("jain_fairness") for end in ends)
     assert early < 0.9
     assert late > 0.98
-    # Alone, the first flow has everything.
+    # Alone, the first flow gets the whole link.
     alone = points("fairness", set={"run.warmup": "1 s", "run.duration": "60 s"})[()]
     assert alone.value("goodput_bps") == pytest.approx(10e6 * 1448 / 1500, rel=0.01)
 
@@ -170,7 +170,7 @@ def test_unequal_round_trips_do_not() -> None:
         assert ratio(variant, "0 ms") == pytest.approx(1.0, abs=0.25)
         assert ratio(variant, "80 ms") > 1.3
     assert ratio("sack", "80 ms") > 1.5 * ratio("cubic", "80 ms")
-    # Between the two laws: all lose at once, and each packet has the same risk.
+    # The ratio lies between two laws: synchronised losses, and equal loss probability per packet.
     round_trips = 1.0 / ratio("sack", "80 ms", "rtt_mean_s")
     assert round_trips < ratio("sack", "80 ms") < round_trips**2
 
@@ -187,7 +187,7 @@ def test_cubic_leaves_reno_behind_where_losses_are_rare(runs: int) -> None:
 
     assert window("cubic", 0.00003) > 1.7 * window("sack", 0.00003)
     assert window("cubic", 0.003) < 1.3 * window("sack", 0.003)
-    # The square-root law for losses at random, and RFC 9438 section 5.1 with the 13 % that such losses leave.
+    # Square-root law for random losses, and RFC 9438 section 5.1 less the 13 % that random losses cost.
     assert window("sack", 0.00003) == pytest.approx(1.31 / 0.00003**0.5, rel=0.15)
     assert window("cubic", 0.00003) == pytest.approx(1.13 * 1.054 * (0.1 / 0.00003) ** 0.75, rel=0.2)
 
@@ -195,14 +195,14 @@ def test_cubic_leaves_reno_behind_where_losses_are_rare(runs: int) -> None:
 def test_a_download_goes_as_fast_as_its_acknowledgements_come_back() -> None:
     over = {"reverse.rate": ["100 kbit/s", "1 Mbit/s"]}
     found = points("ack-path", "tcp.rfc.delayed_ack", "reverse.rate", over=over)
-    # 52 bytes an acknowledgement.
+    # An acknowledgement has 52 bytes.
     acks_per_s = 100e3 / (52 * 8)
     for delayed, segments in (("0 s", 1), ("200 ms", 2)):
         goodput = found[delayed, "100 kbit/s"].value("goodput_bps")
         assert goodput == pytest.approx(acks_per_s * segments * 1448 * 8, rel=0.01)
         full = found[delayed, "1 Mbit/s"].value("goodput_bps")
         assert full == pytest.approx(10e6 * 1448 / 1500, rel=0.005)
-    # Lost acknowledgements cost a long download nothing: the next one says the same and more.
+    # Lost ACKs do not slow a long download, since acknowledgements are cumulative.
     lossy = points(
         "ack-path",
         "reverse.channel.p_e",

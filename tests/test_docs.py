@@ -1,4 +1,4 @@
-"""Every page has its place, the notebook is the page, and pages read well without a build."""
+"""Pages: each has its place, the notebook agrees with its page, and all read well without a build."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ plain_pages = import_module("plain_pages")
 
 @cache
 def shown_pages() -> dict[str, Path]:
-    """The pages of the documentation by their names in trees of pages."""
+    """Pages of the documentation by their names in trees of pages."""
     made = {"gallery", "_build"}
     found = (page for page in DOCS.rglob("*.md") if not made & {*page.relative_to(DOCS).parts})
     return {page.relative_to(DOCS).with_suffix("").as_posix(): page for page in found}
 
 
 def below(name: str) -> list[str]:
-    """The pages that the tree of a page names, in order."""
+    """Pages that the tree of a page names, in order."""
     text = shown_pages()[name].read_text(encoding="utf-8")
     trees = [directive.text for directive, _ in plain_pages.parts(text) if directive.kind == "toctree"]
     folder = Path(name).parent
@@ -50,7 +50,7 @@ def below(name: str) -> list[str]:
 
 @cache
 def links(name: str) -> set[str]:
-    """The pages that a page links."""
+    """Pages to which a page links."""
     page = shown_pages()[name]
     targets = re.findall(r"\]\(([^)\s#]+\.md)(?:#[^)]*)?\)", plain(page))
     found = {(page.parent / target).resolve() for target in targets if "://" not in target}
@@ -58,7 +58,9 @@ def links(name: str) -> set[str]:
 
 
 def test_every_page_has_one_place_in_the_tree_and_its_section_links_it() -> None:
-    """The order of sidebars, previous and next; the plain files have the same places as links."""
+    """The tree of pages sets the order of sidebars; each page has one place, and its section also links it in
+    plain text.
+    """
     placed: list[str] = []
     waiting = ["index"]
     while waiting:
@@ -81,14 +83,16 @@ def test_every_page_is_three_clicks_from_the_front_page() -> None:
     ("page", "said"),
     [
         ("which-transport", "modern/loss-and-arq"),  # BBR over Wi-Fi-like loss
-        ("persistence", "3 to 5"),  # how many link retransmissions
-        ("trace-and-browser", "crossfade live lte.toml --internet"),  # my LTE trace under a real browser
-        ("classics/bufferbloat", "crossfade run classics/bufferbloat"),  # the figure of my lecture
-        ("own-queue", "QueueDiscipline"),  # my queue
+        ("persistence", "3 to 5"),  # number of link retransmissions
+        ("trace-and-browser", "crossfade live lte.toml --internet"),  # an LTE trace under a real browser
+        ("classics/bufferbloat", "crossfade run classics/bufferbloat"),  # a figure for a lecture
+        ("own-queue", "QueueDiscipline"),  # a queue discipline of one's own
     ],
 )
 def test_questions_of_strangers_are_answered_from_the_front_page(page: str, said: str) -> None:
-    """By the list of questions in one click, by the sections in three, and from the README in three."""
+    """Answers are one click away in the list of questions, and at most three via the sections or the
+    README.
+    """
     assert page in links("index")
     assert said in plain(shown_pages()[page])
     questions = shown_pages()["index"].read_text(encoding="utf-8").partition("Five questions")[2]
@@ -106,7 +110,7 @@ def test_questions_of_strangers_are_answered_from_the_front_page(page: str, said
 
 
 def test_the_notebook_is_the_page_and_runs() -> None:
-    """The stored one has the cells of the page and what they show; a short one is run here."""
+    """The stored notebook has the cells of the page and outputs of equal kinds; a shortened one runs here."""
     made = runpy.run_path(str(ROOT / "scripts" / "make_notebook.py"))
     page = made["PAGE"].read_text(encoding="utf-8")
     stored, fresh = (
@@ -132,7 +136,7 @@ def test_the_notebook_is_the_page_and_runs() -> None:
 
 
 def pages() -> list[Path]:
-    """Files that a reader of a clone opens: those beside the code, and the pages."""
+    """Files that a reader of a clone opens: pages, and Markdown files beside the code."""
     beside = sorted(ROOT.glob("*.md"))
     return [*beside, *(page for page in DOCS.rglob("*.md") if not {"gallery", "_build"} & {*page.parts})]
 
@@ -145,7 +149,7 @@ def plain(page: Path) -> str:
 
 @cache
 def anchors(page: Path) -> set[str]:
-    """The headings of a page, as GitHub names them in links."""
+    """Anchors of the headings of a page, as GitHub names them in links."""
     text = re.sub(r"^```.*?^```$", "", plain(page), flags=re.DOTALL | re.MULTILINE)
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
@@ -153,7 +157,7 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_files_that_a_page_names_are_there(page: Path) -> None:
-    if page.name == "CHANGES.md":  # says where things were
+    if page.name == "CHANGES.md":  # names former places of files
         return
     named = re.findall(r"`((?:bench|crates|docs|examples|python|scripts|tests)/[^`\s]+)`", plain(page))
     missing = [name for name in named if not any(ROOT.glob(name.partition("::")[0].rstrip("/")))]
@@ -168,7 +172,7 @@ def test_no_link_is_dead_in_a_clone(page: Path) -> None:
             continue
         name, _, anchor = target.partition("#")
         found = (page.parent / name).resolve() if name else page
-        # What a build makes is not in a clone.
+        # Files made by a build are not in a clone.
         assert found.exists(), target
         assert not {"gallery", "_build"} & {*found.relative_to(ROOT).parts}, target
         assert not anchor or anchor in anchors(found), target
@@ -177,13 +181,13 @@ def test_no_link_is_dead_in_a_clone(page: Path) -> None:
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_a_page_has_readable_text_where_it_has_directives(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    # Code cells are code; other directives, roles and reStructuredText are for Sphinx alone.
+    # Apart from code cells, directives, roles and reStructuredText work only in Sphinx.
     assert not re.search(r"^[`:]{3,}\{(?!code-cell)|^\.\. \w+::|\{[\w:]+\}`\w", plain(page), re.MULTILINE)
-    # What Markdown has stands once: trees of pages and docstrings alone need a directive.
+    # Only trees of pages and docstrings need a directive; all else is plain Markdown.
     for directive, shown in plain_pages.parts(text):
         assert directive.kind in ("toctree", "eval-rst"), "a block with <!-- from FILE --> stands once"
         assert directive.kind == "toctree" or len(shown.split()) >= 2, directive
-    # What comes from the repository itself is as it is there.
+    # Blocks from files of the repository are up to date.
     for block in plain_pages.BLOCK.finditer(text):
         if "gallery" not in block["source"]:
             assert (page.parent / block["source"]).exists(), block["source"]
@@ -200,7 +204,7 @@ def test_each_figure_and_output_stands_once_in_a_page() -> None:
 
 
 def test_a_build_shows_what_it_has_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks are filled from their files, and pictures that were drawn take the place of kept ones."""
+    """A build fills blocks from its files, and its pictures replace the stored ones."""
     (tmp_path / "a.txt").write_text("new\n")
     (tmp_path / "a.csv").write_text("x,y\n1,a|b\n")
     gallery = tmp_path / "gallery"
@@ -230,7 +234,7 @@ def test_a_build_shows_what_it_has_made(tmp_path: Path, monkeypatch: pytest.Monk
     assert "![A](gallery/there.png) ![B](../pictures/missing.png)" in made
 
 
-# The sections of a page of a model, in order.
+# Sections of every page about a model, in order.
 FORM = ["Scope", "Equations", "Keys", "Limits", "Validated against"]
 
 
@@ -251,7 +255,7 @@ def test_models_have_one_form(name: str) -> None:
 
 @cache
 def where_tests_are() -> dict[str, list[str]]:
-    """Paths in the repository of the tests of the Rust crates and of this package, by name."""
+    """Paths of all tests of the Rust crates and of this package, by name of the test."""
     found: dict[str, list[str]] = {}
     for folder, pattern, test in (
         ("crates", "*.rs", r"#\[test\]\s+(?:#\[.*\]\s+)*fn (\w+)"),
@@ -280,7 +284,9 @@ def test_the_packetdrill_scripts_have_their_tests() -> None:
 
 
 def test_the_packetdrill_page_denies_nothing_that_can_be_asked_for() -> None:
-    """A mechanism with a key is modelled: the page may say that it is not compared, and names its tests."""
+    """A mechanism with a key is modelled, so the page may only say that it is not compared, and names its
+    tests.
+    """
     page = (DOCS / "packetdrill.md").read_text(encoding="utf-8")
     schema = json.loads(cf.reference.schema())["properties"]["tcp"]["properties"]
     rfc = schema["rfc"]["properties"]
@@ -302,7 +308,7 @@ def test_the_page_of_persistence_quotes_no_document_that_was_not_read() -> None:
 
 
 def test_a_caption_names_what_the_figure_of_its_scenario_has() -> None:
-    """docs/energy.md: panels by fd_t, and both metrics."""
+    """The caption in docs/energy.md names the panels by fd_t, and both metrics."""
     with open(ROOT / "python/crossfade/scenarios/tcp-energy.toml", "rb") as file:
         scenario = tomllib.load(file)
     page = (DOCS / "energy.md").read_text(encoding="utf-8")
@@ -317,10 +323,12 @@ def test_a_caption_names_what_the_figure_of_its_scenario_has() -> None:
 
 
 def test_student_is_said_of_what_is_students() -> None:
-    """The ends that figures and reports draw are often other ones (docs/intervals.md)."""
+    """Reports and figures do not call their intervals Student's, since their ends often differ
+    (docs/intervals.md).
+    """
     for folder in ("python/crossfade/reports", "python/crossfade/figures"):
         for path in (ROOT / folder).rglob("*.py"):
-            if path.name == "distributions.py":  # its bands are Student's
+            if path.name == "distributions.py":  # bands of distributions are Student's
                 continue
             assert not re.search(r"95 % Student", path.read_text(encoding="utf-8")), path.name
     assert "Student" not in (DOCS / "engine.md").read_text(encoding="utf-8")
@@ -337,7 +345,7 @@ def test_the_scenario_of_the_page_on_a_trace_is_one(tmp_path: Path) -> None:
 
 
 def test_alternative_texts_are_whole() -> None:
-    """Each caption says what the picture shows, and is whole, not cut at the point of a number or a name."""
+    """Alternative texts describe the picture in whole phrases, not cut at the point of a number or a name."""
     for page in pages():
         for text, target in re.findall(r"!\[([^]]*)\]\((\S+\.(?:png|svg))\)", plain(page)):
             assert not re.search(r"\b0$|\bet al$|[`(]$", text), f"{page.name}: {target}: {text}"
@@ -345,7 +353,9 @@ def test_alternative_texts_are_whole() -> None:
 
 
 def test_a_picture_is_kept_with_all_its_colours(tmp_path: Path) -> None:
-    """Pictures keep all colours, so curves of a legend stay distinguishable (refresh_pages.py)."""
+    """Stored pictures keep all colours (refresh_pages.py), so that curves of a legend stay
+    distinguishable.
+    """
     sys.path.insert(0, str(ROOT / "scripts"))
     refresh = import_module("refresh_pages")
     drawn, kept = tmp_path / "drawn.png", tmp_path / "kept.png"
@@ -360,8 +370,8 @@ def test_a_picture_is_kept_with_all_its_colours(tmp_path: Path) -> None:
         assert one.convert("RGB").tobytes() == other.convert("RGB").tobytes()
 
 
-# The pictures by the colours of their legends: the indices of PALETTE without black, which axes have as well.
-# A curve without a legend has a colour of its own, too.
+# Pictures by the colours of their curves: indices of PALETTE, without black, which axes have too. Curves
+# without a legend count as well.
 LEGENDS = {
     "0": "classics-slow-start formulas three-methods",
     "01": "classics-ack-path fit-rayleigh inside-a-link mimo-arq-fig4 mimo-mac-fig5 mimo-mac-fig6 "
@@ -384,12 +394,12 @@ LEGENDS = {
     "23": "switching tcp-markov-fig4",
     "45": "across-radios",
 }
-# Screenshots, and a figure of xarray.
+# Screenshots, and a figure drawn by xarray.
 OTHER_PICTURES = {"explorer", "explorer-link", "results-figure"}
 
 
 def test_every_picture_has_its_legend_in_the_table() -> None:
-    """So that none escapes the test of its colours."""
+    """The table covers every picture, so that the next test checks all of them."""
     named = [name for names in LEGENDS.values() for name in names.split()]
     assert len(named) == len({*named})
     there = {path.stem for path in (DOCS / "pictures").glob("*.png")}
@@ -401,7 +411,7 @@ def test_a_picture_holds_the_colours_of_its_legend(name: str) -> None:
     (colours,) = (colours for colours, names in LEGENDS.items() if name in names.split())
     with Image.open(DOCS / "pictures" / f"{name}.png") as picture:
         assert picture.mode != "P", f"{name}: reduced to {len(picture.getcolors() or [])} colours"
-        # A number for each colour: rows of three take seconds to sort.
+        # Colours as single numbers, since sorting rows of three values takes seconds.
         numbers, pixels = np.unique(
             np.asarray(picture.convert("RGB"), dtype=int) @ [1 << 16, 1 << 8, 1], return_counts=True
         )
@@ -420,11 +430,15 @@ def test_pictures_of_controls_have_the_colours_of_controls() -> None:
 
 
 def test_pages_are_no_diary() -> None:
-    """Days, machines and the history of results go to bench/results/ and to the page of results versions."""
+    """Pages name no days, machines or earlier results; those belong to bench/results/ and the page of results
+    versions.
+    """
     for page in pages():
         if page.name in ("CHANGES.md", "results-versions.md") or not page.is_relative_to(DOCS):
             continue
-        text = re.sub(r"20\d\d-\d\d-\d\d \|$", "|", plain(page), flags=re.MULTILINE)  # dates of evidence
+        text = re.sub(
+            r"20\d\d-\d\d-\d\d \|$", "|", plain(page), flags=re.MULTILINE
+        )  # dates in tables of evidence
         text = re.sub(r"^(```+).*?^\1$|`[^`\n]*`|\]\([^)]*\)", "", text, flags=re.DOTALL | re.MULTILINE)
         said = re.findall(
             r"\b20\d\d-\d\d-\d\d\b|another day\b.*\bon a third|\bin the (?:night|morning|evening) of\b"
@@ -445,7 +459,7 @@ def test_the_gallery_has_every_scenario_with_its_title() -> None:
         path.relative_to(gallery.SCENARIOS).with_suffix("").as_posix()
         for path in gallery.SCENARIOS.rglob("*.toml")
     )
-    # Conditions of suites and profiles of links have lists of their own; papers have claims and readings.
+    # Not in the gallery: suites and profiles, which have their own lists, and papers' claims and readings.
     others = ("suites/", "profiles/")
     scenarios = {
         name for name in there if not name.startswith(others) and not name.endswith(("/claims", "/readings"))
@@ -456,7 +470,9 @@ def test_the_gallery_has_every_scenario_with_its_title() -> None:
 
 
 def test_learning_and_how_to_are_a_third_of_the_words() -> None:
-    """Of what is written by hand and is no reference (scripts/word_shares.py)."""
+    """Tutorials and how-to pages have at least 35 % of the words written by hand outside the reference
+    (scripts/word_shares.py).
+    """
     sys.path.insert(0, str(ROOT / "scripts"))
     shares = import_module("word_shares").shares()
     assert shares["learn"] + shares["how-to"] >= 0.35, shares

@@ -1,4 +1,4 @@
-"""The docstrings of all public names, in numpydoc's form: nothing is published that is not described."""
+"""Docstrings of all public names are complete, in numpydoc's format, and their examples hold."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import pytest
 
 import crossfade as cf
 
-# What is taught on pages, with examples that are run there.
+# Modules described on pages, whose examples are run there.
 ELSEWHERE = ["errors", "teaching"]
 SECTION = re.compile(r"^(?P<name>[A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
 
 
 def public() -> Iterator[tuple[str, Any]]:
-    """Every function and class that is published, by its full name, once."""
+    """Every published function and class with its full name, once."""
     seen = set()
     for module in ["", *cf.MODULES]:
         if module in ELSEWHERE:
@@ -35,7 +35,7 @@ def public() -> Iterator[tuple[str, Any]]:
 
 
 def methods(thing: type) -> Iterator[tuple[str, Any]]:
-    """The public methods of a class, its own."""
+    """The public methods that a class defines itself."""
     for name, part in vars(thing).items():
         part = part.__func__ if isinstance(part, classmethod | staticmethod) else part
         if not name.startswith("_") and inspect.isfunction(part):
@@ -50,7 +50,7 @@ def sections(text: str) -> dict[str, str]:
 
 
 def described(section: str) -> list[str]:
-    """The names that a section describes."""
+    """Names that a section of a docstring describes."""
     heads = re.findall(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : .*)?$", section, re.MULTILINE)
     return [name.lstrip("*") for head in heads for name in head.split(", ")]
 
@@ -126,7 +126,7 @@ def test_the_test_finds_what_is_missing() -> None:
     assert list(lacking(type("Empty", (), {}))) == ["a docstring", "Examples"]
 
 
-# Modules whose docstrings have examples: those of public names, and no others.
+# Modules whose docstrings have examples: those that define public names.
 def modules_with_examples() -> list[str]:
     places = {inspect.getmodule(thing).__name__ for _, thing in public()}  # type: ignore[union-attr]
     return sorted({*places, "crossfade"})

@@ -1,4 +1,4 @@
-"""The scripts in examples/: both do what they say, and the same."""
+"""The scripts in examples/ run, and both variants print the same."""
 
 from __future__ import annotations
 

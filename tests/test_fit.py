@@ -1,4 +1,4 @@
-"""Chains fitted to traces, against scipy, and what is said of a file that is no trace."""
+"""Markov chains fitted to loss traces, compared with scipy, and messages for files that are no trace."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_run_lengths_are_those_of_the_trace() -> None:
         (fit.good_runs, "0", "1", fit.p_gg.value),
         (fit.bad_runs, "1", "0", fit.p_bb.value),
     ]:
-        # What stands between two changes; the pieces at the ends are cut off.
+        # Runs between two changes of state; the incomplete runs at both ends are left out.
         inner = text.strip(text[0]).strip(text[-1])
         found = np.array([len(run) for run in inner.split(other) if run])
         lengths, counts = np.unique(found, return_counts=True)

@@ -1,4 +1,4 @@
-"""Records that are cut, mixed up or of the wrong kind: one line and status 2, or an answer within bounds."""
+"""Records that are cut, mixed up or of a wrong kind: one line and status 2, or a result within bounds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ run = { duration = "6 s", runs = 1 }
 """
 HEADER = 24
 HEAD = struct.Struct("<IIII")
-# Where the source port is, behind the header of IPv4.
+# Port of the data sender in captures.
 SENDER = 50_000
 SECOND = 10**9
 
@@ -36,12 +36,12 @@ Frame = tuple[int, int, bytes]
 
 @pytest.fixture(scope="module")
 def whole() -> bytes:
-    """A capture at the sender: raw IP, in nanoseconds."""
+    """Capture at the sender: raw IP packets, times in ns."""
     return cf.runs.pcap(LINK, snaplen=100)
 
 
 def frames(data: bytes) -> list[Frame]:
-    """Time in ns, length and bytes of each packet."""
+    """Time in ns, length and captured bytes of each packet."""
     found, at = [], HEADER
     while at < len(data):
         seconds, nanos, kept, length = HEAD.unpack_from(data, at)
@@ -52,7 +52,7 @@ def frames(data: bytes) -> list[Frame]:
 
 
 def joined(head: bytes, packets: list[Frame]) -> bytes:
-    """A file of packets."""
+    """A capture file with the header of ``head`` and these packets."""
     rows = (
         HEAD.pack(time // SECOND, time % SECOND, len(body), length) + body for time, length, body in packets
     )
@@ -60,7 +60,7 @@ def joined(head: bytes, packets: list[Frame]) -> bytes:
 
 
 def is_data(frame: Frame) -> bool:
-    """Whether the sender sent it."""
+    """True if the data sender sent a packet."""
     return int.from_bytes(frame[2][20:22], "big") == SENDER
 
 
@@ -69,14 +69,14 @@ def changed(data: bytes, at: int, to: bytes) -> bytes:
 
 
 def later(data: bytes, seconds: int, first: int) -> bytes:
-    """The packets from one on come so much later."""
+    """The capture with all packets from number ``first`` on delayed by some seconds."""
     packets = enumerate(frames(data))
     moved = [(time + seconds * SECOND * (at >= first), length, body) for at, (time, length, body) in packets]
     return joined(data, moved)
 
 
 def udp(data: bytes) -> bytes:
-    """The data of a capture as datagrams of one content, in one direction."""
+    """The data packets of a capture as UDP datagrams of equal content, in one direction."""
     packets = []
     for time, _, body in filter(is_data, frames(data)):
         ip = body[:2] + (1228).to_bytes(2, "big") + body[4:9] + b"\x11" + body[10:20]
@@ -122,7 +122,7 @@ ODD = (
 
 Case = tuple[str, Callable[[bytes], bytes], str]
 
-# What is refused, and what the line says of it.
+# Refused records, with a part of the message.
 REFUSED: list[Case] = [
     ("nothing", lambda _: b"", ""),
     ("magic alone", lambda of: of[:4], "not a capture"),
@@ -176,7 +176,7 @@ def test_a_capture_that_cannot_be_read_is_one_line(
     expect_one_line(cli("fit", str(file)), said)
 
 
-# What is read all the same, and whether the report says that it was cut.
+# Accepted records, and whether the report says that they were cut.
 READ: list[tuple[str, Callable[[bytes], bytes], bool]] = [
     ("cut in a packet", lambda of: of[: len(of) * 3 // 4 + 11], True),
     ("zeros at the end", lambda of: joined(of, frames(of)) + bytes(100_000), True),
@@ -347,7 +347,7 @@ def test_an_interval_with_next_to_nothing_predicts_without_a_replay(cli: Cli, tm
     assert not fit.has_replay
 
 
-# A process that was forked counts the memory of its parent: here of one that has little.
+# Launcher with little memory, since a forked process counts the memory of its parent.
 MEASURED = """
 import json, resource, subprocess, sys
 done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -357,7 +357,7 @@ print(json.dumps([done.returncode, done.stderr, of.ru_maxrss / 1024, of.ru_utime
 
 
 def limited(*words: str) -> tuple[int, str, float, float]:
-    """The command in a process of its own: status, error, largest memory in MB and CPU seconds."""
+    """The command in its own process: exit status, standard error, peak memory in MB and CPU seconds."""
     command = [sys.executable, "-c", MEASURED, sys.executable, "-m", "crossfade", *words]
     found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     return found[0], found[1], found[2], found[3]
@@ -383,6 +383,6 @@ def test_ten_gigabytes_take_little_memory(kind: str, whole: bytes, tmp_path: Pat
     code, error, memory, seconds = limited("fit", str(file))
     assert code == (0 if kind == "capture" else 2), error
     assert error.count("\n") <= 1
-    # A plain fit takes some 150 MB; journals and recorded losses are read up to 256 MiB.
+    # A plain fit takes about 150 MB; journals and recorded losses are read up to 256 MiB.
     assert memory < (700 if kind in ("journal", "trace") else 350), f"{memory:.0f} MB"
     assert seconds < 60

@@ -1,4 +1,4 @@
-"""Fits do not depend on segmentation offload of interfaces, or on applications that limit the sender."""
+"""Fits are independent of segmentation offload, and recognise senders limited by their application."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def sequence(frame: Frame) -> int:
 
 
 def trains(data: bytes, apart_ns: int, at_last: bool) -> bytes:
-    """The capture of an interface that hands over segments together, as TSO does, or as GRO at the last."""
+    """Capture in which successive segments are joined, with the time of the first, as by TSO, or of the last,
+    as by GRO.
+    """
     found: list[Frame] = []
     open_train: list[Frame] = []
 
@@ -74,9 +76,11 @@ def test_segmentation_offload_changes_nothing(control: str, tmp_path: Path) -> N
 
 
 def test_receive_offload_changes_nothing(tmp_path: Path) -> None:
-    """Of both ends, the receiver's interface joins what comes within a millisecond."""
+    """With captures at both ends, the fit is unchanged if the receiver's interface joins segments within a
+    millisecond.
+    """
     sender, receiver = tmp_path / "sender.pcap", tmp_path / "receiver.pcap"
-    # A window that stands in the queue and never fills it.
+    # A window that keeps a queue, but never fills it.
     keys = {"channel.p_e": 0.0, "tcp.w_max": 100, "run.duration": "8 s"}
     sender.write_bytes(cf.runs.pcap(LINK, snaplen=100, set=keys))
     there: list[Frame] = []

@@ -1,4 +1,6 @@
-"""Links fitted to captures of simulated flows: what made the record comes back, and predicts others."""
+"""Links fitted to captures of simulated flows: the true parameters are found, and predictions for other
+controls hold.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from crossfade.comparison.predictions import predict
 from crossfade.errors import TraceError
 from tests.conftest import Cli, expect_one_line
 
-# A fifth of the link is enough for its rate: CUBIC is held back by random losses.
+# CUBIC uses a fifth of the link because of random losses, which is enough to find its rate.
 TRUTH = """
 schema = 2
 link = { rate = "20 Mbit/s", packet_size = "1500 B", delay = "20 ms", queue = { limit = "100 packets" } }
@@ -41,13 +43,15 @@ def test_what_made_the_record_comes_back(fitted: cf.fit.LinkFit) -> None:
     assert fitted.rate.value == pytest.approx(20e6, rel=1e-3)
     assert fitted.delay.value == pytest.approx(40e-3, abs=1e-5)
     assert fitted.loss.low <= 0.005 <= fitted.loss.high
-    # The flow used a third of the link or less: the queue was full in the slow start alone, if ever.
+    # The flow used at most a third of the link, so the queue was full at most during slow start.
     assert fitted.queue.low <= 101
     assert fitted.found["arrived_bps"] < 10e6
 
 
 def test_tcp_of_linux_predicts_tcp_of_linux(fitted: cf.fit.LinkFit, record: Path, tmp_path: Path) -> None:
-    """By what was recorded, or as one says: its CUBIC gets 15 % less of this link than that of the RFCs."""
+    """Predictions use the recorded stack's profile, or a given one: Linux's CUBIC gets 15 % less of this link
+    than that of the RFCs.
+    """
     of_linux = tmp_path / "linux.pcap"
     of_linux.write_bytes(cf.runs.pcap(TRUTH, set={"tcp.rfc.profile": "linux", "run.duration": "5 s"}))
     by_record, by_word = cf.fit.link(of_linux), cf.fit.link(record, profile="linux")
@@ -70,7 +74,9 @@ def test_tcp_of_linux_predicts_tcp_of_linux(fitted: cf.fit.LinkFit, record: Path
 
 
 def test_predictions_hold_where_a_replay_does_not(fitted: cf.fit.LinkFit, tmp_path: Path) -> None:
-    """Of another control: within 5 % of the goodput, 10 % of the round trip, and inside the interval."""
+    """Predictions for another control are within 5 % of the goodput and 10 % of the RTT, and inside the
+    interval; a replay's are not.
+    """
     link, draws = fitted.write(tmp_path / "link.toml")
     assert draws.read_text().startswith("link.rate,link.delay,reverse.delay,link.queue.limit,channel.p_e\n")
     replay = fitted.write_replay(tmp_path / "replay.toml")

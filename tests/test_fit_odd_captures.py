@@ -1,7 +1,7 @@
-"""Captures as other tools and machines write them, byte by byte: one link each time, or one line of error.
+"""Captures as other tools and machines write them, byte by byte: each gives one link, or one line of error.
 
-A sender's packets go over 10 Mbit/s with 30 ms there and back; each second one is acknowledged. This program
-writes nothing of it: headers are those of RFC 791, 8200 and 9293, files follow the drafts of pcap and pcapng.
+A sender's packets go over 10 Mbit/s with an RTT of 30 ms; every second one is acknowledged. Crossfade writes
+nothing here: headers are those of RFC 791, 8200 and 9293, files follow the drafts of pcap and pcapng.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.conftest import Cli, expect_one_line
 RATE = 10e6
 RTT = 0.03
 MSS = 1448
-# Headers of IPv4 and of TCP with timestamps.
+# Bytes of the headers of IPv4, and of TCP with timestamps.
 HEADERS = 20 + 32
 SYN, RST, PSH, ACK, FIN = 2, 4, 8, 16, 1
 SENDER, RECEIVER = (0x0A000001, 40_000), (0x0A000002, 443)
@@ -30,7 +30,7 @@ FIRST = 1000
 
 @dataclass(frozen=True)
 class Segment:
-    """A segment of TCP at the sender's interface."""
+    """A TCP segment at the sender's interface."""
 
     at: float
     of_sender: bool
@@ -41,7 +41,7 @@ class Segment:
 
 
 def segments(first: int = FIRST, lasts: float = 12.0, seed: int = 1) -> list[Segment]:
-    """Trains of 1 to 40 packets into an empty queue, and acknowledgements of each second one."""
+    """Trains of 1 to 40 packets at random times, and an acknowledgement of every second packet."""
     draw = random.Random(seed)
     found = [
         Segment(0.0, True, first - 1, 0, 0, SYN),
@@ -63,7 +63,7 @@ def segments(first: int = FIRST, lasts: float = 12.0, seed: int = 1) -> list[Seg
 
 
 def tcp(of: Segment) -> bytes:
-    """The header; sequence numbers wrap at 2^32."""
+    """TCP header of a segment; sequence numbers wrap at 2^32."""
     ports = (SENDER[1], RECEIVER[1]) if of.of_sender else (RECEIVER[1], SENDER[1])
     stamp = int(of.at * 1000) + 5
     options = struct.pack(">BBBBII", 1, 1, 8, 10, stamp, stamp)
@@ -72,7 +72,7 @@ def tcp(of: Segment) -> bytes:
 
 
 def ip4(of: Segment) -> bytes:
-    """The packet, whose data are zeros."""
+    """IPv4 packet of a segment, whose data are zeros."""
     ends = (SENDER[0], RECEIVER[0]) if of.of_sender else (RECEIVER[0], SENDER[0])
     length = HEADERS + of.data
     head = struct.pack(">BBHHHBBHII", 0x45, 0, length % 2**16, 0, 0x4000, 64, 6, 0, *ends)
@@ -80,7 +80,7 @@ def ip4(of: Segment) -> bytes:
 
 
 def ip6(of: Segment) -> bytes:
-    """The packet with a hop-by-hop header and destination options in front of TCP."""
+    """IPv6 packet of a segment, with a hop-by-hop header and destination options before TCP."""
     ends = [bytes([0xFD]) + bytes(14) + bytes([end]) for end in ((1, 2) if of.of_sender else (2, 1))]
     hops, options = bytes([60, 0, 1, 4, 0, 0, 0, 0]), bytes([6, 1, 1, 12]) + bytes(12)
     rest = hops + options + tcp(of) + bytes(of.data)
@@ -88,7 +88,7 @@ def ip6(of: Segment) -> bytes:
 
 
 def ethernet(packet: bytes, tags: Iterable[tuple[int, int]] = ()) -> bytes:
-    """The frame, behind tags of VLANs."""
+    """Ethernet frame of a packet, with VLAN tags."""
     kind = 0x86DD if packet[0] >> 4 == 6 else 0x0800
     tagged = b"".join(struct.pack(">HH", *tag) for tag in tags)
     return bytes(12) + tagged + struct.pack(">H", kind) + packet
@@ -102,7 +102,7 @@ def frames(of: Iterable[Segment]) -> list[Frame]:
 
 
 def pcap(of: Iterable[Frame], order: str = "<", is_nano: bool = False, snaplen: int = 262_144) -> bytes:
-    """A file of Ethernet frames."""
+    """A pcap file of Ethernet frames."""
     magic, unit = (0xA1B23C4D, 10**9) if is_nano else (0xA1B2C3D4, 10**6)
     found = [struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, snaplen, 1)]
     for at, body in of:
@@ -119,7 +119,7 @@ def block(kind: int, body: bytes, order: str) -> bytes:
 
 
 def pcapng(of: Iterable[tuple[float, bytes, int]], order: str = "<", resolution: int = 6) -> bytes:
-    """A section with two interfaces of Ethernet, and frames of either."""
+    """A pcapng section with two Ethernet interfaces, and frames at either."""
     section = block(0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1), order)
     option = struct.pack(order + "HHBxxxHH", 9, 1, resolution, 0, 0)
     head = block(1, struct.pack(order + "HHI", 1, 0, 0) + option, order)
@@ -133,7 +133,9 @@ def pcapng(of: Iterable[tuple[float, bytes, int]], order: str = "<", resolution:
 
 
 def across_interfaces() -> bytes:
-    """Acknowledgements come in at another interface, in the file up to 5 ms too early or too late."""
+    """Capture in which acknowledgements arrive at another interface, and are up to 5 ms out of order in the
+    file.
+    """
     draw = random.Random(2)
     rows = [(at, body, int(not of.of_sender)) for of, (at, body) in with_frames(segments())]
     return pcapng(sorted(rows, key=lambda row: row[0] + (draw.uniform(-5e-3, 5e-3) if row[2] else 0.0)))
@@ -144,7 +146,7 @@ def with_frames(of: list[Segment]) -> list[tuple[Segment, Frame]]:
 
 
 def joined(most: int = 44) -> bytes:
-    """Trains of the interface: up to 44 segments that leave at once are one frame of up to 64 kB."""
+    """Capture with TSO: up to ``most`` segments that leave at once are one frame of up to 64 kB."""
     found: list[Segment] = []
     for of in segments():
         last = found[-1] if found else of
@@ -158,7 +160,7 @@ def joined(most: int = 44) -> bytes:
 
 
 def without_lengths() -> bytes:
-    """Frames beyond 64 kB (BIG TCP), whose IPv4 header says a length of 0."""
+    """Capture of frames beyond 64 kB (BIG TCP), whose IPv4 header has a length of 0."""
     found = []
     for of, (at, body) in with_frames(segments()):
         found.append((at, body[:16] + bytes(2) + body[18:] if of.data else body))
@@ -166,7 +168,7 @@ def without_lengths() -> bytes:
 
 
 def beside_an_idle_flow() -> bytes:
-    """Another connection that sends a packet of 50 bytes a second, both ways."""
+    """Capture with another connection that sends a packet of 50 bytes per second in both directions."""
     other = []
     for second in range(12):
         for at, of_sender in ((second + 0.5, True), (second + 0.53, False)):
@@ -177,20 +179,24 @@ def beside_an_idle_flow() -> bytes:
 
 
 def with_a_reset() -> bytes:
-    """The receiver resets the connection after 8 s; its last packets are never acknowledged."""
+    """Capture in which the receiver resets the connection after 8 s; the last packets are never
+    acknowledged.
+    """
     whole = [of for of in segments() if of.at < 8.0]
     return pcap(frames([*whole, Segment(8.0, False, 8, 0, 0, RST)]))
 
 
 def with_a_second_connection() -> bytes:
-    """A connection of those ports after a reset, with other numbers (RFC 9293, section 3.4)."""
+    """Capture with a second connection on the same ports after a reset, with other numbers (RFC 9293, section
+    3.4).
+    """
     first = [of for of in segments() if of.at < 6.0]
     again = [replace(of, at=of.at + 6.5) for of in segments(first=3_000_000_000, lasts=4.0, seed=9)]
     return pcap(frames([*first, Segment(6.1, False, 8, 0, 0, RST), *again]))
 
 
 def keepalives() -> bytes:
-    """Probes of one byte before the next number, each 10 s, and their answers."""
+    """Capture of keep-alive probes of one old byte each 10 s, and their answers."""
     found = [Segment(0.0, True, FIRST - 1, 0, 0, SYN), Segment(RTT, False, 7, FIRST, 0, SYN | ACK)]
     for number in range(1, 300):
         at = 10.0 * number
@@ -214,7 +220,7 @@ def tagged() -> bytes:
     return pcap([(of.at, ethernet(ip4(of), [(0x88A8, 5), (0x8100, 77)])) for of in segments()])
 
 
-# Each capture shows the link.
+# Captures that all give the same link.
 SHOWN: dict[str, Callable[[], bytes]] = {
     "pcap in nanoseconds": plain,
     "pcap in microseconds of the other byte order": lambda: pcap(frames(segments()), order=">"),
@@ -240,14 +246,14 @@ def test_an_odd_capture_shows_the_link(name: str, tmp_path: Path) -> None:
     file.write_bytes(SHOWN[name]())
     fit = cf.fit.link(file)
     assert (fit.model, fit.rate.verdict) == ("M0", "identified")
-    # Bytes of IP: of IPv6 there are 44 more.
+    # Ratio of IP bytes: IPv6 packets have 44 more.
     more = 1500 / 1544 if "IPv6" not in name else 1.0
     assert fit.rate.value == pytest.approx(RATE, rel=3e-3 if more < 1 else 0.04), fit.rate
     assert fit.delay.value == pytest.approx(RTT, abs=1e-3), fit.delay
     assert fit.found["random_losses"] + fit.found["congestive_losses"] == 0
 
 
-# What says nothing of a link is one line of error.
+# Captures that do not show a link, each with a part of the error.
 SILENT: dict[str, tuple[Callable[[], bytes], str]] = {
     "acknowledgements alone": (
         lambda: pcap(frames(o for o in segments() if not o.of_sender)),

@@ -15,7 +15,7 @@ from crossfade.errors import TraceError
 from crossfade.fitting.records import read_record
 from tests.conftest import Cli, expect_one_line
 
-# A packet each ms, a queue of so many, and so long on either side.
+# Rate of one packet per ms, queue in packets, and one-way delay in ms.
 RATE = 12.032e6
 BYTES = 1504
 LIMIT = 40
@@ -23,7 +23,7 @@ DELAY_MS = 20
 
 
 def emulated(lasts_ms: int, loss: float, seed: int = 3) -> list[tuple[float, str, float]]:
-    """Trains over a link with an opportunity each ms: time, what happens, and how long it was there."""
+    """Events of trains over a link with one opportunity per ms: time, kind, and time spent in the link."""
     of = random.Random(seed)
     comes: list[float] = []
     at = 5.0
@@ -51,7 +51,7 @@ def emulated(lasts_ms: int, loss: float, seed: int = 3) -> list[tuple[float, str
 
 
 def mm_link(events: list[tuple[float, str, float]]) -> str:
-    """A log in the form of mm-link: whole ms, after its comments."""
+    """A log in mm-link's format: times in whole ms, after its comments."""
     lines = [
         "# mahimahi mm-link (Uplink) [x.up] > up.log",
         "# command line: 'mm-link' 'x.up' 'x.down'",
@@ -73,7 +73,7 @@ def test_a_log_of_mm_link_shows_the_link_and_the_delay_around_it(tmp_path: Path)
     fit = cf.fit.link(file)
     assert fit.rate.verdict == "identified"
     assert fit.rate.value == pytest.approx(RATE, rel=0.02)
-    # The reverse path is taken to be as long; times are whole ms.
+    # The reverse path is assumed equally long; times are whole ms.
     assert fit.delay.value == pytest.approx(2 * DELAY_MS / 1e3, abs=3e-3)
     assert fit.queue.verdict == "identified"
     assert fit.queue.value == pytest.approx(LIMIT, abs=3)
@@ -86,7 +86,7 @@ def test_a_merged_log_of_pantheon_shows_losses_and_the_largest_flow(tmp_path: Pa
         if sign in "+-":
             rest = "" if sign == "+" else f" {delay + DELAY_MS:.3f}"
             lines.append(f"{at + (DELAY_MS if sign == '-' else 0):.3f} {sign} {BYTES}{rest} 1")
-    # A flow of small packets beside it.
+    # Another flow with small packets.
     for at in range(0, 40_000, 50):
         lines += [f"{at:.3f} + 80 2", f"{at + 21:.3f} - 80 21.000 2"]
     head, *rows = lines
@@ -99,7 +99,7 @@ def test_a_merged_log_of_pantheon_shows_losses_and_the_largest_flow(tmp_path: Pa
     came, dropped, left = (sum(sign == of for _, sign, _ in events) for of in "+d-")
     assert fit.loss.low <= 1 - left / (came - dropped) <= fit.loss.high
     assert fit.queue.value == pytest.approx(LIMIT, abs=2)
-    # The log of the other way has its delays: 30 ms.
+    # The log of the other direction has delays of 30 ms.
     other = tmp_path / "acklink_run1.log"
     rows = [line for at in range(0, 40_000, 20) for line in (f"{at:.3f} + 52", f"{at + 30:.3f} - 52 30.000")]
     rows.sort(key=lambda row: float(row.split()[0]))
@@ -111,7 +111,7 @@ def test_a_merged_log_of_pantheon_shows_losses_and_the_largest_flow(tmp_path: Pa
 
 def test_a_pair_of_mahimahi_has_the_rate_alone(tmp_path: Path, cli: Cli) -> None:
     up, down = tmp_path / "cell.up", tmp_path / "cell.down"
-    # 12 and 6 Mbit/s, 10 s each.
+    # A rate that alternates between 12 and 6 Mbit/s every 10 s.
     up.write_text("".join(f"{ms}\n" for ms in range(1, 40_001) if (ms // 10_000) % 2 == 0 or ms % 2 == 0))
     down.write_text("".join(f"{ms}\n" * 2 for ms in range(1, 40_001)))
     for files in ((up, down), (up,)):
@@ -133,7 +133,7 @@ def test_a_pair_of_mahimahi_has_the_rate_alone(tmp_path: Path, cli: Cli) -> None
 
 
 def datagram(at_ns: int, is_up: bool, data: bytes, length: int) -> bytes:
-    """A packet of a pcap file in ns: raw IPv4 and UDP, of which the first bytes are kept."""
+    """Record of a pcap file in ns: raw IPv4 and UDP, of which the first bytes are kept."""
     ends = [(0x0A000001, 40_000), (0x0A000002, 443)][:: 1 if is_up else -1]
     (source, port), (destination, other) = ends
     ip = struct.pack(">BBHHHBBHII", 0x45, 0, 28 + length, 1, 0x4000, 64, 17, 0, source, destination)
@@ -142,7 +142,9 @@ def datagram(at_ns: int, is_up: bool, data: bytes, length: int) -> bytes:
 
 
 def quic(rtt_ms: dict[int, int], spins: bool) -> bytes:
-    """An upload of 10 Mbit/s at its sender: the round trip from each second on, by the spin bit or not."""
+    """Capture of a QUIC upload of 10 Mbit/s at its sender; ``rtt_ms`` has the RTT from each second on, shown
+    by the spin bit or not.
+    """
     of = random.Random(9)
     initial = b"\xc3\x00\x00\x00\x01" + bytes(20)
     packets = [
@@ -177,9 +179,9 @@ def test_encrypted_quic_at_one_end_tells_by_sizes_gaps_and_its_spin_bit(tmp_path
     )
     assert fit.rate.value == pytest.approx(1250 * 8e3, rel=0.01)
     assert fit.delay.value == pytest.approx(0.04, abs=2e-3)
-    # 50 ms stood in the queue.
+    # The queue held 50 ms of data.
     assert fit.queue.value * fit.found["packet_bytes"] == pytest.approx(50e-3 * 10e6 / 8, rel=0.1)
-    # Without the spin bit the handshake alone tells the path: no queue is seen.
+    # Without the spin bit only the handshake shows the RTT, so no queue is seen.
     file.write_bytes(quic({0: 40, 3: 90}, spins=False))
     fit = cf.fit.link(file)
     assert (fit.rate.verdict, fit.queue.verdict) == ("bounded", "bounded")
@@ -199,6 +201,6 @@ def test_a_journal_has_the_packets_of_its_links_on_one_clock(cli: Cli) -> None:
     assert (np.isnan(delays) == (packets["fate"] != 0)).all()
     assert len(about["reverse_sent_s"]) == 1
     assert reverse.arrived > 0
-    # It lasts half a second.
+    # The record lasts half a second.
     expect_one_line(cli("fit", str(path)), "a fit needs at least 1 s")
     expect_one_line(cli("fit", str(path), str(path)), "give it alone")

@@ -1,4 +1,4 @@
-"""Records of other kinds: QUIC, events, intervals, probes; links whose rate changes; the report."""
+"""Records of other kinds: QUIC, events, intervals, probes; links with changing rates; the report."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_rate_below_the_link_is_a_bound_alone(tmp_path: Path) -> None:
     assert 2.9e6 < fit.rate.value < 12e6
     assert fit.rate.high > 3 * fit.rate.value
     assert any("lower bound" in warning for warning in fit.warnings)
-    # The reverse path is taken to be as long, and that is said; a round trip that is known wins.
+    # The reverse path is assumed equally long, with a warning; a known RTT takes precedence.
     assert fit.delay.verdict == "not identified"
     assert any("reverse path" in warning for warning in fit.warnings)
     assert cf.fit.link(file, rtt="50 ms").delay.value == pytest.approx(50e-3)
@@ -55,7 +55,7 @@ def test_a_rate_below_the_link_is_a_bound_alone(tmp_path: Path) -> None:
 
 
 def varying(folder: Path) -> str:
-    """Two rates in turns, and an outage of 300 ms."""
+    """Scenario of a link with two alternating rates and an outage of 300 ms."""
     table = folder / "rates.csv"
     rows = [(0, 12e6), (6, 4e6), (13, 12e6), (20, 0), (20.3, 12e6), (27, 4e6), (33, 12e6)]
     table.write_text("".join(f"{at},{rate},0,0\n" for at, rate in rows))
@@ -82,10 +82,10 @@ def test_a_rate_that_changes_and_an_outage_are_found(tmp_path: Path) -> None:
     for metric, error in (("goodput_bps", 0.05), ("rtt_p95_s", 0.10)):
         assert predicted[metric].value == pytest.approx(truth.value(metric), rel=error)
         assert predicted[metric].low <= truth.value(metric) <= predicted[metric].high
-    # Each way in which the link may have been is a scenario that runs.
+    # Each variant of the link is a valid scenario.
     (tmp_path / "ways").mkdir()
     links = fit.write_variants(tmp_path / "ways")
-    # All of the rate was seen: those differ alone that begin at another time.
+    # The whole rate was observed, so variants differ only in their starting time.
     assert len(links) == 8
     assert len({path.with_suffix(".rates.csv").read_text() for path in links}) == 3
 

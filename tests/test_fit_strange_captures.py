@@ -1,4 +1,5 @@
-"""Captures changed by machines, tools and accidents: the link of the plain capture, or one line of error.
+"""Captures altered by machines, tools and accidents: they give the link of the plain capture, or one line of
+error.
 
 A simulated CUBIC flow over 10 Mbit/s is captured at its sender, with selective acknowledgements and losses;
 the capture is then changed byte by byte, by the formats of the RFCs and of the drafts of pcap and pcapng.
@@ -23,13 +24,13 @@ QUIC = {"tcp.flavour": "quic", "tcp.variant": None}
 SECOND = 10**9
 EPOCH = 1_700_000_000 * SECOND
 ETHERNET, RAW, COOKED = 1, 101, 276
-# Where headers begin and fields are, in a raw packet of IPv4.
+# Offsets of headers and fields in a raw IPv4 packet.
 TCP, PORTS, SEQUENCE, ACKNOWLEDGED, OFFSET, FLAGS, OPTIONS = 20, 20, 24, 28, 32, 33, 40
 Frames = list[Frame]
 
 
 def recorded(**changes: object) -> Frames:
-    """A capture at the sender: raw IP, in nanoseconds, of which the headers were kept."""
+    """Packets of a capture at the sender: raw IP with headers only, times in ns."""
     found = frames(cf.runs.pcap(LINK, set=LASTS | changes, snaplen=100))
     return [(EPOCH + time - found[0][0], length, body) for time, length, body in found]
 
@@ -66,7 +67,7 @@ def behind(header: bytes, frame: Frame) -> Frame:
 
 
 def ethernet(frame: Frame, *tags: int) -> Frame:
-    """A frame of Ethernet, behind tags of VLANs of these types."""
+    """Ethernet frame of a packet, with VLAN tags of these types."""
     kind = 0x86DD if frame[2][0] >> 4 == 6 else 0x0800
     header = bytes(12) + b"".join(struct.pack(">HH", tag, 7) for tag in tags)
     return behind(header + struct.pack(">H", kind), frame)
@@ -77,7 +78,7 @@ def cooked(frame: Frame) -> Frame:
 
 
 def ip6(frame: Frame) -> Frame:
-    """The packet with a header of IPv6 in place of that of IPv4."""
+    """The packet with an IPv6 header in place of its IPv4 header."""
     time, length, body = frame
     ends = [b"\xfd" + bytes(11) + body[at : at + 4] for at in (12, 16)]
     header = struct.pack(">IHBB", 6 << 28, length - TCP, body[9], 64)
@@ -85,7 +86,7 @@ def ip6(frame: Frame) -> Frame:
 
 
 def changed(frame: Frame, *to: tuple[int, bytes]) -> Frame:
-    """The packet with other bytes at these places."""
+    """The packet with other bytes at these offsets."""
     body = bytearray(frame[2])
     for at, data in to:
         body[at : at + len(data)] = data
@@ -97,7 +98,9 @@ def word(body: bytes, at: int) -> int:
 
 
 def renumbered(frame: Frame, by: int) -> Frame:
-    """Sequence numbers of the data, acknowledgements and SACK blocks plus a number, modulo 2^32."""
+    """The packet with ``by`` added, modulo 2^32, to its sequence number, or acknowledgement and SACK
+    blocks.
+    """
     body = frame[2]
     places = [SEQUENCE] if is_data(frame) else [ACKNOWLEDGED]
     at, end = OPTIONS, TCP + (body[OFFSET] >> 4) * 4
@@ -109,13 +112,15 @@ def renumbered(frame: Frame, by: int) -> Frame:
 
 
 def wrapping(of: Frames, after: int) -> Frames:
-    """Numbers wrap around after so many bytes."""
+    """Packets whose sequence numbers wrap after ``after`` bytes."""
     first = next(word(frame[2], SEQUENCE) for frame in of if is_data(frame))
     return [renumbered(frame, 2**32 - first - after) for frame in of]
 
 
 def with_ecn(of: Frames) -> Frames:
-    """ECT(0) on all data, ECN-Echo and CWR at random, and both in the SYNs (RFC 3168)."""
+    """Packets with ECT(0) on all data, random ECN-Echo and CWR flags, and both flags in the SYNs (RFC
+    3168).
+    """
     draw = random.Random(4)
     found = []
     for frame in of:
@@ -132,7 +137,9 @@ def interface(link: int, resolution: int, offset_s: int) -> bytes:
 
 
 def at_interfaces(of: Frames) -> bytes:
-    """pcapng: data at Ethernet in us since another epoch, acknowledgements at Linux's ``any`` in ns."""
+    """pcapng file with data at Ethernet in us since another epoch, and acknowledgements at Linux's ``any`` in
+    ns.
+    """
     found = [section(), interface(ETHERNET, 6, 1_600_000_000), interface(COOKED, 9, 0)]
     for frame in of:
         number, (time, length, body) = (0, ethernet(frame)) if is_data(frame) else (1, cooked(frame))
@@ -147,7 +154,7 @@ def cut(of: Frames, kept: int) -> Frames:
 
 
 def swapped(of: Frames, every: int = 10) -> Frames:
-    """Each tenth pair of segments that left at one time is in the wrong order, as of two processors."""
+    """Packets in which every tenth pair of simultaneous segments is swapped, as with two processors."""
     found, pairs = list(of), 0
     for at in range(len(found) - 1):
         if found[at][0] == found[at + 1][0] and is_data(found[at]) and is_data(found[at + 1]):
@@ -159,31 +166,31 @@ def swapped(of: Frames, every: int = 10) -> Frames:
 
 
 def with_data_back(of: Frames) -> Frames:
-    """Each acknowledgement brings 400 bytes."""
+    """Packets in which each acknowledgement carries 400 bytes of data."""
     return [
         f if is_data(f) else (f[0], f[1] + 400, changed(f, (2, struct.pack(">H", f[1] + 400)))[2]) for f in of
     ]
 
 
 def later(of: Iterable[Frame], by: int, after: int = 0) -> Frames:
-    """Packets from some time on come so much later."""
+    """Packets shifted by ``by`` ns from time ``after`` (ns) on."""
     return [(t + by if t - EPOCH >= after else t, length, body) for t, length, body in of]
 
 
 def of_another_host(of: Frames) -> Frames:
-    """The flow between the sender and another host."""
+    """The flow with another receiver."""
     return [changed(frame, (16 if is_data(frame) else 12, bytes([192, 0, 2, 9]))) for frame in of]
 
 
 def slow() -> Frames:
-    """A flow over another link, of which the sender is the same."""
+    """Packets of a flow from the same sender over another, slower link."""
     of = later(recorded(**{"link.rate": "1 Mbit/s"}), SECOND // 2)
     return [changed(frame, (22 - 2 * is_data(frame), struct.pack(">H", 50_007))) for frame in of]
 
 
 Made = Callable[[Frames], bytes]
 
-# Each shows what the plain capture shows.
+# Altered captures that give the same link as the plain one.
 ALIKE: dict[str, Made] = {
     "numbers that wrap": lambda of: pcap(wrapping(of, 3_000_000)),
     "marks of ECN": lambda of: pcap(with_ecn(of)),
@@ -219,7 +226,9 @@ def test_a_strange_capture_shows_the_link_of_the_plain_one(
 
 
 def test_losses_show_without_sack_too(whole: Frames, plain: cf.fit.LinkFit, tmp_path: Path) -> None:
-    """40 bytes kept: no option. Acknowledgements say nothing of the time behind a loss, which counts."""
+    """Losses are found in captures of 40 bytes per packet, without TCP options; acknowledgements then show
+    less after a loss.
+    """
     file = tmp_path / "short.pcap"
     file.write_bytes(pcap(cut(whole, OPTIONS)))
     fit = cf.fit.link(file)
@@ -230,7 +239,7 @@ def test_losses_show_without_sack_too(whole: Frames, plain: cf.fit.LinkFit, tmp_
 
 
 def test_a_capture_from_the_middle_with_numbers_that_wrap(whole: Frames, tmp_path: Path) -> None:
-    """No SYN, so neither a segment size nor a window scale."""
+    """Without a SYN neither the segment size nor the window scale is known."""
     file = tmp_path / "middle.pcap"
     file.write_bytes(pcap(wrapping([of for of in whole if of[0] - EPOCH > 4 * SECOND], 1_000_000)))
     fit = cf.fit.link(file)
@@ -240,7 +249,7 @@ def test_a_capture_from_the_middle_with_numbers_that_wrap(whole: Frames, tmp_pat
 
 
 def test_connections_in_turn_with_idle_time_between_show_one_link(whole: Frames, tmp_path: Path) -> None:
-    """Of the same hosts; 30 s without a packet are no outage."""
+    """Two connections of the same hosts show one link; 30 s without a packet between them are no outage."""
     file = tmp_path / "turns.pcap"
     file.write_bytes(pcap(whole + later(whole, 45 * SECOND)))
     fit = cf.fit.link(file)
@@ -252,7 +261,7 @@ def test_connections_in_turn_with_idle_time_between_show_one_link(whole: Frames,
 
 @pytest.mark.parametrize("kind", ["tcp", "quic"])
 def test_parallel_flows_of_two_hosts_show_the_whole_link(kind: str, tmp_path: Path) -> None:
-    """One of six has a sixth of the rate and never finds the queue empty: together they show the link."""
+    """One of six flows has a sixth of the rate and never sees an empty queue; together they show the link."""
     flows = {"flows": {"parallel": {"traffic": "bulk", "count": 6, "stagger": "50 ms"}}}
     file = tmp_path / "six.pcap"
     file.write_bytes(pcap(recorded(**flows, **(QUIC if kind == "quic" else {}))))
@@ -290,7 +299,7 @@ def vxlan(frame: Frame) -> Frame:
     return behind(bytes(outer) + udp, inner)
 
 
-# What says nothing of a link, or too little, is one line of error.
+# Captures that show too little of a link, each with a part of the error.
 REFUSED: dict[str, tuple[Made, str]] = {
     "a clock set back by 300 ms": (
         lambda of: pcap(later(of, -300 * 10**6, 7 * SECOND)),
@@ -314,7 +323,7 @@ def test_a_strange_capture_that_says_too_little_is_one_line(
     expect_one_line(cli("fit", str(file)), said)
 
 
-# QUIC as this program captures it; of a few bytes nothing is told of its packets.
+# Altered captures of QUIC; with few captured bytes its packets cannot be read.
 OF_QUIC: dict[str, Made] = {
     "plain": pcap,
     "IPv6 behind a tag": lambda of: pcap([ethernet(ip6(frame), 0x8100) for frame in of], ETHERNET),
@@ -343,7 +352,7 @@ def test_quic_cut_in_front_of_its_numbers_is_one_line(
 
 
 def test_trains_of_encrypted_quic_are_no_packets(tmp_path: Path) -> None:
-    """The interface is handed ten datagrams of 1250 bytes at once (GSO), at each tenth time one."""
+    """With GSO the interface gets ten datagrams of 1250 bytes at once, which are not taken for one packet."""
     draw = random.Random(2)
     initial = b"\xc3\x00\x00\x00\x01" + bytes(20)
     packets = [datagram(0, True, initial, 1200), datagram(40_000_000, False, initial, 1200)]

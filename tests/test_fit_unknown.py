@@ -1,4 +1,4 @@
-"""Records that leave parameters open: unbounded rates, other flows, queues that were never empty."""
+"""Records that leave parameters open: rates with only a bound, other flows, queues that were never empty."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def test_an_interval_is_that_of_one_more_value() -> None:
 
 
 def test_a_bounded_rate_is_predicted_as_a_range_without_an_upper_end(tmp_path: Path) -> None:
-    """UDP at a tenth of the rate: the truth is beyond the four times that are run."""
+    """UDP at a tenth of the rate gives only a bound: the true rate is beyond four times the bound, so the
+    range has no upper end.
+    """
     file = tmp_path / "events.csv"
     cf.runs.write_events(
         file, LINK, set={"tcp": None, "flows": {"probe": {"traffic": "udp", "rate": "0.4 Mbit/s"}}}
@@ -61,7 +63,7 @@ def test_what_is_assumed_goes_through_its_range_however_few_runs_there_are(tmp_p
     ):
         parts = {math.floor(5 * math.log(value / low) / math.log(high / low)) for value in values}
         assert parts == set(range(5))
-    # The next four have the ends of both ranges.
+    # The next four draws are the ends of both ranges.
     rates = [row[0] / fit.rate.value for row in fit.found["draws"][10:14]]
     queues = [row[2] * 8 / row[0] / row[1] for row in fit.found["draws"][10:14]]
     assert rates == pytest.approx([1.0, 4.0, 1.0, 4.0])
@@ -70,7 +72,7 @@ def test_what_is_assumed_goes_through_its_range_however_few_runs_there_are(tmp_p
 
 
 def to_another_host(packet: tuple[int, int, bytes]) -> tuple[int, int, bytes]:
-    """The packet of the second flow between other hosts."""
+    """The packet with another receiver, if it belongs to the second flow."""
     time, length, body = packet
     ports = body[20:22], body[22:24]
     second = (50_001).to_bytes(2, "big")
@@ -79,7 +81,7 @@ def to_another_host(packet: tuple[int, int, bytes]) -> tuple[int, int, bytes]:
 
 
 def test_other_flows_of_a_capture_react(tmp_path: Path, cli: Cli) -> None:
-    """Two CUBIC flows share the link: one has half of it, another control would take more or less."""
+    """With two CUBIC flows in the capture, the prediction also tells the result if the other flow reacts."""
     file = tmp_path / "two.pcap"
     flows = {"two": {"traffic": "bulk", "count": 2, "stagger": "0.1 s"}}
     data = cf.runs.pcap(LINK, set={"flows": flows}, snaplen=100)
@@ -98,7 +100,9 @@ def test_other_flows_of_a_capture_react(tmp_path: Path, cli: Cli) -> None:
 
 
 def test_a_capture_of_a_queue_that_was_never_empty_bounds_the_delay(tmp_path: Path, cli: Cli) -> None:
-    """Four bandwidth-delay products: CUBIC leaves more than one of them in the queue at all times."""
+    """With a queue of four BDPs, CUBIC never empties it after the start, so a late capture only bounds the
+    delay.
+    """
     whole, late = tmp_path / "whole.pcap", tmp_path / "late.pcap"
     whole.write_bytes(cf.runs.pcap(LINK, set={"link.queue.limit": "40 packets"}, snaplen=100))
     data = whole.read_bytes()
@@ -120,7 +124,9 @@ def test_a_capture_of_a_queue_that_was_never_empty_bounds_the_delay(tmp_path: Pa
 
 
 def test_iperf_of_an_overload_has_the_rate_over_time(tmp_path: Path) -> None:
-    """20 and 8 Mbit/s in turns of 10 s, nothing in three seconds, also the last, of 30 that were offered."""
+    """iperf3 at 30 Mbit/s over a link of 20 and 8 Mbit/s, alternating every 10 s, with three seconds of
+    outage, the last included.
+    """
     rates = [0 if second in (31, 32, 59) else 20 if second // 10 % 2 == 0 else 8 for second in range(60)]
     sent = 30e6 / 8 / 1472
     intervals = [

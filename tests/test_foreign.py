@@ -1,4 +1,4 @@
-"""Foreign input steers no terminal or spreadsheet, blocks nothing, and leaves no partial files."""
+"""Foreign input controls no terminal or spreadsheet, blocks no command, and leaves no partial files."""
 
 from __future__ import annotations
 

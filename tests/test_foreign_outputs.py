@@ -1,4 +1,4 @@
-"""Outputs on whose way another user has laid something."""
+"""Outputs whose path contains another user's link, pipe or device are refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can lay ano
 
 @pytest.fixture
 def shared(tmp_path: Path) -> Path:
-    """A folder like that for temporary files."""
+    """A folder that all users may write, like the system's temporary folder."""
     folder = tmp_path / "shared"
     folder.mkdir()
     folder.chmod(0o1777)
@@ -57,7 +57,7 @@ def test_nor_one_that_is_a_folder_on_the_way(shared: Path, precious: Path) -> No
     lay_link(shared / "results", precious.parent)
     with pytest.raises(OutputError, match="results is another user's link"):
         write_text(shared / "results" / "keys", "rows")
-    # Nor behind one of the user's own.
+    # A foreign link behind a link of the user is refused, too.
     (precious.parent / "mine").symlink_to(shared / "results")
     with pytest.raises(OutputError, match="results is another user's link"):
         write_text(precious.parent / "mine" / "keys", "rows")
@@ -67,7 +67,7 @@ def test_nor_one_that_is_a_folder_on_the_way(shared: Path, precious: Path) -> No
 def test_own_links_and_those_in_own_folders_are(shared: Path, precious: Path, tmp_path: Path) -> None:
     lay_link(shared / "mine.csv", precious, owner=0)
     write_text(shared / "mine.csv", "rows")
-    lay_link(tmp_path / "given.csv", precious)  # by root's own hand: nobody else can write here
+    lay_link(tmp_path / "given.csv", precious)  # root's own link, in a folder that no one else can write
     write_text(tmp_path / "given.csv", "more rows")
     assert precious.read_text() == "more rows"
 

@@ -1,4 +1,4 @@
-"""Tables as DataFrames: types, missing values, and the same values there and back."""
+"""Tables as DataFrames: types, missing values, and equal values after conversion in both directions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LINK = {
 
 
 def test_a_table_and_its_frame_hold_the_same() -> None:
-    """Integers stay integers beside empty cells, and what is missing is missing on both sides."""
+    """Integers stay integers beside empty cells, and missing values stay missing in both directions."""
     table = Table(
         ["flow", "seq", "cwnd", "word", "none"],
         [[0, 1, 1.5, "a", None], [None, 2, None, None, None], [2, 3, 2, "b", None]],
@@ -44,7 +44,7 @@ def test_a_table_shows_itself_in_a_notebook() -> None:
 
 
 def test_events_and_samples_are_frames_of_what_is_written() -> None:
-    """A frame has the cells of the file, and a column of integers is one."""
+    """A DataFrame has the values of the CSV file, and an integer column has an integer type."""
     for frame, text in (
         (cf.events(LINK), events_text(LINK)),
         (cf.runs.samples(LINK, "250 ms"), samples_text(LINK, "250 ms")),
@@ -66,5 +66,5 @@ def test_opportunities_are_a_frame_of_the_trace(tmp_path: Path) -> None:
     cf.runs.write_opportunities(trace, LINK)
     frame = cf.runs.opportunities(LINK)
     assert frame["time_ms"].to_list() == [int(line) for line in trace.read_text().split()]
-    # 4 Mbit/s carry 1500 bytes in 3 ms.
+    # At 4 Mbit/s, 1500 bytes take 3 ms.
     assert 0 < len(frame) <= 334

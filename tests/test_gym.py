@@ -1,4 +1,4 @@
-"""The environment of gymnasium: an episode is a run, and what was trained runs anywhere."""
+"""The gymnasium environment: an episode is a run, and a trained policy works in any run."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def test_the_seed_of_an_episode_is_that_of_a_run(tmp_path: Path) -> None:
     assert first[1:] == again[1:]
     assert first[2] != other[2]
     assert all(env.observation_space.contains(seen) for seen in first[0])
-    # 5 s, 46 ms at the least.
+    # An episode of 5 s has steps of at least 46 ms.
     assert 20 < len(first[1]) < 5.0 / 0.046
-    # What does the same as a class is the same run, to the last digit.
+    # An equal policy as a class gives the same run, to the last digit.
     (tmp_path / "agent.py").write_text(f"""
 from crossfade.teaching import Policy
 
@@ -75,7 +75,7 @@ class Mine(Policy):
 
 @pytest.mark.parametrize("acts_on", ["cwnd", "pacing_rate"])
 def test_actions_have_their_effect(acts_on: str) -> None:
-    """An agent that only grows fills the queue; one that never grows gets little goodput."""
+    """An agent that only increases fills the queue; one that never increases gets little goodput."""
     found = []
     for action in (-0.5, 0.5):
         env = CongestionEnv(ONE, set={"channel.p_e": 0}, acts_on=acts_on, period=0.1)  # type: ignore[arg-type]

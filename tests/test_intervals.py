@@ -1,4 +1,4 @@
-"""Student intervals against two who compute them independently: scipy, and the core."""
+"""Student intervals, compared with two independent computations: scipy and the core."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def test_the_interval_is_that_of_the_core(runs: int) -> None:
     for name, estimate in point.metrics.items():
         samples = point.samples(name)
         assert len(samples) == runs
-        # Of a quotient of sums over all runs: that, plus what each run adds to it.
+        # For a ratio of sums over all runs, a run's value is the ratio plus the run's contribution.
         sample = Sample.of(point, name)
         mean, ci95 = sample.mean, sample.ci95()
         assert mean == pytest.approx(estimate.value, rel=1e-12)
         if estimate.ci95 is None:
-            # Of rare counts the core gives the exact limits of a Poisson count, one-sided where it is 0.
+            # For rare counts the core gives exact limits of a Poisson count, one-sided for 0.
             if name.endswith("_per_slot"):
                 continue
             count = round(sum(samples))

@@ -1,4 +1,4 @@
-"""Files of earlier versions are read: a results file, a scenario and a journal of each version."""
+"""Files of earlier versions stay readable: a results file, a scenario and a journal of each version."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEPT = Path(__file__).parent / "data" / "kept"
 VERSIONS = sorted(int(folder.name) for folder in KEPT.iterdir() if folder.is_dir())
 FILES = [version for version in VERSIONS if (KEPT / str(version) / "results.sqlite").exists()]
 JOURNALS = [version for version in VERSIONS if (KEPT / str(version) / "live.cfj").exists()]
-# The results versions whose files had each format.
+# Results versions written in each file format.
 FORMATS = {1: range(2, 4), 2: range(4, 12), 3: range(12, 100)}
 
 
@@ -29,7 +29,7 @@ def rows(path: Path) -> list[tuple[int, bytes, bytes]]:
 
 
 def exported(folder: Path) -> list[dict[str, str]]:
-    """The export by the program that wrote the file."""
+    """Export made by the program that wrote the file."""
     return list(csv.DictReader((folder / "results.csv").read_text().splitlines()))
 
 
@@ -62,7 +62,9 @@ def test_a_results_file_says_what_its_own_program_said_of_it(version: int) -> No
 
 @pytest.mark.parametrize("version", FILES)
 def test_a_scenario_means_what_it_meant(version: int, tmp_path: Path, cli: Cli) -> None:
-    """Its rows join those of the file and have the same values: no version moved these metrics of it."""
+    """Rows of today's program have the keys and values of the old file: no version changed these metrics of
+    this scenario.
+    """
     folder = KEPT / str(version)
     copy = tmp_path / "results.sqlite"
     shutil.copy(folder / "results.sqlite", copy)
@@ -93,7 +95,7 @@ def test_a_journal_is_read(version: int, cli: Cli) -> None:
     assert len(done.out.splitlines()) == 2
     assert all(line.endswith(": identical") for line in done.out.splitlines())
     assert not re.search(r"\b0 (packets|arrived)", done.out)
-    # The kept runs lost packets: losses are told later since version 12.
+    # The stored runs lost packets, which are dated later since version 12.
     assert re.search(r"^forward: .* [1-9]\d* lost, ", done.out)
     today = _crossfade.RESULTS_VERSION
     warning = f"warning: recorded with results version {version}; this is {today}, which may differ\n"

@@ -1,4 +1,4 @@
-"""The lists that builds read: whole, without a host, and what cargo and pip are held to."""
+"""Lists of locked packages: complete, without host names, and enforced by cargo and pip."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cargo(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A workspace of these manifests with its own Cargo.toml and list."""
+    """A workspace with copies of the manifests, its own Cargo.lock and list."""
     folder = tmp_path / "copy"
     (folder / "locks").mkdir(parents=True)
     for name in ("crates", "examples"):
@@ -61,7 +61,7 @@ def test_what_is_pinned_by_name_is_listed() -> None:
     pinned = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["dependencies"]
     for name, what in pinned.items():
         version = what if isinstance(what, str) else what.get("version")
-        if version is not None:  # the others are crates of ours
+        if version is not None:  # crates without a version are this project's
             assert f"{name} {version.removeprefix('=')}" in versions
     SCRIPT["check_constraints"](PYTHON, (ROOT / "constraints.txt").read_text(), PROJECT)
 
@@ -73,7 +73,7 @@ def test_cargo_takes_the_lock_file_of_the_list_as_its_own(copy: Path) -> None:
     if "attempting to make an HTTP request" in found.stderr or "failed to download" in found.stderr:
         pytest.skip("not all crates are on this machine")
     assert found.returncode == 0, found.stderr
-    # Cargo's own writing of it is the same, byte by byte, and so are the lines that are read back.
+    # Cargo rewrites the file identically, byte by byte, and the lines read back are equal.
     written = (copy / "Cargo.lock").read_text()
     assert cargo(copy, "metadata", "--format-version", "1").returncode == 0
     assert (copy / "Cargo.lock").read_text() == written

@@ -1,4 +1,4 @@
-"""A message quotes a short part of a file, however long the cell."""
+"""Messages quote only a short part of a file, even if a cell is very long."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ tcp = { flavour = "rfc", variant = "sack", w_max = 10 }
 flows = { a = { traffic = "udp", rate = "1 Gbit/s" } }
 """
 
-# The most memory that a program has had. Where /proc is not there, what started it may count, too.
+# Program that prints its peak memory; without /proc that of its parent may count, too.
 PEAK = """
 def used():
     try:
@@ -44,7 +44,7 @@ def test_a_run_that_would_fill_the_memory_is_refused(cli: Cli, tmp_path: Path) -
         assert outcome.code == 2
         assert outcome.err.startswith("error: run.memory: a run may take ") or "runs at once" in outcome.err
         assert outcome.err.count("\n") == 1
-    # With the queue that there is if nothing is said, it takes next to nothing.
+    # With the default queue the scenario takes almost no memory.
     assert cf.check(FLOOD, set={"link.queue.limit": None}).memory < 2e6
 
 
@@ -113,7 +113,7 @@ def test_many_flows_are_judged(values: dict[str, object]) -> None:
     assert cf.check(FLOOD, set={**values, "run.duration": "10 s", "run.memory": "900 GB"}).memory > 1e8
 
 
-# 480,000 symbols of one bit each, detected one by one.
+# Frames of 480,000 symbols with one bit each, detected one by one.
 LARGE_FRAMES = """
 schema = 2
 methods = ["phy"]
@@ -127,7 +127,7 @@ link = { frame_size = "60 kB" }
 @pytest.mark.parametrize(
     ("scenario", "small"),
     [
-        # Ten seconds of ten times the rate into an unlimited queue.
+        # Ten seconds of load at ten times the rate, into an unlimited queue.
         (FLOOD.replace("1000 s", "10 s"), {"run.duration": "1 ms"}),
         (LARGE_FRAMES, {"link.frame_size": "60 B"}),
     ],

@@ -1,4 +1,4 @@
-"""Meshes from the command line: what needs no run, what a run shows, and what other programs say of it."""
+"""Meshes on the command line: output of check, results of runs, and agreement with other programs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_check_says_what_needs_no_run(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "chain.toml"
     file.write_text(CHAIN.replace("hops = 4", "hops = 8"))
     outcome = cli("check", file)
-    # 16 exchanges there and back: 38.75 ms by hand from the spans of 802.11b.
+    # 16 exchanges in both directions take 38.75 ms, computed by hand from 802.11b timing.
     assert outcome.out.splitlines()[1] == (
         "mesh of 9 nodes: an exchange takes 2.888 ms, 3.248 ms with its wait; a window of one packet reaches "
         "at most: file (16 hops there and back) 0.4773 Mbit/s, round trip 38.75 ms"
@@ -66,9 +66,9 @@ def test_the_largest_sets_are_those_of_an_exhaustive_search(mesh: dict[str, obje
     table = cf.store.Table.of_frame(cf.mesh.reuse(CHAIN, set=mesh, over={"mesh.hops": hops}, simulated=False))
     assert set(table.cells("exact")) == {"true"}
     found = [int(str(cell)) for cell in table.cells("exchanges")]
-    # A pattern that repeats fits in whole or is cut: h over a number, within one.
+    # A repeating pattern fits h / over times, whole or cut, so within one.
     assert all(abs(count - h / over) < 1.0 for count, h in zip(found, hops, strict=True)), found
-    # Nodes are 200 m apart in a line and heard up to 250 m: an array hears a neighbour, or two with 450 m.
+    # Nodes in a line 200 m apart with a range of 250 m hear one neighbour on each side, with 450 m two.
     reach = {
         key: float(str(mesh.get(f"mesh.{key}", "250 m")).split()[0]) for key in ("range", "interference")
     }
@@ -83,7 +83,7 @@ def test_the_largest_sets_are_those_of_an_exhaustive_search(mesh: dict[str, obje
 
 
 def possible_in_a_chain(links: Sequence[int], heard: float, disturbed: float, nulls: int) -> bool:
-    """Whether exchanges, each of nodes n and n + 1, can be under way at once: by trying all who null whom."""
+    """True if exchanges between nodes n and n + 1 can be simultaneous, by trying all assignments of nulls."""
     pairs = []
     for first, second in combinations(links, 2):
         for a, b in product((first, first + 1), (second, second + 1)):
@@ -91,7 +91,7 @@ def possible_in_a_chain(links: Sequence[int], heard: float, disturbed: float, nu
                 return False
             if abs(a - b) <= disturbed:
                 pairs.append((a, b))
-    # What nodes have spent, for every way to settle the pairs so far.
+    # Nulls used by each node, for every assignment of the pairs so far.
     ways = {frozenset[tuple[int, int]]()}
     for pair in pairs:
         settled = set()
@@ -106,7 +106,7 @@ def possible_in_a_chain(links: Sequence[int], heard: float, disturbed: float, nu
 
 
 def largest_in_a_chain(hops: int, heard: float, disturbed: float, nulls: int) -> int:
-    """The size of the largest such set, all of them tried from the largest down."""
+    """Size of the largest possible set of exchanges, trying all sets from the largest size down."""
     sizes = range(hops, 0, -1)
     return next(
         size
@@ -147,7 +147,7 @@ def test_nodes_have_parts_of_their_own(cli: Cli, tmp_path: Path) -> None:
         whole = found["metrics"][name]["value"]
         assert sum(node[name]["value"] for node in nodes) == pytest.approx(whole)
     assert found["metrics"]["nulls_spent"]["value"] > 0.0
-    # Every packet that TCP counts has come out at the last node, and every acknowledgement at the first.
+    # Every packet that TCP counts left the mesh at the last node, and every acknowledgement at the first.
     assert nodes[4]["packets_delivered"]["value"] >= found["metrics"]["segments_delivered"]["value"]
     assert nodes[0]["packets_delivered"]["value"] > 0.0
     assert nodes[1]["packets_delivered"]["value"] == 0.0
@@ -250,12 +250,12 @@ def test_tshark_sees_the_exchanges(cli: Cli, tmp_path: Path) -> None:
         kind: [frame for frame in frames if int(frame[0], 0) == kind] for kind in (0x1B, 0x1C, 0x1D, 0x20)
     }
     assert sum(map(len, kinds.values())) == len(frames)
-    # What is on the air as the run ends is counted when it began.
+    # A frame still on the air at the end of the run counts, since its transmission began.
     assert len(kinds[0x1B]) == found["rts_sent"]["value"]
     assert len(kinds[0x20]) == found["data_sent"]["value"]
     assert {frame[4] for frame in kinds[0x20]} == {"11"}
     assert {frame[4] for frame in kinds[0x1B]} == {"1"}
-    # 2312 or 40 bytes behind 30 of the header and 22 of radiotap.
+    # Frames have 2312 or 40 bytes, after 30 of the MAC header and 22 of radiotap.
     assert {frame[5] for frame in kinds[0x20]} == {"2364", "92"}
     assert {frame[3] for frame in kinds[0x20]} == {"314"}
     assert {frame[1] for frame in frames} == {f"02:00:00:00:00:0{node}" for node in range(5)}

@@ -1,4 +1,4 @@
-"""Names of the package: ten at the top, the rest in modules, old ones for one release more."""
+"""Names of the package: ten at the top level, the others in modules; old names stay for one more release."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def test_what_there_is_not_is_an_attribute_error() -> None:
 
 
 def test_modules_are_loaded_when_they_are_asked_for() -> None:
-    """The explorer, the reports and the fits take a while that a run need not wait."""
+    """Explorer, reports and fits are imported on demand, since they load slowly and a run does not need
+    them.
+    """
     code = "import sys, crossfade as cf; late = ['papers', 'reports', 'explorer', 'fitting']\n"
     code += "print([name for name in late if f'crossfade.{name}' in sys.modules], cf.papers.paper.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

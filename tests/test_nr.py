@@ -1,4 +1,4 @@
-"""5G NR: the scenario that ships, what check says of it, and golden transport blocks."""
+"""5G NR: shipped scenarios, output of check, and golden transport blocks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_near_users_have_more_than_far_ones() -> None:
     )
     (found,) = json.loads(results.to_json())
     goodputs = [user["user_goodput_bps"]["value"] for user in found["users"]]
-    # Flows in the order of their names: far, then near.
+    # Flows are ordered by name: far, then near.
     assert min(goodputs[2:]) > max(goodputs[:2]) > 1e6
     assert abs(found["metrics"]["initial_frame_error_rate"]["value"] - 0.1) < 0.03
 
@@ -76,7 +76,8 @@ def test_blocks_have_a_row_for_each_ratio_and_number_of_transmissions(cli: Cli, 
         (row["nr.block.mcs"], row["snr_db"], row["method"], row["transmissions"]): float(str(row["residual"]))
         for row in rows
     }
-    # 320 bits with checksum need 6.19 dB for a tenth (another implementation), two copies 4.4 dB less about.
+    # Blocks of 320 bits with CRC have a BLER of 10 % at 6.19 dB by another implementation, with two copies
+    # about 4.4 dB lower.
     assert 0.05 < by[7, 6, "phy", 1] < 0.35
     assert by[7, 2, "phy", 1] == 1.0
     assert by[7, 2, "phy", 2] < 0.3
@@ -86,7 +87,9 @@ def test_blocks_have_a_row_for_each_ratio_and_number_of_transmissions(cli: Cli, 
 
 
 def test_a_table_of_blocks_is_that_of_the_package(cli: Cli, tmp_path: Path) -> None:
-    """A code block of 320 bits at 4 x 490/1024, whose curve the shipped table has from 600 blocks."""
+    """A fitted curve for a code block of 320 bits at 4 x 490/1024 agrees with the shipped table, made from
+    600 blocks.
+    """
     file = tmp_path / "own.csv"
     scenario = tmp_path / "blocks.toml"
     scenario.write_text(BLOCKS, encoding="utf-8")
@@ -97,10 +100,10 @@ def test_a_table_of_blocks_is_that_of_the_package(cli: Cli, tmp_path: Path) -> N
     line = file.read_text(encoding="utf-8").splitlines()[2].split(",")
     assert line[:4] == ["4", "490", "320", "1"]
     assert int(line[6]) == 1200
-    # 5.509 and 0.513 dB; standard errors of 0.03 dB each.
+    # The shipped values are 5.509 and 0.513 dB, with standard errors of 0.03 dB each.
     assert float(line[4]) == pytest.approx(5.509, abs=0.12)
     assert float(line[5]) == pytest.approx(0.513, abs=0.15)
-    # It is read; a cell needs every scheme of its tables.
+    # The table is read, but a cell needs every scheme of its MCS tables.
     cell = cli("check", "nr-downlink", "--set", f"nr.error_table={file}")
     assert cell.code == 2
     assert "nr.error_table" in cell.err
@@ -137,7 +140,9 @@ BOTH_WAYS = {
 
 
 def test_queue_disciplines_keep_the_delay_short() -> None:
-    """CUBIC fills a thousand packets; CoDel stays near its 5 ms; DualPI2 marks Prague and stays near 1 ms."""
+    """CUBIC fills a queue of a thousand packets; CoDel keeps about 5 ms; DualPI2 marks Prague and keeps about
+    1 ms.
+    """
     found = {}
     for discipline, congestion in (("drop-tail", "cubic"), ("codel", "cubic"), ("dualpi2", "prague")):
         keys = {"link.queue.discipline": discipline, "tcp.congestion": congestion}
@@ -149,14 +154,16 @@ def test_queue_disciplines_keep_the_delay_short() -> None:
     assert delays[2] < 0.004
     assert found["dualpi2"].value("ecn_marks") > 100
     assert found["dualpi2"].value("queue_drops") == 0
-    # Thresholds of a millisecond let a radio of 0.5 ms slots, and gaps of as much, run empty.
+    # Thresholds of a millisecond let the queue of a radio with slots and gaps of 0.5 ms run empty.
     full, kept, scalable = (found[name].value("goodput_bps") for name in found)
     assert kept > 0.95 * full
     assert scalable > 0.5 * full
 
 
 def test_parameter_sets_of_open_stacks_are_theirs() -> None:
-    """OpenAirInterface: nr_rlc_oai_api.c has ms45, p64, ms15, ms15, t32; its cell min_rxtxtime 2."""
+    """Preset of OpenAirInterface: nr_rlc_oai_api.c has ms45, p64, ms15, ms15, t32, and its cell min_rxtxtime
+    2.
+    """
     checked = cf.check(BOTH_WAYS, set={"nr.preset": "oai-tdd-40"}).scenario["nr"]
     expected = ("45 ms", 64, "15 ms", "15 ms", 32, 18)
     keys = (
@@ -190,9 +197,9 @@ def test_a_call_has_a_bearer_beside_the_download_of_its_user() -> None:
     point, behind = (cf.run(CALL, set=keys, cache=False).points[0] for keys in (first, last))
     assert point.value("call.goodput_bps") == 64000.0
     assert point.value("a.goodput_bps") > 80e6
-    # The wired segment takes 10 ms; slots, HARQ and reordering the rest.
+    # The wired segment takes 10 ms; slots, HARQ and reordering take the rest.
     assert point.value("call.one_way_delay_p99_s") < 0.025
-    # Behind the download it has what that leaves.
+    # With lower priority than the download, the call gets the remaining capacity.
     assert behind.value("call.one_way_delay_p99_s") > 0.05
 
 

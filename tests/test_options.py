@@ -1,4 +1,4 @@
-"""Keyword arguments that functions share: what means nothing to one of them is refused by its name."""
+"""Shared keyword arguments of functions: an argument that does not apply is refused by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import crossfade as cf
 from crossfade.plans.options import RunOptions
 from tests.test_docstrings import public
 
-# What functions with such arguments take before them; PATH is a file that must not come to be.
+# Positional arguments of functions with keyword options; PATH is a file that must not be created.
 PATH = "PATH"
 BEFORE: dict[str, tuple[Any, ...]] = {
     "best": ("quickstart", "tcp.variant"),
@@ -42,7 +42,7 @@ def test_those_that_share_options_are_found() -> None:
 @pytest.mark.parametrize("name", SHARING)
 def test_an_option_that_means_nothing_is_refused_by_name(name: str, tmp_path: Path) -> None:
     function = SHARING[name]
-    # What a function gives may be of a package that is loaded late.
+    # Return types may belong to packages that are imported late, so only ``options`` is evaluated.
     (kind,) = get_args(eval(inspect.get_annotations(function)["options"], function.__globals__))
     known = {*inspect.signature(function).parameters, *kind.__annotations__}
     arguments = [tmp_path / "x.png" if part == PATH else part for part in BEFORE.get(name, ("quickstart",))]

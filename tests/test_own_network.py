@@ -1,4 +1,4 @@
-"""The kind of network of docs/own-model.md: its patch applies to this tree, and what it gives is right."""
+"""The kind of network of docs/own-model.md: its patch applies to this tree, and its results are right."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _touched() -> list[str]:
 
 
 def _apply(tree: Path) -> None:
-    """Add the new files and patch the existing ones, as the page does it."""
+    """Add the page's new files, and apply its patch to the existing ones."""
     shutil.copytree(EXAMPLE / "new", tree, dirs_exist_ok=True)
     patch = EXAMPLE / "existing.patch"
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The crates as cargo sees them: `make test` compiles them once, and packages elsewhere can use them."""
+"""The crates as cargo sees them: `make test` compiles each once, and other packages can use them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def _features(*arguments: str) -> dict[str, str]:
-    """The packages that cargo would compile, each with its features."""
+    """Packages that cargo would compile, each with its features."""
     done = subprocess.run(
         ["cargo", "tree", "--offline", "--prefix", "none", "-f", "{p}|{f}", *arguments],
         cwd=ROOT,
@@ -21,21 +21,21 @@ def _features(*arguments: str) -> dict[str, str]:
         text=True,
         check=True,
     )
-    # "rand v0.10.3|std" is the same package each time; a star or a path may follow.
+    # A line is such as "rand v0.10.3|std"; a star or a path may follow.
     found = re.findall(r"^(\S+ v[^\s|]+)[^|\n]*\|([^ \n]*)", done.stdout, re.MULTILINE)
     return dict(found)
 
 
 @pytest.mark.skipif(not (ROOT / "Cargo.lock").exists(), reason="nothing is resolved here")
 def test_tests_and_extension_share_what_they_compile() -> None:
-    """All packages select equal features, so no crate is compiled twice."""
+    """Tests and extension select equal features of all packages, so no crate is compiled twice."""
     features = re.search(r"maturin develop --profile dev --features (\S+)", (ROOT / "Makefile").read_text())
     assert features is not None
     names = [f"crossfade-python/{name}" for name in features[1].split(",")]
     extension = _features("-p", "crossfade-python", "-e", "normal,build", "--features", ",".join(names))
     tests = _features("--workspace", "-e", "normal,build,dev")
     assert {name for name in extension if name.startswith("crossfade")} <= set(tests)
-    # Only these know that they become an extension.
+    # Only these packages differ, since they build the extension.
     own = ("pyo3", "crossfade-python ")
     assert {name: tests[name] for name in extension if not name.startswith(own)} == {
         name: extension[name] for name in extension if not name.startswith(own)

@@ -1,4 +1,4 @@
-"""Scripts of pages: a browser reads each, they are strict, and hold nothing that only a developer wants."""
+"""Scripts of pages: valid in a browser, in strict mode, and without debugging statements."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ PAGES = [path for path in PACKAGE.rglob("*.html") if "<script>" in path.read_tex
 
 
 def scripts() -> dict[str, str]:
-    """Every script of the package by its file, those inside of pages too."""
+    """Every script of the package by its file, including scripts inside pages."""
     found = {path.name: path.read_text(encoding="utf-8") for path in SCRIPTS}
     for page in PAGES:
         inside = re.findall(r"<script>(.*?)</script>", page.read_text(encoding="utf-8"), re.DOTALL)
-        # What a template fills in is no script yet.
+        # Scripts with template placeholders are left out.
         own = [text for text in inside if "@@" not in text and "{{" not in text]
         found |= {f"{page.name} {number}": text for number, text in enumerate(own)}
     return found

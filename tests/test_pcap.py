@@ -1,4 +1,4 @@
-"""The capture of a run, read by tshark: another program's idea of what happened on the wire."""
+"""Captures of runs, read by tshark as an independent program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import crossfade as cf
 from tests.conftest import Cli, expect_one_line
 
-# 20 ms each way and 10 Mbit/s; 2 % of the data and 1 % of the acknowledgements are lost.
+# Delay of 20 ms in each direction, 10 Mbit/s; 2 % of the data and 1 % of the acknowledgements are lost.
 LINK = """
 schema = 1
 run = { duration = "16 s", runs = 1 }
@@ -29,7 +29,7 @@ needs_tshark = pytest.mark.skipif(TSHARK is None, reason="no tshark (Debian: apt
 
 
 def tshark(file: Path, display_filter: str) -> int:
-    """Number of packets that a display filter selects, with every checksum verified."""
+    """Number of packets that a display filter selects, with all checksums verified."""
     assert TSHARK is not None
     checks = [f"-o{protocol}.check_checksum:TRUE" for protocol in ("ip", "tcp")]
     found = subprocess.run(
@@ -70,12 +70,12 @@ def test_tshark_sees_what_we_counted(tcp: dict[str, object], tmp_path: Path) -> 
     analysis = [f"tcp.analysis.{word}" for word in ("ack_lost_segment", "retransmission", "out_of_order")]
     checks = ["_ws.malformed", "ip.checksum.status", "tcp.checksum.status"]
     packets = fields(file, *checks, *analysis, "tcp.len", "tcp.dstport")
-    # 1 is a right checksum; what does not hold of a packet is empty.
+    # A right checksum is 1; a field that a packet has not is empty.
     assert {packet[:3] for packet in packets} == {("", "1", "1")}
     assert {packet[3] for packet in packets} == {""}
     data = [packet for packet in packets if packet[6] != "0" and packet[7] == "9"]
     assert len(data) == point.value("segments_sent") > 1_000
-    # Wireshark calls a repeat out of order where it came soon, and fast or spurious where it knows better.
+    # Wireshark calls an early retransmission out-of-order, others retransmission, fast or spurious.
     again = [packet for packet in data if packet[4] or packet[5]]
     assert len(again) == point.value("retransmissions") > 30
 
@@ -99,7 +99,7 @@ rate = "64 kbit/s"
     assert tshark(file, "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0") == 0
     opened = tshark(file, "tcp.flags.syn == 1 && tcp.flags.ack == 0")
     point = cf.run(LINK + flows, cache=False).points[0]
-    # Two that go on, and those that arrived: of the last a few are not through.
+    # Two lasting flows, and the arrivals, of which the last few are unfinished.
     assert 0 <= opened - 2 - point.value("files.flows_completed") <= 5
     assert tshark(file, "udp") == 0
 
@@ -134,7 +134,7 @@ def test_a_recorded_flow_is_captured_at_its_recorded_times(tmp_path: Path) -> No
     while place < len(data):
         seconds, nanoseconds, kept, length = struct.unpack("<IIII", data[place : place + 16])
         packet = data[place + 16 : place + 16 + kept]
-        # IPv4 says how long it is; 17 is UDP.
+        # The IPv4 header has the length; protocol 17 is UDP.
         assert (struct.unpack("!H", packet[2:4]), packet[9]) == ((length,), 17)
         found.append((seconds * 10**9 + nanoseconds, length))
         place += 16 + kept

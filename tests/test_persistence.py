@@ -20,7 +20,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "persistence.md"
 def point(name: str, variant: str, channel: str, limit: int | str) -> cf.store.Point:
     """A point of a scenario by TCP variant, channel and limit of retransmissions.
 
-    It has all ten runs: with six the intervals of the delay's tail after 20 and after 100 tries overlap.
+    All ten runs are made: with six, the intervals of the delay's tail after 20 and after 100 retransmissions
+    overlap.
     """
     with (SCENARIOS / f"{name}.toml").open("rb") as file:
         axes = tomllib.load(file)["sweep"]
@@ -42,7 +43,7 @@ def fast(variant: str, channel: str, limit: int | str) -> cf.store.Point:
 
 
 def ends(point: cf.store.Point, metric: str) -> tuple[float, float]:
-    """The 95 % interval of a metric."""
+    """Ends of the 95 % interval of a metric."""
     width = point.metrics[metric].ci95 or 0.0
     return point.value(metric) - width, point.value(metric) + width
 
@@ -50,13 +51,13 @@ def ends(point: cf.store.Point, metric: str) -> tuple[float, float]:
 def is_above(
     more: cf.store.Point, less: cf.store.Point, metric: str = "goodput_bps", factor: float = 1.0
 ) -> bool:
-    """Whether one is above a multiple of the other, intervals included."""
+    """True if ``more`` exceeds ``factor`` times ``less``, intervals included."""
     return ends(more, metric)[0] > factor * ends(less, metric)[1]
 
 
 @pytest.mark.parametrize("snrs", [[22], long_form([8, 14, 22])])
 def test_the_smallest_sufficient_number_at_each_snr(tmp_path: Path, snrs: list[int]) -> None:
-    """The table of the page, at some of its SNRs, from the file that it shows."""
+    """Some SNRs of the page's table, computed from the scenario on the page."""
     page = PAGE.read_text()
     (scenario,) = re.findall(r"^```toml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     (tmp_path / "snr.toml").write_text(scenario)
@@ -115,7 +116,7 @@ def test_on_a_slow_link_what_timeouts_remain_are_spurious() -> None:
         assert ends(point, "spurious_timeouts")[0] > 0.0
         assert point.value("spurious_timeouts") > 0.8 * point.value("timeouts")
         assert point.value("spurious_timeouts_detected") == 0.0, "flavour ns2 does not look"
-    # Independent losses delay nobody for long, and with one try the timeouts are of losses.
+    # Independent losses cause no long delays; with one retransmission, timeouts come from losses.
     assert slow("tahoe", "iid", 20).value("timeouts") == 0.0
     few = slow("tahoe", "iid", 1)
     assert few.value("timeouts") > 20.0
@@ -146,7 +147,7 @@ def test_persistence_is_paid_for_in_the_tail_of_the_delay(variant: str) -> None:
         assert is_above(fast(variant, "markov", more), fast(variant, "markov", fewer), "one_way_delay_p99_s")
     last, few = fast(variant, "markov", "unlimited"), fast(variant, "markov", 0)
     assert is_above(last, few, "one_way_delay_p99_s", factor=4.0)
-    # Not where losses are independent: nobody needs many tries.
+    # With independent losses the tail does not grow, since no frame needs many retransmissions.
     assert not is_above(fast(variant, "iid", "unlimited"), fast(variant, "iid", 3), "one_way_delay_p99_s")
 
 

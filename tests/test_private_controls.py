@@ -1,4 +1,4 @@
-"""Controls in Rust and other users: which compiler, which sources, whose libraries."""
+"""Controls in Rust and other users: the chosen compiler, the compiled sources, the loaded libraries."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.test_rust_controls import RENO, rows, run
 
 pytestmark = pytest.mark.skipif(shutil.which("rustc") is None, reason="no rustc")
 
-# No toolchain of this name is installed: who obeys the file has no compiler.
+# No toolchain of this name is installed, so obeying the file would leave no compiler.
 TOOLCHAIN = '[toolchain]\nchannel = "of-a-stranger"\n'
 STRANGER = 12345
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of its own, and nothing known of what was loaded before."""
+    """Separate cache folder, without knowledge of libraries loaded before."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for known in (compiled._checked, compiled._opened, compiled._said_by, compiled._behind):
         known.cache_clear()
@@ -60,7 +60,7 @@ def test_a_toolchain_file_of_the_temporary_or_the_working_folder_chooses_nothing
     found = doctor._rustc()
     assert found.is_good
     assert path in found.found
-    # It was built where only this user may write.
+    # The control was built in a folder that only this user may write.
     assert [name for name in os.listdir(shared) if name != "rust-toolchain.toml"] == []
     assert cache.stat().st_mode & 0o777 == 0o700
 
@@ -124,7 +124,7 @@ def test_a_library_of_somebody_else_is_not_loaded(cache: Path, tmp_path: Path) -
 def test_what_is_loaded_is_what_was_hashed(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: bool
 ) -> None:
-    """A library that is exchanged between its check and its loading is not the one that runs."""
+    """A library exchanged between its check and its loading is not executed."""
     if not memory:
         monkeypatch.delattr(os, "memfd_create")
     library, _ = CompiledControl("mine.rs", RENO).build()

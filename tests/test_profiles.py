@@ -1,4 +1,4 @@
-"""Profiles of links: each says where it comes from, is a right scenario, and does what it says."""
+"""Profiles of links: each names its source, is a valid scenario, and has the described properties."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_it_is_what_it_stands_for() -> None:
     spelled = cf.run({**scenario("x"), **tables}, cache=False)
     named = cf.run(scenario("dsl-vectoring-2023"), cache=False)
     assert named.points[0].metrics == spelled.points[0].metrics
-    # What it stands for decides the numbers, not its name: the rows have the same key.
+    # Keys of rows depend on the profile's content, not on its name.
     assert [row.key for row in named.points[0].rows] == [row.key for row in spelled.points[0].rows]
 
 
@@ -77,19 +77,21 @@ def test_one_that_there_is_not_is_named() -> None:
 
 
 def test_the_wifi_hop_has_the_quantiles_that_it_says() -> None:
-    """Delays of probes: 3, 20 and 250 ms at 50, 90 and 99 %."""
+    """Delays of probes are 3, 20 and 250 ms at 50, 90 and 99 %, as the profile states."""
     probes = {"traffic": "udp", "rate": "80 kbit/s", "packet_size": "100 B", "start_within": "1 s"}
     run = {"duration": "600 s", "runs": 8}
     found = cf.run(scenario("wifi-campus-2016", flows={"probe": probes}, run=run), cache=False).points[0]
     for name, said, within in (("p50", 0.003, 0.1), ("p95", None, 0.0), ("p99", 0.25, 0.25)):
         if said is not None:
             assert found.value(f"one_way_delay_{name}_s") == pytest.approx(said, rel=within)
-    # 0.122 exp(-x/100 ms) is 5 % at 89 ms.
+    # The tail 0.122 exp(-x/100 ms) is 5 % at 89 ms.
     assert found.value("one_way_delay_p95_s") == pytest.approx(0.089, rel=0.25)
 
 
 def test_the_home_wifi_has_the_delays_of_its_source() -> None:
-    """Echoes each 20 ms, as of the source: 0.067 exp(-x/90 ms) beyond x, 5 % at 26 ms and 1 % at 171 ms."""
+    """Echoes each 20 ms, as in the source, exceed x with 0.067 exp(-x/90 ms): 5 % at 26 ms and 1 % at 171
+    ms.
+    """
     probes = {"traffic": "udp", "rate": "40 kbit/s", "packet_size": "100 B", "start_within": "1 s"}
     run = {"duration": "600 s", "runs": 8}
     found = cf.run(scenario("wifi-home-2025", flows={"probe": probes}, run=run), cache=False).points[0]

@@ -1,4 +1,4 @@
-"""Public examples of each format, from their tools' own repositories: read, written, read again."""
+"""Public examples of each recording format, from the tools' repositories: read, written, and read again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import crossfade as cf
 
 DATA = Path(__file__).parent / "data"
 EXAMPLES = sorted(path for path in (DATA / "recordings").iterdir() if path.name != "README.md")
-# What the tools' own pages say of each: format, direction asked for, mean rate in bit/s, delay in s, loss.
+# Facts from the tools' own pages: format, direction, mean rate in bit/s, delay in s, loss.
 FACTS = {
     "ibox-china-1.json": ("ibox", "up", 2.904e6, 0.231, None),
     "picoquic-cubic-low-and-up.txt": ("picoquic-ns", "up", None, 0.04, None),
@@ -34,13 +34,13 @@ FACTS = {
 
 
 def numbers(text: str) -> Iterator[int]:
-    """A character a number."""
+    """Numbers encoded as one character each."""
     return (ord(sign) - ord("!") for sign in text if sign != "\n")
 
 
 @pytest.fixture(scope="module")
 def leo_replayer(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The two files of LeoReplayer's example, as they are in its repository (3.0 MB and 33 kB)."""
+    """The two files of LeoReplayer's example, identical to those in its repository (3.0 MB and 33 kB)."""
     text = (DATA / "leo-replayer-example.txt").read_text()
     capacity, delays = text.partition("\ncapacity\n")[2].split("\ndelay\n")
     folder = tmp_path_factory.mktemp("leo")
@@ -76,13 +76,14 @@ def test_a_public_example_comes_back_as_it_was(tmp_path: Path, path: Path) -> No
         (again,) = found.convert(format, tmp_path / "again")
         assert facts(again).equals(facts(path))
         return
-    # What is read, and not written, comes back from the table of rates: all that a link follows.
+    # Formats that are read but not written are converted to a table of rates, which has all that a link
+    # needs.
     for way in found.ways:
         (table,) = found.convert("rates", tmp_path / way, None if way == "both" else way, lossy=True)
         before = facts(path, way)
         before = before[[name for name in ("time_s", "rate_bps", "delay_s", "loss") if name in before]]
         after = facts(table)[before.columns]
-        # A row of the table says all of it; a later step of a profile may say other things alone.
+        # A row of the table has all values; a later step of a profile may only change some.
         before, after = before.dropna(subset="rate_bps"), after.dropna(subset="rate_bps")
         assert after.fillna(0.0).reset_index(drop=True).equals(before.fillna(0.0).reset_index(drop=True))
 
@@ -96,9 +97,9 @@ def test_the_example_of_leo_replayer_comes_back_byte_by_byte(
     }
     written = found.convert("leoreplayer", tmp_path / "again.txt")
     assert [path.read_bytes() for path in written] == [path.read_bytes() for path in leo_replayer]
-    # Through a table of rates and delays: each opportunity becomes a rate over its ms and comes back.
+    # In a table of rates and delays each opportunity becomes a rate in its ms, and is recovered from it.
     found.convert("theaterq", tmp_path / "table.csv", lossy=True)
     back = cf.fit.trace(tmp_path / "table.csv").convert("leoreplayer", tmp_path / "back.txt", lossy=True)
     assert back[0].read_bytes() == leo_replayer[0].read_bytes()
-    # In one table the last delay holds until the capacity ends, 62 ms later.
+    # In one table the last delay holds until the end of the capacity, 62 ms later.
     assert back[1].read_bytes() == leo_replayer[1].read_bytes() + b"9\n" * 7

@@ -1,4 +1,4 @@
-"""Controls in Python that pace, hear samples, or hear of many acknowledgements at once."""
+"""Controls in Python with pacing, delivery-rate samples, or batches of acknowledgements."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Mine(Reno):
 
 
 def test_a_class_hears_what_it_has_methods_for(tmp_path: Path) -> None:
-    """Its rows are those of the class without them: to listen changes nothing."""
+    """Optional methods are called, and a control with passive ones gives the same rows as without them."""
     end = """
     def limits_itself(self):
         if len(heard["delivery"]) == 200:
@@ -102,7 +102,7 @@ class Mine(CongestionControl):
 def test_a_rate_of_its_own_is_kept_whatever_is_lost(tmp_path: Path, rate: float) -> None:
     (tmp_path / "mine.py").write_text(PACED.format(rate=rate, quantum=1))
     found = run(tmp_path, text=LOSSY).points[0]
-    # 5 s at the rate, and what was lost comes out of it.
+    # Segments sent in 5 s at the pacing rate, retransmissions included.
     sent = (found.value("segments_delivered") or 0.0) + (found.value("retransmissions") or 0.0)
     assert sent == pytest.approx(5.0 * rate, rel=0.02)
 
@@ -159,7 +159,7 @@ def test_a_batched_class_hears_of_each_acknowledgement_once(
     assert words <= {*ends, "round" if period is None else "period"}
     if period is None:
         assert "round" in words
-        # A round trip is at least 46 ms of the 5 s.
+        # A round trip takes at least 46 ms of the 5 s.
         assert 20 < sum(word == "round" for word, _ in calls) < 5.0 / 0.046
     elif period == 0.2:
         assert 20 <= len(calls) <= 25
@@ -169,7 +169,7 @@ def test_a_batched_class_hears_of_each_acknowledgement_once(
         assert words == {"loss"}
     if "loss" in ends:
         assert "loss" in words
-    # At up to 160 of 167 segments a second, whatever is lost, once it has seen that rate.
+    # Once it has seen the rate, the control paces at up to 160 of 167 segments per second, despite losses.
     assert period == 100.0 or (found.value("goodput_bps") or 0.0) > 1e6
 
 
@@ -212,7 +212,7 @@ class {batch}(BatchedCongestionControl):
 
 @pytest.mark.parametrize("w_max", [500, 1])
 def test_rows_have_what_a_sample_has(tmp_path: Path, w_max: int) -> None:
-    """Field by field: two controls that never change their windows, one with a row for each sample."""
+    """Rows of a batch have the fields of samples, for two controls that never change their windows."""
     from crossfade._crossfade import RateSample
 
     fields = [name for name in vars(RateSample) if not name.startswith("_") and name != "phase"]
@@ -228,10 +228,10 @@ def test_rows_have_what_a_sample_has(tmp_path: Path, w_max: int) -> None:
         run(tmp_path, text=lossy, runs=1)
         told[event] = (tmp_path / event).read_text().splitlines()
     samples, rows = told["Mine"], told["_Other"]
-    # The last period has no end.
+    # The last period does not end, so its samples have no rows.
     assert len(samples) >= len(rows) > 50
     assert rows == samples[: len(rows)]
-    # The acknowledgement of a single segment that a probe has repeated covers nothing beyond.
+    # With a window of one segment, an ACK of a probe's retransmission covers nothing beyond it.
     probes = {eval(row, {"nan": 0.0})[names.index("answers_probe")] for row in rows}
     assert probes == ({True, False} if w_max == 1 else {False})
 
@@ -275,7 +275,7 @@ class Mine(BatchedCongestionControl):
 
 
 def infos(line: Mapping[str, str]) -> dict[str, str]:
-    """The column ``info`` of an event."""
+    """Names and values in the column ``info`` of an event."""
     return dict(pair.split("=") for pair in line["info"].split())
 
 
@@ -322,7 +322,7 @@ def test_what_a_class_says_of_itself_stands_in_the_events(tmp_path: Path) -> Non
     names = ["state", "bandwidth", "min_rtt_s", "pacing_rate", "pacing_gain", "cwnd_gain"]
     assert list(bbr[-1]) == names
     assert 0.04 <= float(bbr[-1]["min_rtt_s"]) < 0.06
-    # Without anybody who says anything there is no column, and to say something changes nothing.
+    # Without info() there is no column ``info``, and info() does not change a run.
     plain = events_text(tmp_path / "a.toml").splitlines()
     assert plain[0] == "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size"
     mine = events_text(tmp_path / "a.toml", set={"tcp.congestion": "mine.py:Mine"}).splitlines()

@@ -1,4 +1,4 @@
-"""Flavour quic from the scenario to the results: RFC 9002 recovery over one stream."""
+"""Flavour quic, from the scenario to results: RFC 9002 loss recovery over one stream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.test_pcap import TSHARK, needs_tshark
 
 SHIPPED = Path(__file__).parents[1] / "scenarios"
 
-# 20 ms each way and 10 Mbit/s; 1 % of the data and of the acknowledgements are lost.
+# Delay of 20 ms in each direction, 10 Mbit/s; 1 % of the data and of the acknowledgements are lost.
 LINK = """
 schema = 2
 run = { duration = "20 s", runs = 2 }
@@ -35,12 +35,12 @@ def test_what_is_lost_is_sent_again_and_nothing_else() -> None:
     point = rows().points[0]
     assert point.value("goodput_bps") > 1e6
     lost = point.value("segments_sent") * point.value("segment_loss_rate")
-    # Every loss is repaired once; what is in flight at the end is not yet.
+    # Every loss is repaired by one retransmission, except those in flight at the end.
     assert abs(point.value("retransmissions") - lost) < 0.05 * lost + 5
     assert point.value("spurious_fast_retransmits") == 0
 
 
-# Nothing is lost for good, and repetitions come five packets late.
+# ARQ repairs every loss; retransmitted packets arrive about five packets late.
 OUT_OF_ORDER = """
 schema = 2
 run = { duration = "20 s", runs = 2 }
@@ -66,7 +66,7 @@ def test_losses_that_were_none_are_known() -> None:
     late = cf.run(OUT_OF_ORDER, cache=False).points[0]
     assert late.value("segment_loss_rate") == 0
     assert late.value("timeouts") == 0
-    # Without losses and probes each repetition is of a packet that was found lost for nothing.
+    # Without losses and probes, every retransmission is of a packet wrongly declared lost.
     assert late.value("spurious_losses") >= late.value("retransmissions") > 5
     again = cf.run(OUT_OF_ORDER, set={"tcp.quic.undo": True}, cache=False).points[0]
     assert again.value("goodput_bps") > 1.2 * late.value("goodput_bps")
@@ -100,7 +100,7 @@ def test_a_class_of_ones_own_stands_on_it(tmp_path: Path) -> None:
     scenario = tmp_path / "own.toml"
     scenario.write_text(LINK.replace("w_max = 1000", 'congestion = "mine.py", w_max = 1000'))
     point = cf.run(scenario, set={"channel.p_e": 0, "run.duration": "10 s"}, cache=False).points[0]
-    # 20 packets a round trip of 40 ms, the packet's own time and half of the delayed acknowledgements.
+    # At most 20 packets per RTT: 40 ms plus the packet's transmission time.
     assert 4e6 < point.value("goodput_bps") < 20 * 1437 * 8 / 0.0412
 
 
@@ -121,7 +121,9 @@ def test_rows_do_not_depend_on_jobs() -> None:
     ],
 )
 def test_it_goes_over_every_kind_of_link(name: str, keys: dict[str, Any], tmp_path: Path) -> None:
-    """A radio link protocol, ARQ, antennas, a cell, a mesh, a trace: shipped scenarios with this sender."""
+    """Shipped scenarios run with QUIC over a radio link protocol, ARQ, antennas, a cell, a mesh and a
+    trace.
+    """
     for file in SHIPPED.glob("*.csv"):
         shutil.copy(file, tmp_path)
     text = re.split(r"(?m)^\[(?:sweep|figure)\]", (SHIPPED / f"{name}.toml").read_text())[0]
@@ -168,7 +170,7 @@ def test_captures_are_datagrams(ipv6: bool, tmp_path: Path) -> None:
     assert {packet[0] for packet in data} == {"1500"}
     assert {packet[5 if ipv6 else 4] for packet in data} == {"2"}, "ECT(0)"
     payloads = [bytes.fromhex(packet[3]) for packet in data]
-    # A short header, the connection id of flow 0, numbers that rise by one, and a STREAM frame.
+    # Packets have a short header, the connection id of flow 0, consecutive numbers, and a STREAM frame.
     assert {payload[0] for payload in payloads} == {0x41}
     assert {payload[1:9] for payload in payloads} == {bytes(8)}
     assert [int.from_bytes(payload[9:11]) for payload in payloads] == [n % 65536 for n in range(len(data))]

@@ -1,4 +1,4 @@
-"""Paths of a rate through times in which a record does not show it."""
+"""Possible paths of a link's rate through times that a record does not show."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEP = 0.1
 def windows(
     lasts_s: float, seconds: float, seen: float, seed: int
 ) -> tuple[list[float], list[tuple[int, float]]]:
-    """A chain between 5, 10 and 20 Mbit/s, and the windows of it that were seen: a few in a row each time."""
+    """Rates that jump between 5, 10 and 20 Mbit/s, and the observed windows, a few in a row each time."""
     draw = random.Random(seed)
     rates, level = [], 10e6
     for _ in range(round(seconds / STEP)):
@@ -35,7 +35,9 @@ def test_a_level_lasts_as_long_as_neighbours_say() -> None:
 
 
 def test_paths_keep_what_was_seen_and_their_means_hold_the_truth() -> None:
-    """The mean rate of the truth is between the ends of 19 paths in nine of ten records."""
+    """Paths keep the observed rates; the true mean lies between the extremes of 19 paths in about nine of ten
+    records.
+    """
     held = 0
     for seed in range(40):
         rates, known = windows(3.0, 60, 0.1, seed)

@@ -1,4 +1,4 @@
-"""The first page: short, with pictures that are there, and commands that are."""
+"""README: short, with existing pictures and working commands."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def test_its_commands_are_there() -> None:
 
 
 def test_it_denies_nothing_that_live_runs_do() -> None:
-    """tests/cli/test_live_replay.py runs two controls beside each other."""
+    """README does not deny features of live runs, such as several controls at once
+    (tests/cli/test_live_replay.py).
+    """
     missing = README.partition("Not modelled:")[2]
     assert missing
     assert "congestion control" not in missing.partition("Changes are")[0]

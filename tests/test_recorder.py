@@ -1,4 +1,4 @@
-"""``crossfade record``: a sender and a receiver that have one token make a record that is fitted."""
+"""``crossfade record``: sender and receiver with a common token make a record that can be fitted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOKEN = b"sixteen bytes or more"
 
 
 def receiving(token: bytes, found: list[int]) -> tuple[threading.Thread, int]:
-    """A receiver at the loopback, and its port."""
+    """A receiver on the loopback interface in a thread, and its port."""
     ports: list[int] = []
     listens = threading.Event()
 
@@ -40,7 +40,7 @@ def test_what_both_ends_saw_is_a_record_that_is_fitted(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     sent = recorder.send("127.0.0.1", port, file, 2e6, 4.0, TOKEN)
     thread.join(20)
-    # In 4 s: 2 of rest with 100 a second, and 2 of bursts with 166.7 a second.
+    # In 4 s there are 2 s of rest with 100 packets/s, and 2 s of bursts with 166.7 packets/s.
     assert 350 < sent.packets <= 536
     assert arrived == [sent.arrived]
     assert sent.arrived > 0.9 * sent.packets
@@ -51,7 +51,9 @@ def test_what_both_ends_saw_is_a_record_that_is_fitted(tmp_path: Path) -> None:
 
 
 def test_the_bursts_and_rests_show_a_link(tmp_path: Path) -> None:
-    """12 Mbit/s over 8 Mbit/s and 20 ms there, with 30 packets of queue; the other clock is 5 s ahead."""
+    """Bursts of 12 Mbit/s show a link of 8 Mbit/s, 20 ms and a queue of 30 packets, although the receiver's
+    clock is 5 s ahead.
+    """
     sent = [round(at * 1e9) for at in recorder._times(12e6, 15.0)]
     arrived, free, waiting = {}, 0, list[int]()
     for number, at in enumerate(sent):
@@ -77,7 +79,7 @@ def test_who_has_another_token_gets_nothing(tmp_path: Path) -> None:
         recorder.send("127.0.0.1", port, tmp_path / "x.csv", 2e6, 4.0, b"another token than that")
     assert "\n" not in str(told.value)
     assert not (tmp_path / "x.csv").exists()
-    # A stranger, and one who knows the words alone; the receiver goes on.
+    # Connections without the token, some with the right words; the receiver continues.
     for said in (b"GET / HTTP/1.1\r\n\r\n", b'{"crossfade-record": 1}\n', b"[1]\n", b"\xff\n"):
         with socket.create_connection(("127.0.0.1", port)) as stranger:
             stranger.sendall(said)
@@ -89,7 +91,7 @@ def test_bursts_have_the_full_rate_and_rests_do_not() -> None:
     times = list(recorder._times(12e6, 6.0))
     counts = [sum(second <= at < second + 1 for at in times) for second in range(6)]
     assert counts == pytest.approx([100, 1000, 1000, 100, 1000, 1000], abs=3)
-    # A rate below that of the probes is not exceeded.
+    # A requested rate below that of the probes is not exceeded.
     slow = list(recorder._times(240e3, 6.0))
     assert len(slow) <= 6 * 20 + 1
 
@@ -122,7 +124,9 @@ def test_bad_input_is_one_line(
 
 
 def test_a_receiver_that_leaves_in_the_middle_is_no_loss() -> None:
-    """What it had not said yet is no record: the rest would pass for lost packets."""
+    """If the receiver ends before its report is complete, there is no record: missing packets would count as
+    lost.
+    """
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         recorder._Talk(socket.create_connection(server.getsockname())) as talk,

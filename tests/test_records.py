@@ -1,4 +1,4 @@
-"""Records and the input are never overwritten, merges delete nothing, names of files are just that."""
+"""Records and inputs are never overwritten, merges delete nothing, and file names are not interpreted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TWO_CURVES = '[sweep]\n"tcp.variant" = ["tahoe", "reno"]\n"channel.p_e" = [0.01,
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A scenario that names a file, results, other results, and a CSV table."""
+    """Folder with a scenario that names a file, two results files, and a CSV table."""
     folder = tmp_path_factory.mktemp("made")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -39,7 +39,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to work in, with what was made and other names of the results."""
+    """Working folder with these files, and with other names of the results file."""
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     Path("link.csv").symlink_to("my.sqlite")
@@ -81,7 +81,7 @@ def test_no_command_overwrites_a_record(
 ) -> None:
     before = Path("my.sqlite").read_bytes()
     with ResultsFile.open("my.sqlite") as in_use:
-        in_use.plans()  # the log and its index are there
+        in_use.plans()  # creates the write-ahead log and its index
         for source in ("my.sqlite", "my.sqlite-wal", "my.sqlite-shm"):
             target = Path(source + suffix)
             if suffix:
@@ -193,7 +193,7 @@ Meanwhile = Callable[[Callable[[], object]], None]
 
 @pytest.fixture
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
-    """Do something while a merge is under way, after it has begun to write."""
+    """Function that runs an action during a merge, after the merge has begun to write."""
     usual = ResultsFile.merge
 
     def call(act: Callable[[], object]) -> None:

@@ -1,4 +1,4 @@
-"""The reference is complete: every key, command, metric, file format and exit code has its entry."""
+"""The reference is complete: every key, command, metric, file format and exit code has an entry."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def sections() -> dict[str, str]:
 
 
 def keys(part: Any, table: str = "") -> Iterator[tuple[str, str]]:
-    """Every key of the schema: the table that it is in, and its name."""
+    """Every key of the schema: the table that contains it, and its name."""
     for name, inner in part.get("properties", {}).items():
         yield table, name
         for one in (inner, *inner.get("anyOf", ())):
@@ -59,7 +59,7 @@ def test_generated_pages_are_those_of_the_program() -> None:
 
 def test_every_key_has_an_entry() -> None:
     found = sections()
-    # A table that takes the keys of another says so; what stands within it stands there.
+    # A table with the keys of another refers to it, and tables inside it are described there.
     same = {
         table: twin[1]
         for table, text in found.items()
@@ -105,7 +105,7 @@ def test_a_key_says_its_values_and_default() -> None:
 
 
 def test_every_key_says_since_which_release() -> None:
-    """Keys of results version 11 are of 0.1.0; a new one gets the release to come."""
+    """Every key has its release: 0.1.0 for keys of results version 11, the next release for new keys."""
     there = set(reference_pages.keys_of(dict(reference_pages.tables_of(json.loads(cf.reference.schema())))))
     since = reference_pages.releases()
     assert set(since) == there, "python scripts/refresh_pages.py"
@@ -126,7 +126,7 @@ def test_every_command_and_option_has_an_entry() -> None:
     for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
         _, _, text = page.partition(f"\n## `crossfade {name}`\n")
         text = text.partition("\n## ")[0]
-        # The help of the command, and no output of it.
+        # The page has the help text of the command, not its output.
         assert f"Usage: crossfade {name} " in text
         options = [option for one in command.params for option in one.opts if option.startswith("--")]
         assert [option for option in options if option not in text] == []
@@ -138,7 +138,7 @@ def test_every_metric_has_an_entry() -> None:
 
 
 def columns(heading: str) -> set[str]:
-    """The columns that the page of formats lists below a heading."""
+    """Columns that the page of formats lists below a heading."""
     text = read("formats.md").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     rows = (line.split("|")[1] for line in text.splitlines() if line.startswith("| `"))
     return {name for row in rows for name in re.findall(r"`(\w+)`", row)}
@@ -230,7 +230,7 @@ def test_exit_codes_have_their_entries(code: int) -> None:
     assert f"| {code} |" in read("limits.md")
 
 
-# Letters that are no abbreviation of these pages: roots, names of standards and programs.
+# Capital letters that need no entry in the glossary: names of standards and programs.
 NAMES = """
 ASCII BPSK CDMA CPU CSV DATA DCTCP DIN DRR DVB FILE FQ GRO GSO HTML ICMP IEEE IP IPG IS ITU JSON KEY
 LDPC LTE MTU NAME NS NUMBER PDF PFTK PIE PNG PSK QAM QPSK QUIC README RFC SQLITE SVG TCP TETRA TOML TR TSO

@@ -1,8 +1,7 @@
-"""Flavour rfc against flavour ns2, whose sends are ns-2's own row by row, where the rules coincide.
+"""Flavour rfc compared with flavour ns2, whose sends equal ns-2's row by row, where their rules coincide.
 
-They coincide while the receiver's window limits the sender before and after the losses: how the congestion
-window grows differs (ns-2 adds 1/cwnd an acknowledgement, RFC 5681 a segment a window), and so does what a
-timeout does.
+They coincide while the receive window limits the sender before and after the losses. Window growth differs
+(ns-2 adds 1/cwnd per ACK, RFC 5681 a segment per window), and so does the reaction to a timeout.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ reverse = { delay = "20 ms" }
 tcp = { variant = "sack", w_max = 20, initial_window = 1, headers = "0 B", ack_size = "40 B" }
 """
 
-# What ns-2 of 2011 does not have.
+# Rules that switch off mechanisms which ns-2 of 2011 lacks.
 LATER = {"delayed_ack": "0 s", "timestamps": False, "rate_reduction": "immediate", "cwnd_validation": False}
 LATER |= {"f_rto": False, "d_sack": False, "rescue_retransmission": False}
 
@@ -32,7 +31,7 @@ Sends = list[tuple[str, str]]
 
 
 def sends(variant: str, drops: list[int]) -> tuple[Sends, Sends]:
-    """Number and time of each segment sent, by the rules of ns-2 and by those of the RFCs."""
+    """Sequence number and time of each segment sent, by the rules of ns-2 and by those of the RFCs."""
     found = []
     for flavour, rfc in (("ns2", {}), ("rfc", LATER)):
         values = {"channel.drops": drops, "tcp.flavour": flavour, "tcp.variant": variant, "tcp.rfc": rfc}
@@ -51,7 +50,7 @@ def test_sack_sends_the_same_segments_in_the_same_order(drops: list[int]) -> Non
 def test_reno_sends_the_same_segments_at_the_same_times() -> None:
     ns2, rfc = sends("reno", [100])
     assert [seq for seq, _ in rfc] == [seq for seq, _ in ns2]
-    # From the start over the loss and its repair until the windows grow apart.
+    # Sends are identical from the start, through the loss and its repair, until window growth differs.
     assert rfc[:160] == ns2[:160]
     assert ns2[160][1] > "0.9"
 
@@ -61,6 +60,6 @@ def test_newreno_repeats_the_same_segments_and_leaves_recovery_more_carefully(dr
     ns2, rfc = sends("newreno", drops)
     shorter = min(len(ns2), len(rfc))
     assert [seq for seq, _ in rfc][:shorter] == [seq for seq, _ in ns2][:shorter]
-    # RFC 6582 section 3.2, step 3, option 1: what is under way and one segment, not ssthresh at once.
+    # RFC 6582 section 3.2, step 3, option 1: cwnd becomes the flight size plus one segment, not ssthresh.
     repaired = max(index for index, (seq, _) in enumerate(ns2) if int(seq) in drops)
     assert rfc[: repaired + 1] == ns2[: repaired + 1]

@@ -1,4 +1,4 @@
-"""Congestion controls in Python that a scenario names: as the built-in ones, cached by their source."""
+"""Congestion controls in Python that a scenario names: like built-in ones, and cached by their source."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_threads_share_nothing_and_rows_are_cached_by_the_source(tmp_path: Path)
     (tmp_path / "other.py").write_text(HALVER)
     one, four = run(tmp_path, jobs=1, runs=8), run(tmp_path, "other.py", jobs=4, runs=8)
     assert [row.values for row in one.points[0].rows] == [row.values for row in four.points[0].rows]
-    # What is in the file decides, not its name.
+    # Keys of rows depend on the content of the file, not on its name.
     assert [row.key for row in one.points[0].rows] == [row.key for row in four.points[0].rows]
     (tmp_path / "other.py").write_text(HALVER.replace("0.75", "0.5"))
     assert {row.key for row in one.points[0].rows}.isdisjoint(
@@ -175,7 +175,7 @@ def test_what_is_wrong_is_one_line_with_its_place(tmp_path: Path, text: str, lin
         assert "\n" not in str(caught.value)
     plan = plans.load(tmp_path / "a.toml", Options()) if "Mine(:" in text or "x =" in text else None
     if plan is None and "has the classes" not in line:
-        # No row of a run that failed is kept.
+        # Rows of failed runs are not kept.
         plan = plans.load(tmp_path / "a.toml", Options(set={"tcp.congestion": "mine.py"}))
         assert not store.get(plan.core.keys())
 
@@ -232,7 +232,7 @@ def test_on_the_command_line(tmp_path: Path, cli: Cli, monkeypatch: pytest.Monke
 
 
 def test_a_results_file_is_read_without_carrying_out_anything(tmp_path: Path) -> None:
-    """Reading the results of other people runs none of their code."""
+    """Reading a results file executes no code stored in it."""
     (tmp_path / "mine.py").write_text(RENO)
     (tmp_path / "a.toml").write_text(FADING)
     cf.sweep(tmp_path / "a.toml", set={"tcp.congestion": "mine.py"}, out=tmp_path / "a.sqlite")
@@ -257,7 +257,7 @@ QUARTER = 0.75
 
 
 class Taker(teaching.Reno):
-    """Uses what stands around it."""
+    """Control that uses names of its surrounding module."""
 
     def on_loss(self, now: float, window: float) -> None:
         super().on_loss(now, window)
@@ -291,7 +291,9 @@ def test_a_class_is_taken_as_it_stands_in_a_program(tmp_path: Path) -> None:
 
 
 def test_control_c_ends_a_rule_that_loops_for_ever(tmp_path: Path) -> None:
-    """A hang is the failure here, and the limit is generous."""
+    """Ctrl-C ends a control that loops forever; the time limit is generous, since only a hang is a
+    failure.
+    """
     (tmp_path / "mine.py").write_text(
         method(f"open({str(tmp_path / 'in')!r}, 'w').close()\n        while True: pass")
     )
@@ -302,7 +304,7 @@ def test_control_c_ends_a_rule_that_loops_for_ever(tmp_path: Path) -> None:
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell's background jobs ignore Ctrl-C, and so would what they start.
+        # A shell's background job ignores SIGINT, and its children inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         deadline = time.monotonic() + 60

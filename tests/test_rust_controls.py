@@ -1,4 +1,6 @@
-"""Congestion controls in one Rust file: compiled, loaded, held to the built-in ones, refused in a line."""
+"""Congestion controls in one Rust file: compiled, loaded, compared with built-in ones; errors are one
+line.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ pytestmark = pytest.mark.skipif(shutil.which("rustc") is None, reason="no rustc"
 
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The examples, compiled once."""
+    """Folder with the libraries of the examples, compiled once."""
     folder = tmp_path_factory.mktemp("controls")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
@@ -42,7 +44,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def examples_are_compiled(cache_folder: Path, libraries: Path) -> None:
-    """What only runs an example finds its library: each test has a cache of its own."""
+    """Compiled libraries of the examples in the cache of each test, which is otherwise empty."""
     shutil.copytree(libraries, cache_folder / "crossfade" / "controls")
 
 
@@ -81,13 +83,15 @@ def test_every_event_of_the_loaded_reno_is_that_of_the_built_in_one(tmp_path: Pa
 
 
 def test_a_rate_and_samples_cross_the_border(tmp_path: Path) -> None:
-    """A control like BBR ignores random losses, and is not bothered by a queue that swallows anything."""
+    """A control like BBR gets samples and sets a pacing rate: it ignores random losses, and keeps a long
+    queue short.
+    """
     text = FADING.replace('"markov", p_e = 0.02, fd_t = 0.05, clock = "slot"', '"iid", p_e = 0.02')
     text = text.replace("30 packets", "500 packets")
     bbr, reno = run(tmp_path, BBR, text), cf.run(text, cache=False)
     goodput = [found.points[0].value("goodput_bps") or 0.0 for found in (bbr, reno)]
     assert goodput[0] > 1.7e6 > 1.4e6 > goodput[1]
-    # Two products and a quantum: the queue is a product long where Reno would fill whatever there is.
+    # With two BDPs in flight the queue holds about one, while Reno fills any queue.
     lossless = {"channel.p_e": 0, "run.duration": "20 s"}
     queues = [
         found.points[0].value("queue_mean_packets") or 0.0
@@ -105,7 +109,7 @@ def test_what_it_says_of_itself_stands_in_the_events(tmp_path: Path) -> None:
     assert {line["info"] for line in lines if line["tcp.congestion"] == "reno"} == {""}
     assert {found["state"] for found in mine} == {"startup", "cycle"}
     assert {float(found["pacing_gain"]) for found in mine} == {2.885, 1.25, 0.75, 1.0}
-    # The link takes 167 segments a second.
+    # The link carries 167 segments per second.
     assert 140.0 < float(mine[-1]["bandwidth"]) < 170.0
     for old, new, line in (
         ('"state", ', '"a state", ', r'^mine.rs: info\(\) gives "a": names and values must be words'),
@@ -118,7 +122,7 @@ def test_what_it_says_of_itself_stands_in_the_events(tmp_path: Path) -> None:
         (tmp_path / "mine.rs").write_text(source)
         with pytest.raises(cf.errors.ScenarioError, match=line):
             cf.events(tmp_path / "a.toml", set={"tcp.congestion": "mine.rs"}).to_csv(index=False)
-        # Nobody asks in a run for results.
+        # Runs for results never call info().
         assert rows(run(tmp_path, source))
 
 
@@ -133,7 +137,7 @@ def test_it_is_a_word_as_any_other(tmp_path: Path, cli: Cli, monkeypatch: pytest
     assert "complete" in cli("merge", "a-1-of-2.sqlite", "a-2-of-2.sqlite", "--out", "a.sqlite").err
     assert "none missing" in cli("sweep", "a.toml", *over).err
     assert "FILE.rs" in cli("explain", "tcp.congestion").out
-    # What is in the file decides, not its name.
+    # Keys of rows depend on the content of the file, not on its name.
     (tmp_path / "other.rs").write_text(RENO)
     keys = [
         [row.key for row in cf.run("a.toml", set={"tcp.congestion": name}).points[0].rows]
@@ -280,7 +284,7 @@ def test_a_library_that_is_not_what_was_written_is_not_loaded(tmp_path: Path) ->
         compiled._checked.cache_clear()
         with pytest.raises(cf.errors.ScenarioError, match=r"damaged \([\d,]+ bytes, .*control build --anew"):
             run(tmp_path, RENO + "// damaged\n")
-    # What somebody has put there with its hash, but is no library.
+    # A file with its hash that is no library, put there by another program.
     path.write_bytes(b"no library")
     compiled._hash_of(path).write_text(hashlib.sha256(b"no library").hexdigest())
     compiled._checked.cache_clear()
@@ -328,7 +332,7 @@ def test_without_a_compiler_a_line_says_what_to_do(tmp_path: Path, monkeypatch: 
     rule = CompiledControl("mine.rs", RENO)
     path, _ = rule.build()
     monkeypatch.setenv("PATH", str(tmp_path))
-    # What was compiled before, here or elsewhere, needs none.
+    # A library that was compiled before needs no compiler.
     assert CompiledControl("mine.rs", RENO).build() == (path, False)
     with pytest.raises(
         cf.errors.ScenarioError, match=r"^mine.rs: needs a Rust compiler, .*https://rustup.rs.*mine.py"
@@ -357,7 +361,7 @@ def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
 
 
 def test_the_page_has_every_field_of_the_types() -> None:
-    """docs/own-control.md: each public field of a control's types, with its comment."""
+    """docs/own-control.md lists each public field of a control's types, with its comment."""
     root = Path(__file__).parents[1]
     source = (root / "crates/control/src/abi.rs").read_text()
     page = (root / "docs/own-control.md").read_text()

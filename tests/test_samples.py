@@ -1,4 +1,4 @@
-"""Samples over time: what they count is what the run counts, and to look changes nothing."""
+"""Samples over time agree with the counts of the run, and taking them changes nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crossfade import plans
 from crossfade.plans.options import Options
 from tests.conftest import Cli, events_text, points, samples_text
 
-# 1000 B in 1 ms; the queue holds 40 ms.
+# A packet of 1000 B takes 1 ms; the queue holds 40 ms.
 TWO_FLOWS = """
 schema = 1
 run = { duration = "6 s", runs = 1, sample = "500 ms" }
@@ -55,18 +55,18 @@ def test_samples_add_up_to_the_run(two_flows: Path) -> None:
     assert bits == pytest.approx(6.0 * whole.value("goodput_bps"), rel=1e-12)
     again = sum(of(found, "retransmissions", flow="0")) + sum(of(found, "retransmissions", flow="1"))
     assert again == whole.value("retransmissions") > 0.0
-    # The second flow begins at 3 s.
+    # The second flow starts at 3 s.
     assert list(of(found, "goodput_bps", flow="1"))[:6] == [0.0] * 6
     assert set(of(found, "capacity_bps", link="forward")) == {8e6}
     queue = list(of(found, "queue_packets", link="forward"))
     assert len(queue) == 12
     assert 0.0 < max(queue) <= 40.0
-    # A packet and its acknowledgement take 41 ms, and wait for 40 packets at the most.
+    # A packet and its acknowledgement take 41 ms, plus at most 40 packets of queueing.
     assert all(0.041 <= rtt <= 0.082 for rtt in of(found, "rtt_mean_s"))
 
 
 def test_to_look_changes_nothing(two_flows: Path) -> None:
-    """The events between the samples are those of the run without them, with empty cells behind."""
+    """Events between samples equal those of a run without samples, except for empty cells at the end."""
     plain = events_text(two_flows, set={"run.sample": None}).splitlines()
     sampled = [line for line in events_text(two_flows).splitlines() if ",sample," not in line]
     assert [line + "," * 6 for line in plain[1:]] == sampled[1:]
@@ -77,7 +77,9 @@ def test_to_look_changes_nothing(two_flows: Path) -> None:
 
 
 def test_the_capacity_of_a_trace_is_what_it_has_in_the_time(tmp_path: Path) -> None:
-    """10 Mbit/s for a second, then 4: 7 in the mean of the second between 0.5 and 1.5 s."""
+    """The capacity of a trace with 10 Mbit/s for a second, then 4, averages 7 Mbit/s between 0.5 and 1.5
+    s.
+    """
     (tmp_path / "rates.csv").write_text(
         "time_s,rate_bps,delay_s,loss\n0,10e6,0,0\n1,4e6,0,0\n", encoding="utf-8"
     )
@@ -108,7 +110,7 @@ def test_of_a_link_everything_counts_that_came_out_of_it() -> None:
     whole = cf.run("wifi-like-arq", set=asked, over=over, cache=False).points[0]
     bits = sum(of(found, "goodput_bps", link="forward"))
     assert bits == pytest.approx(20.0 * whole.value("link_goodput_bps"), rel=1e-12)
-    # A tenth of all frames is lost, and nearly all of these are sent again: 1000 frames a second.
+    # A tenth of 1000 frames per second is lost, and nearly all of these are retransmitted.
     again = list(of(found, "retransmissions", link="forward"))
     assert len(again) == 20
     assert 0.05 < sum(again) / 20_000 < 0.15

@@ -1,4 +1,4 @@
-"""Scenarios as objects and as mappings, and what is of another kind than is meant: one line each."""
+"""Scenarios as objects and as mappings; values of wrong types give one line of error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The threat model of SECURITY.md: its sections, and a test behind each of its lines."""
+"""The threat model of SECURITY.md: its sections, and a test for each row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECTIONS = [
 
 
 def sections() -> dict[str, list[list[str]]]:
-    """The rows of the table of each section, by its heading."""
+    """Rows of the table of each section, by heading."""
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     chapters = re.split(r"^## ", text, flags=re.MULTILINE)
     (model,) = [part for part in chapters if part.startswith("Threat model\n")]
@@ -45,5 +45,5 @@ def test_each_test_that_it_names_is_there() -> None:
     for name in named:
         text, begins = (python, "def") if name.startswith("test_") else (rust, "fn")
         assert re.search(rf"^ *{begins} {name}\(", text, re.MULTILINE), name
-    # What no test can hold is said, and rare.
+    # Rows without a test are marked, and there is at most one.
     assert sum(row[3] == "-" for rows in sections().values() for row in rows) <= 1

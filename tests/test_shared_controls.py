@@ -1,4 +1,4 @@
-"""A control in Python that many flows of a run share: as if each had one of its own."""
+"""Shared controls in Python, for many flows of a run: results equal those with an object per flow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import crossfade as cf
 
-# One rule twice: for the flows of a run together, and event by event for one flow.
+# The same rule twice: shared by all flows of a run, and event by event for one flow.
 RULES = """
 import numpy as np
 from crossfade.teaching import CongestionControl, SharedCongestionControl, placed
@@ -99,7 +99,7 @@ theirs = {{ tcp = {{ congestion = "reno" }} }}
 
 
 def dumbbell(seed: int) -> tuple[str, str]:
-    """A random scenario, and rules for it."""
+    """Text of a random scenario, and source of its control."""
     draw = random.Random(seed)
     text = DUMBBELL.format(
         duration=4,
@@ -142,7 +142,7 @@ flows = { all = { count = 3 } }
 
 
 def run(folder: Path, body: str, text: str = SMALL, kind: str = "Shared") -> cf.store.Results:
-    """The rule whose class has this body."""
+    """Results of a scenario with a control whose class has this body."""
     head = f"import numpy as np\nfrom crossfade.teaching import {kind}CongestionControl\n\n\n"
     (folder / "mine.py").write_text(f"{head}class Mine({kind}CongestionControl):\n{body}")
     (folder / "a.toml").write_text(text)
@@ -239,7 +239,7 @@ def test_rows_are_bounded(tmp_path: Path, kind: str) -> None:
 
 
 def test_what_can_be_used_is(tmp_path: Path) -> None:
-    """Lists and whole numbers are numbers, and an infinite rate is none."""
+    """Windows may be lists of integers, and an infinite pacing rate means none."""
     body = "    period = 0.1\n\n    def on_acks(self, batch):\n        self.cwnd, self.pacing_rate = {}, {}\n"
     plain = run(tmp_path, body.format("np.full(3, 7.0)", None))
     other = run(tmp_path, body.format("[7, 7, 7]", "[float('inf')] * 3"))

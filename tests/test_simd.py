@@ -1,4 +1,4 @@
-"""Results do not depend on the instructions that CROSSFADE_SIMD chooses."""
+"""Results do not depend on the instruction set that CROSSFADE_SIMD selects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 def outcome(simd: str, *commands: list[str]) -> subprocess.CompletedProcess[str]:
-    """Output of the commands in a process of its own, since the instruction set is chosen once."""
+    """Output of the commands in their own process, since a process selects its instruction set once."""
     environment = {**os.environ, "CROSSFADE_SIMD": simd}
     program = (
         f"import sys; from crossfade.cli.app import main\n"
@@ -32,7 +32,7 @@ def test_rows_are_the_same_on_all_instructions() -> None:
     if len(available) == 1:
         pytest.skip("this processor has one kind of instructions")
     moving = ["--set", "run.duration=1 s", "--set", "channel.fd_t=0.01", "--set", "phy.estimation.nmse=0.01"]
-    # All detectors and stages; then gains that move, under ARQ and TCP, with an estimated channel.
+    # All detectors and stages; then varying gains with an estimated channel, under ARQ and TCP.
     asked = (
         ["paper", "mimo-arq", "combining", "--over", "snr_db=4", "--set", "run.max_frames=60", "--csv", "-"],
         ["paper", "mimo-arq", "fer", "--over", "snr_db=9", "--set", "run.max_frames=60", "--csv", "-"],

@@ -1,4 +1,4 @@
-"""A machine without the programs that some tests need: those are skipped, counted and named; no failure."""
+"""On a machine without some programs, their tests are skipped, counted and listed, without failure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_without_tshark_its_tests_are_skipped_and_named(tmp_path: Path) -> None:
 
 def test_skips_of_a_command_are_counted_and_its_status_kept(tmp_path: Path) -> None:
     file = tmp_path / "skipped.txt"
-    # As libtest has it: two tests that print at once share a line with their names.
+    # As in libtest's output, where two tests that print at once share a line with their names.
     program = (
         "import sys; print('test one ... SKIPPED: no x'); print('SKIPPED: no x', file=sys.stderr); "
         "print('SKIPPED: live: no y'); print('ok'); sys.exit(3)"

@@ -1,7 +1,7 @@
-"""Interfaces that users build upon, as text: names and signatures, commands and options, JSON of a run.
+"""Interfaces that users rely on, as text: names and signatures, commands and options, JSON of a run.
 
-A change of these files is a change that users see. With ``CROSSFADE_SNAPSHOTS=write`` in the environment the
-tests write them anew; then read the difference.
+A change of these files is visible to users. With ``CROSSFADE_SNAPSHOTS=write`` in the environment the tests
+rewrite them; then review the difference.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FOLDER = Path(__file__).parent / "data" / "snapshots"
 
 
 def check(name: str, text: str) -> None:
-    """Compare with the snapshot, or write it where the user asks for that."""
+    """Compare a text with its snapshot, or write the snapshot if requested."""
     path = FOLDER / name
     if os.environ.get("CROSSFADE_SNAPSHOTS") == "write":
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def check(name: str, text: str) -> None:
 
 
 def test_names_and_signatures_of_the_package() -> None:
-    """All that is published: functions with their parameters, classes with theirs and what they offer."""
+    """All published names: functions with their parameters, classes with parameters and members."""
     names = {name: getattr(cf, name) for name in cf.__all__ if name not in cf.MODULES}
     for module in cf.MODULES:
         there = getattr(cf, module)
@@ -64,7 +64,9 @@ def described(name: str, thing: Any) -> Iterator[str]:
 
 
 def parameters(thing: Any) -> str:
-    """Names, kinds and defaults; annotations may be spelled in several ways."""
+    """Names, kinds and defaults of parameters; annotations are left out, since they can be spelled in several
+    ways.
+    """
     known = inspect.signature(thing).parameters.values()
     bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in known]
     return str(inspect.Signature(bare)).replace("<factory>", "...")
@@ -85,19 +87,19 @@ def test_commands_and_options() -> None:
 
 
 def test_json_of_a_run(cli: Cli) -> None:
-    """One point of the quickstart, simulated and solved; numbers to nine digits, which any machine has."""
+    """One point of the quickstart, simulated and solved; numbers have nine digits, equal on any machine."""
     over = ["--over", "tcp.variant=newreno", "--over", "channel.p_e=0.01"]
     how = ["--set", "run.duration=5000 slots", "--runs", "2", "--method", "simulation,analysis,formula"]
     found = cli("run", "quickstart", "--json", *over, *how)
     assert found.code == 0, found.err
     shown = json.loads(found.out)
     for point in shown:
-        del point["provenance"]["version"]  # that of the package
+        del point["provenance"]["version"]  # the version of the package
     check("quickstart.json", json.dumps(rounded(shown), indent=1, ensure_ascii=False) + "\n")
 
 
 def test_json_of_each_kind_of_network(cli: Cli) -> None:
-    """What is said of a mesh, of a cell and of links, and what short runs of them give."""
+    """Facts and short results of a mesh, of a cell and of links."""
     said = {}
     for name, axes in {
         "mesh-chain": ["mesh.mac=nulling"],
@@ -125,7 +127,7 @@ def rounded(value: Any) -> Any:
 
 
 def test_the_page_of_the_metrics() -> None:
-    """docs/metrics.md: what the core says of its metrics, below an introduction that is written there."""
+    """docs/metrics.md lists the core's metrics, below its introduction."""
     page = FOLDER.parents[2] / "docs" / "metrics.md"
     introduction, mark, _ = page.read_text(encoding="utf-8").partition("| metric |")
     lines = ["| metric | in figures | unit | what it counts |", "|---|---|---|---|"]

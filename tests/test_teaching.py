@@ -1,4 +1,4 @@
-"""Congestion controls in Python: driven by the engine, they do what the built-in ones do."""
+"""Congestion controls in Python, driven by the simulator, behave like the built-in ones."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import crossfade as cf
 from crossfade import teaching
 from tests.conftest import SMALL, events_text
 
-# Losses enough for recoveries and timeouts of every kind.
+# Enough losses for all kinds of recoveries and timeouts.
 LOSSY = SMALL.replace("p_e = 0.01", "p_e = 0.03")
 
 
 class PerAck(teaching.CongestionControl):
-    """One step an acknowledgement, as in the paper and in ns-2; they differ in how they halve."""
+    """Reno with one increase per ACK, as in the paper and in ns-2, which differ in how they halve."""
 
     def __init__(self, limit: float) -> None:
         self.limit = limit

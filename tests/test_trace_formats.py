@@ -1,4 +1,6 @@
-"""Recordings in the formats of other tools: known by content, summed up, converted, never written over."""
+"""Recordings in the formats of other tools: recognised by content, summarised, converted, never
+overwritten.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 @pytest.mark.parametrize("format", EXAMPLES)
 def test_a_file_is_known_by_its_content_and_comes_back_as_it_was(tmp_path: Path, format: str) -> None:
-    # The name says another thing.
+    # The file name suggests another format.
     path = written(tmp_path, "network.json", EXAMPLES[format])
     found = cf.fit.trace(path)
     assert [file.format for file in found.files] == [format]
@@ -127,7 +129,7 @@ def test_both_ways_in_a_file(tmp_path: Path, cli: Cli) -> None:
         found.convert("rates", tmp_path / "out")
     found.convert("rates", tmp_path / "out", direction="up", lossy=True)
     assert (tmp_path / "out").read_text().splitlines()[1] == "0,6792000,0.024,0"
-    # The two ends of a tunnel are one way, and so are packets and their capacity.
+    # The logs of both ends of a tunnel are one direction, and so are packets with their capacity.
     sent = written(tmp_path, "e", "# 'x' egress: 1000.250\n0.500 - 0 - 1500\n1.500 - 1 - 1500\n")
     arrived = written(tmp_path, "i", "# 'x' ingress: 1000.000\n31.500 - 0 - 1500\n")
     assert list(cf.fit.trace(sent, arrived).ways) == ["both"]
@@ -135,7 +137,7 @@ def test_both_ways_in_a_file(tmp_path: Path, cli: Cli) -> None:
 
 
 def test_the_two_ends_of_a_tunnel_are_joined_by_packet(tmp_path: Path, cli: Cli) -> None:
-    # The end that receives starts 250 ms before the other. Packet 1 is lost, packet 3 comes before packet 2.
+    # The receiving end starts 250 ms earlier. Packet 1 is lost, and packet 3 arrives before packet 2.
     sent = written(
         tmp_path,
         "e",
@@ -154,7 +156,7 @@ def test_the_two_ends_of_a_tunnel_are_joined_by_packet(tmp_path: Path, cli: Cli)
     row = next(row for row in found.summary() if row["file"] == str(arrived))
     assert (row["loss"]["mean"], row["delay_s"]["mean"]) == (0.25, pytest.approx(0.0315))
     assert "loss" in cli("trace", sent, arrived).out
-    # Both ways: up first.
+    # Logs of both directions, uplink first.
     ways = cf.fit.trace(sent, arrived, sent, arrived).packets()["direction"]
     assert ways.tolist() == ["up"] * 4 + ["down"] * 4
     with pytest.raises(TraceError, match="packets: needs the logs of both ends of a way"):
@@ -257,7 +259,7 @@ def test_no_bytes_are_a_bug(tmp_path_factory: pytest.TempPathFactory, data: byte
 
 
 def line_of(format: str, number: int) -> str:
-    """A line of a long file of that format."""
+    """A line of a long file in this format."""
     if format == "mahimahi":
         return f"{number // 3}\n"
     if format == "leoreplayer":
@@ -279,11 +281,12 @@ def line_of(format: str, number: int) -> str:
     return f"10000,{20_000_000 + number % 1000},{5_000_000 + number % 77},0,100\n"
 
 
-# With CROSSFADE_LONG files of 100 MB. A reader that holds a file, or its numbers, takes more than the slack.
+# Size of long files in bytes (100 MB with CROSSFADE_LONG), and what a reader may take beside its windows: one
+# that holds a file, or its numbers, takes more.
 SIZE, SLACK = (100_000_000, 20e6) if os.environ.get("CROSSFADE_LONG") else (8_000_000, 4e6)
 
 
-# Formats of one state, and TOML, which is read whole, have no long files.
+# Formats with long files: not those of one state, nor TOML, which is read as a whole.
 LONG = [
     format for format in EXAMPLES if format not in ("netem-trace-toml", "ibox", "quic-interop", "picoquic-ns")
 ]
@@ -318,8 +321,8 @@ print(used() - before, name, cf.fit.trace(folder / "long").files[0].lasts_s)
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     taken, name, lasts_s = found.stdout.split()
     assert name == format
-    # A chunk of 64 KiB as facts, and 16 bytes for each tenth of a second, of rate, delay and loss, three
-    # times that while a vector grows to twice its size. There are at most 2^20 of them.
+    # Memory for a chunk of 64 KiB, and 16 bytes per tenth of a second for rate, delay and loss each, three
+    # times that while a vector doubles. There are at most 2^20 windows.
     windows = min(float(lasts_s) / 0.1, 2**20)
     print(f"{format}: {int(taken) / 1e6:.1f} MB for a file of {size / 1e6:.0f} MB")
     assert int(taken) < SLACK + 3 * 48 * windows

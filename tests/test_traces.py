@@ -1,4 +1,4 @@
-"""Files that a scenario names: found beside it, known by what is in them."""
+"""Files that a scenario names: looked for in its folder, and recognised by their content."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WHERE = ("here", "there")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a scenario and the traces that it names."""
+    """Folder with a scenario and the traces that it names."""
     folder = tmp_path / "study"
     (folder / "traces").mkdir(parents=True)
     (folder / "cell.toml").write_text(LINK)
@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def value(scenario: str | Path, metric: str) -> float:
-    """A metric of the only point of a scenario."""
+    """Value of a metric at the only point of a scenario."""
     (point,) = cf.run(scenario).points
     return point.value(metric)
 
@@ -60,11 +60,11 @@ def test_a_file_lies_beside_the_scenario_wherever_one_stands(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     goodput = value(folder / "cell.toml", "link_goodput_bps")
-    # 1500 bytes every 4 ms, but for the first round trips.
+    # 1500 bytes every 4 ms, except in the first round trips.
     assert 0.95 * 3e6 < goodput <= 3e6
     monkeypatch.chdir(folder)
     assert value("cell.toml", "link_goodput_bps") == goodput
-    # So is a file that was set where one stands, and the folder of a scenario without a file.
+    # A file set on the command line, or by a scenario without a file, is found in the working folder.
     (folder / "here.up").write_text("2\n")
     monkeypatch.chdir(folder.parent)
     (folder.parent / "there.up").write_text("2\n")
@@ -135,12 +135,12 @@ PATTERN = """{"RepeatedBwPatternConfig": {"count": 0, "pattern": [
     {"StaticBwConfig": {"bw": "8Mbps", "duration": "100ms"}},
     {"StaticBwConfig": {"bw": "2Mbps", "duration": "100ms"}}
 ]}}"""
-# All that keeps the link from being used to the full.
+# Flows that keep the link fully used.
 LOAD = {"flows": {"load": {"traffic": "udp", "rate": "20 Mbit/s"}}}
 
 
 def goodput(folder: Path, trace: Mapping[str, object], duration: str = "2 s") -> float:
-    """Delivered rate of a link under more load than it can carry."""
+    """Delivered rate in bit/s of an overloaded link with this trace."""
     instead = {"opportunities": None} if "rates" in trace else {}
     changes = {"link.trace": {**instead, **trace}, "run.duration": duration, "tcp": None, **LOAD}
     (point,) = cf.run(folder / "cell.toml", set=changes, cache=False).points
@@ -155,7 +155,7 @@ def test_a_table_of_another_tool_is_followed_to_its_end_and_beyond(
     folder: Path, end: dict[str, object], expected: float
 ) -> None:
     (folder / "link.csv").write_text(THEATERQ)
-    # Half a second at 6 Mbit/s, half at 3, and a second of what follows.
+    # Half a second at 6 Mbit/s, half a second at 3, and a second after the end of the trace.
     assert goodput(folder, {"rates": "link.csv", **end}) == pytest.approx(expected, rel=0.01)
 
 
@@ -239,7 +239,7 @@ def test_delays_of_another_tool_stand_beside_a_capacity(folder: Path) -> None:
 
 
 def test_a_figure_of_a_recording_has_megabits_and_milliseconds(tmp_path: Path) -> None:
-    """12 Mbit/s and 30 ms, later 6 Mbit/s and 45 ms: the axes say so, not 1.2e7 and 0.03."""
+    """Axes have readable units: 12 Mbit/s and 30 ms, later 6 Mbit/s and 45 ms, not 1.2e7 and 0.03."""
     table = tmp_path / "link.csv"
     table.write_text("time_s,rate_bps,delay_s,loss\n0,12e6,0.03,0\n5,6e6,0.045,0\n9,6e6,0.045,0\n")
     rate, delay = cf.fit.trace(table).plot().axes[:2]

@@ -1,4 +1,4 @@
-"""`crossfade verify` on the golden traces, untouched and with one row altered."""
+"""`crossfade verify` on golden traces: unchanged ones agree, and one altered row is reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GOLDEN = Path(__file__).parent / "data" / "golden" / "ns2"
 
 @pytest.fixture
 def golden(tmp_path: Path) -> Path:
-    """A copy of one file of the traces, unpacked, with its patterns."""
+    """Folder with a copy of one unpacked trace and its patterns."""
     folder = tmp_path / "golden"
     folder.mkdir()
     shutil.copyfile(GOLDEN / "patterns.json", folder / "patterns.json")

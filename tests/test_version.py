@@ -1,4 +1,4 @@
-"""The version names the code: the release, and the commit where one is known, held to git's own answer."""
+"""The version names the release and, if known, the commit, compared with git's own output."""
 
 from __future__ import annotations
 
@@ -51,9 +51,13 @@ def test_a_commit_is_found_wherever_git_keeps_it(format: str, tmp_path: Path) ->
     for number, steps in enumerate(
         (
             [],
-            [["pack-refs", "--all"]],  # a branch in packed-refs
-            [["commit", "--allow-empty", "-m", "x"]],  # an older one there, a newer one beside it
-            [["tag", "v1"], ["pack-refs", "--all"], ["checkout", "--detach"]],  # no branch
+            [["pack-refs", "--all"]],  # the branch is in packed-refs
+            [["commit", "--allow-empty", "-m", "x"]],  # packed-refs has an older commit than the loose file
+            [
+                ["tag", "v1"],
+                ["pack-refs", "--all"],
+                ["checkout", "--detach"],
+            ],  # a detached commit, without a branch
             [["checkout", "-b", "a/b"]],
         )
     ):
@@ -79,7 +83,7 @@ def test_a_clone_of_something_else_is_not_asked(tmp_path: Path) -> None:
     assert commit_of(package) is None
     (package / WRITTEN).write_text(f"{'1a' * 20}\n")
     assert commit_of(package) == "1a" * 20
-    # A clone of ours says what is checked out, whatever a build wrote before.
+    # In a clone of crossfade the checked-out commit counts, not the one a build wrote.
     (tmp_path / "crates" / "python").mkdir(parents=True)
     (tmp_path / "crates" / "python" / "Cargo.toml").touch()
     assert commit_of(package) == git(tmp_path, "rev-parse", "HEAD")
@@ -98,7 +102,9 @@ def test_what_is_written_names_it(tmp_path: Path) -> None:
 
 
 def test_finished_runs_are_kept_from_one_commit_to_the_next() -> None:
-    """Rows depend on the sources of the models, which the name of the cache has, and not on the commit."""
+    """The cache's name contains the hash of the models' sources, not the commit, so finished runs survive
+    other commits.
+    """
     from crossfade.results.cache import cache_path
 
     path = cache_path()

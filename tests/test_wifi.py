@@ -1,4 +1,4 @@
-"""Wi-Fi networks from the command line: what check says, stations, events, scenarios, bad input."""
+"""Wi-Fi networks on the command line: output of check, stations, events, scenarios, wrong input."""
 
 from __future__ import annotations
 
@@ -138,10 +138,10 @@ flows = { f = { count = 4, start_within = "1 s" } }
 
 @pytest.mark.parametrize("direction", ["down", "up"])
 def test_a_preset_gives_applications_what_its_source_says(direction: str) -> None:
-    """RFC 8869: of the 52 Mbit/s of MCS 11 applications have about 20."""
+    """Applications get about 20 of the 52 Mbit/s of MCS 11, as RFC 8869 states."""
     (result,) = cf.run(RFC_8869, set={"flows.f.direction": direction}, cache=False).points
     assert result.value("goodput_bps") == pytest.approx(20e6, rel=0.1)
-    # What the preset stands for is in the scenario, beside its name.
+    # The resolved scenario has the values of the preset, beside its name.
     network = cf.check(RFC_8869).scenario["wlan"]
     assert (network["preset"], network["standard"], network["mcs"]) == ("rfc-8869", "n", 3)
 
@@ -155,7 +155,7 @@ def test_stations_have_results_of_their_own() -> None:
     whole = found["metrics"]
     shares = [one["airtime_share"]["value"] for one in stations]
     assert whole["airtime_share"]["value"] == pytest.approx(sum(shares) / 2)
-    assert 0.8 < sum(shares) < 1.1  # a collision counts for both
+    assert 0.8 < sum(shares) < 1.1  # a collision counts for both stations
     assert whole["collision_probability"]["value"] > 0.01
     data = cf.run(HOME).to_xarray()
     assert data["station_goodput_bps_by_station"].sizes["station"] == 2

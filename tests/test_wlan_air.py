@@ -1,4 +1,4 @@
-"""The air of a Wi-Fi network as a packet capture: read by tshark, held against the network's own events."""
+"""Captures of frames in the air of Wi-Fi networks: read by tshark, and compared with the network's events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import crossfade as cf
 from tests.conftest import Cli, expect_one_line, long_form
 from tests.test_pcap import TSHARK, needs_tshark
 
-# Each standard, both directions, TCP and UDP, losses, RTS, and answers that are missed and asked for.
+# Network with each standard, both directions, TCP and UDP, losses, RTS, and requests for missed block ACKs.
 OFFICE = """\
 schema = 2
 run = { duration = "400 ms", warmup = "0 s", runs = 1 }
@@ -47,7 +47,7 @@ link = { packet_size = "1500 B" }
 wlan = { standard = "ax", streams = 1, mcs = 7, mpdu_error_rate = 0.2 }
 flows.down = { traffic = "saturated" }
 """
-# Several stations in a PPDU, both ways, and one that contends.
+# Network with several stations per PPDU (OFDMA) in both directions, and one that contends.
 SEVERAL = """\
 schema = 2
 run = { duration = "300 ms", warmup = "0 s", runs = 1 }
@@ -66,7 +66,7 @@ down = { station = "desk" }
 up = { station = "desk", direction = "up" }
 call = { station = "old", direction = "up", traffic = "udp", rate = "2 Mbit/s" }
 """
-# One radio for two links: padded MU-RTS and CTS before data.
+# Network with one radio for two links (EMLSR): padded MU-RTS and CTS precede data.
 SINGLE = """\
 schema = 2
 run = { duration = "300 ms", warmup = "0 s", runs = 1 }
@@ -124,7 +124,7 @@ class Frame:
 
     @property
     def way(self) -> tuple[str, str, str]:
-        """Sender, receiver, traffic identifier."""
+        """Transmitter, receiver and traffic identifier."""
         return self["wlan.ta"], self["wlan.ra"], self["wlan.qos.tid"]
 
 
@@ -152,7 +152,7 @@ def keys_of(rts: bool | None) -> dict[str, Any]:
 
 
 def mpdus_of_events(scenario: str, **options: Any) -> dict[tuple[str, int], list[tuple[int, int, bool]]]:
-    """Number, attempt and verdict of each MPDU, by sender and receiver (stations from 0)."""
+    """Number, attempt and success of each MPDU in the link events, by direction and station (from 0)."""
     found = defaultdict(list)
     events = cf.runs.link_events(scenario, **options)
     for row in events[events["event"] == "frame"].itertuples():
@@ -168,22 +168,22 @@ def test_tshark_reads_every_frame(rts: bool | None) -> None:
     kinds = {kind: sum(frame.kind == kind for frame in frames) for kind in (DATA, QOS_DATA, ACK, BAR, BA)}
     assert all(kinds.values()), kinds
     assert len(frames) > 2_000
-    # Wireshark counts a wrong checksum among what is malformed; its PI_ERROR is 0x800000.
+    # Wireshark counts a wrong checksum as malformed; its severity PI_ERROR is 0x800000.
     sound = [frame for frame in frames if not frame.has_collided]
     assert {frame["_ws.malformed"] for frame in sound} == {""}
     assert not [frame.cells for frame in sound if "8388608" in frame["_ws.expert.severity"]]
-    # 1 is good, 0 is bad.
+    # FCS status 1 is good, 0 is bad.
     assert {frame["wlan.fcs.status"] for frame in frames if not frame.has_collided} == {"1"}
     assert {frame["wlan.fcs.status"] for frame in frames if frame.has_collided} <= {"0"}
     assert {frame["tcp.checksum.status"] for frame in frames if frame["ip.proto"] == "6"} == {"1"}
     assert {frame["ip.proto"] for frame in frames if frame.is_data} == {"6", "17"}
     assert (RTS in {frame.kind for frame in frames}) == bool(rts)
-    # To the distribution system from stations, from it to them.
+    # Frames of stations are to the distribution system, those of the access point from it.
     for frame in frames:
         if frame.is_data:
             is_down = frame["wlan.ta"] == "02:00:00:00:00:00"
             assert (frame["wlan.fc.fromds"], frame["wlan.fc.tods"]) == (("1", "0") if is_down else ("0", "1"))
-            # The first station by name.
+            # The first station by name has address 1.
             assert (frame.kind == DATA) == ("02:00:00:00:00:01" in frame.way)
     voice = {frame["wlan.qos.tid"] for frame in frames if frame["ip.proto"] == "17"}
     assert voice == {"6"}
@@ -192,7 +192,7 @@ def test_tshark_reads_every_frame(rts: bool | None) -> None:
 @needs_tshark
 def test_frames_follow_one_another_and_collide_at_their_beginnings_alone() -> None:
     frames = written(OFFICE)
-    # What the network says of its own air: when each PPDU began and ended.
+    # Start and end of each PPDU in the network's link events.
     events = cf.runs.link_events(OFFICE)
     air = events[events["event"] == "air"]
     ends: dict[int, float] = defaultdict(float)
@@ -216,7 +216,7 @@ def test_an_aggregate_has_one_number_and_one_last_mpdu() -> None:
     frames = written(OFFICE)
     aggregates = defaultdict(list)
     for frame in frames:
-        # Frames of 802.11a and control frames are in none.
+        # Frames of 802.11a and control frames are in no A-MPDU.
         assert (frame["radiotap.ampdu.reference"] != "") == (frame.kind == QOS_DATA)
         if frame.kind == QOS_DATA:
             aggregates[int(frame["radiotap.ampdu.reference"])].append(frame)
@@ -250,11 +250,11 @@ def test_retransmissions_keep_number_and_packet_and_set_the_retry_bit() -> None:
             (int(frame["wlan.seq"]), frame["wlan.fc.retry"] == "1")
         )
     assert retries > 100
-    # Each MPDU that the network tells of was heard, and no other.
+    # Exactly the MPDUs of the link events are in the capture.
     assert heard.keys() == of_events.keys()
     for way, mpdus in of_events.items():
         expected = sorted((number % 4096, attempt > 0) for number, attempt, _ in mpdus)
-        # Of what was in the air as the run ended, events tell of those that were read.
+        # Of frames in the air at the end of the run, events contain those already received.
         assert sorted(heard[way]) == expected, way
 
 
@@ -269,7 +269,7 @@ def test_bitmaps_say_what_was_delivered() -> None:
     ):
         if of_data[0].kind != QOS_DATA:
             continue
-        # One station alone: nothing collides, and answers are always read.
+        # With a single station there are no collisions, and block ACKs are always received.
         (block,) = answer
         assert block.kind == BA
         start = int(block["wlan.fixed.ssc.sequence"])
@@ -282,7 +282,7 @@ def test_bitmaps_say_what_was_delivered() -> None:
             assert (number % 4096 in has) == is_good
             delivered |= {number} if is_good else set()
             checked, missing = checked + 1, missing + (not is_good)
-        # The first bit is of the lowest that was not acknowledged before, which is sent first.
+        # The bitmap starts at the lowest MPDU not acknowledged before, which is sent first.
         assert start == int(of_data[0]["wlan.seq"])
     assert checked > 1_000
     assert missing / checked == pytest.approx(0.2, abs=0.05)
@@ -300,15 +300,15 @@ def test_tshark_reads_frames_for_several_stations(rts: bool) -> None:
     triggers = [frame for frame in frames if frame.kind == TRIGGER]
     assert len(triggers) > 50
     assert {(frame["wlan.ta"], frame["wlan.ra"]) for frame in triggers} == {("02:00:00:00:00:00", everybody)}
-    # After a basic trigger the access point acknowledges all at once.
+    # After a basic trigger the access point acknowledges all stations at once.
     assert sum(frame.kind == BA and frame["wlan.ra"] == everybody for frame in frames) > 20
-    # Aggregates of one PPDU begin together, each with a number of its own.
+    # A-MPDUs of one PPDU begin together, each with its own number.
     together = defaultdict(set)
     for frame in sound:
         if frame.kind == QOS_DATA:
             together[frame.at_ns].add(frame.way)
     assert max(map(len, together.values())) == 5
-    # Every MPDU that the network tells of was heard, and no other.
+    # Exactly the MPDUs of the link events are in the capture.
     of_events = mpdus_of_events(SEVERAL, set=keys_of(rts))
     heard = sum(frame.is_data for frame in frames)
     assert heard == sum(map(len, of_events.values()))
@@ -324,14 +324,14 @@ def test_tshark_reads_initial_control_frames() -> None:
     triggers = [frame for frame in sound if frame.kind == TRIGGER]
     assert len(triggers) > 50
     assert {frame["wlan.ta"] for frame in triggers} == {"02:00:00:00:00:00"}
-    # 128 us are 32 symbols of 96 bits at 24 Mbit/s: 384 bytes of padding.
+    # A padding of 128 us is 32 symbols of 96 bits at 24 Mbit/s, or 384 bytes.
     assert all(int(frame["frame.len"]) > 384 for frame in triggers)
-    # All downlink data follow one, and nothing else does but a CTS.
+    # All downlink data follow an initial control frame, and only a CTS comes between.
     answers = sum(frame.kind == CTS for frame in sound)
     down = {frame.at_ns for frame in sound if frame.is_data and frame["wlan.fc.fromds"] == "1"}
     assert len(down) <= answers <= len(triggers) + sum(frame.kind == RTS for frame in sound)
     of_events = mpdus_of_events(SINGLE)
-    # Aggregates that an initial control frame did not bring about are in neither.
+    # An A-MPDU without an initial control frame is in neither.
     assert sum(frame.is_data for frame in frames) == sum(map(len, of_events.values()))
 
 

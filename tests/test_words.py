@@ -1,4 +1,4 @@
-"""The words of scenario keys: a summary is a noun phrase that reads alone, in the terms of the field."""
+"""Summaries of scenario keys are noun phrases that read alone, in the terms of the field."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 import crossfade as cf
 
-# Terms that the field does not use, and the one that it does.
+# Terms that the field does not use, each with the usual term.
 TERMS = {
     r"way back": "reverse path",
     r"sent again": "retransmitted",
@@ -53,7 +53,9 @@ def test_summaries_of_keys_are_short_and_read_alone() -> None:
 
 
 def test_no_description_hangs_on_what_it_describes() -> None:
-    """ "Of the last one", "Its last delay": of what, only the key beside it tells."""
+    """No description begins like "Of the last one" or "Its last delay", which only the key beside it
+    explains.
+    """
     wrong = [
         f"{key}: {text}"
         for key, text in dict.fromkeys(described(json.loads(cf.reference.schema())))

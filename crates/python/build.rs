@@ -1,5 +1,6 @@
-//! Hashes the Rust sources into `CROSSFADE_SOURCE_HASH`: results of other sources must not be taken for
-//! results of these. Spells the version as Python does. No git, so that it works from a source archive.
+//! Build script: writes a hash of the Rust sources to `CROSSFADE_SOURCE_HASH`, so that cached rows of other sources are
+//! not taken for rows of these, and the version in Python's spelling. It needs no git, so that it works from a source
+//! archive.
 
 use sha2::{Digest, Sha256};
 use std::fs;

@@ -1,12 +1,12 @@
-"""The congestion control as it was: Reno, whose window falls to half at a loss."""
+"""Congestion control before the change: Reno, which halves its window at a loss."""
 
 from crossfade.teaching import Reno
 
 
 class Control(Reno):
-    """Half of the window is left."""
+    """Reno, which keeps half of its window at a loss."""
 
     def on_loss(self, now: float, window: float) -> None:
-        """Leave a share of the window."""
+        """Reduce the window to a share of its size."""
         super().on_loss(now, window)
         self.cwnd = self.ssthresh = max(0.5 * window, 2.0)

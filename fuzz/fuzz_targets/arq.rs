@@ -1,4 +1,4 @@
-//! Any frames into every ARQ receiver: no panic, no payload passed up twice.
+//! Fuzz target: any sequence of frames into every ARQ receiver must not panic, and no payload may be delivered twice.
 #![no_main]
 
 use crossfade_core::SimTime;
@@ -11,13 +11,13 @@ use std::collections::HashSet;
 
 const SLOT: SimTime = SimTime::from_millis(20);
 
-/// Four bytes a frame: what was received, its number, the lower edge of the window, the time since the last
-/// one.
+/// Feeds frames of four bytes each to a receiver: kind and outcome of the reception, frame number, lower edge of the
+/// sender's window, time since the previous frame in ms.
 fn feed(receiver: &mut dyn ArqReceiver, data: &[u8]) {
     let (mut now, mut passed) = (SimTime::ZERO, HashSet::new());
     for (i, frame) in data.chunks_exact(4).enumerate() {
         now += SimTime::from_millis(u64::from(frame[3]));
-        // Now and then a number far away.
+        // The byte 255 stands for a number far away.
         let number = |byte: u8| if byte == 255 { u64::MAX - i as u64 } else { u64::from(byte) };
         let content = match frame[0] & 7 {
             0 => Content::Idle,

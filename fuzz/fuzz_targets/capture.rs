@@ -1,5 +1,5 @@
-//! Any bytes as a capture, in chunks of two sizes: an error in one line, or a record in which nothing was seen before it was
-//! sent; and a link that fits it.
+//! Fuzz target: any bytes as a capture, in chunks of two sizes, must give an error of one line, or a record without a
+//! packet seen before it was sent, to which a link can be fitted.
 #![no_main]
 
 use crossfade_capture::read::{

@@ -1,6 +1,6 @@
-//! Any network and any timing against every congestion control, over the recovery of TCP and that of QUIC, with pacing and
-//! without: no panic, no stall, no window below one segment, delivery in order and exactly once. `CONTROL=bbr-v3` tries that
-//! one alone.
+//! Fuzz target: under any network and any timing, every congestion control, over the recovery of TCP and of QUIC, with
+//! pacing and without, must not panic, stall or set a window below one segment, and data must be delivered in order and
+//! exactly once. `CONTROL=bbr-v3` restricts the target to one control.
 #![no_main]
 
 #[path = "../../crates/transport/tests/adversary/mod.rs"]
@@ -21,12 +21,12 @@ use quic::Numbers;
 use std::sync::LazyLock;
 use tcp::Tcp;
 
-/// How much the application writes at first, and in the end.
+/// Number of segments that the application writes at first, and in total.
 const SEGMENTS: [u64; 2] = [60, 80];
 
 const NAMES: [&str; RULES.len()] = ["reno", "cubic", "highspeed", "dctcp", "prague", "bbr-v1", "bbr-v3"];
 
-/// The control that the environment names, if it names one.
+/// Congestion control named by the environment variable `CONTROL`; `None` if it is not set.
 static ONLY: LazyLock<Option<CongestionControlKind>> = LazyLock::new(|| {
     let name = std::env::var("CONTROL").ok()?;
     let at = NAMES.iter().position(|known| *known == name);
@@ -36,7 +36,7 @@ static ONLY: LazyLock<Option<CongestionControlKind>> = LazyLock::new(|| {
 const VARIANTS: [Variant; 5] =
     [Variant::OldTahoe, Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack];
 
-/// What eight bytes say of the sender.
+/// Configuration of a TCP sender, decoded from eight bytes.
 fn config(bytes: &[u8; 8]) -> TcpConfig {
     let ms = SimTime::from_millis;
     let [choice, flags, more, variant, w_max, window, pacing, rto] = *bytes;
@@ -77,7 +77,7 @@ fn config(bytes: &[u8; 8]) -> TcpConfig {
     }
 }
 
-/// What two bytes say of the network.
+/// Operation of the network or application, decoded from two bytes.
 fn op(bytes: &[u8]) -> Op {
     let at = usize::from(bytes[1]);
     match bytes[0] % 16 {
@@ -91,20 +91,20 @@ fn op(bytes: &[u8]) -> Op {
         13 => Op::RepeatAck(at),
         14 if at % 8 == 0 => Op::DelayedAck,
         15 if at % 8 == 0 => Op::Write(1 + bytes[1] as u64 / 64),
-        // From microseconds to most of a day: years in all.
+        // Waits from 1 us to 19 hours, which may sum to years.
         14 => Op::Wait(1 << (at % 37)),
         _ => Op::WaitForTimeout,
     }
 }
 
-/// What the same bytes say of a sender with QUIC's recovery.
+/// Configuration of a QUIC sender, decoded from the eight bytes of [`config`].
 fn quic_config(bytes: &[u8; 8]) -> QuicConfig {
     let ms = SimTime::from_millis;
     let [_, flags, more, variant, .., rto] = *bytes;
     let TcpConfig { initial_window, initial_ssthresh, segments, rfc, w_max, .. } = config(bytes);
     QuicConfig {
         initial_window,
-        // Its window never falls below two packets (RFC 9002 section 7.2).
+        // QUIC's window never falls below two packets (RFC 9002 section 7.2).
         initial_ssthresh: initial_ssthresh.max(2.0),
         segments,
         congestion_control: rfc.congestion_control,

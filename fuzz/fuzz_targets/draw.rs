@@ -1,9 +1,9 @@
-//! What a mutator draws, which all follows from a seed, and how it hands over what came of it.
+//! Random draws of a mutator, all determined by a seed, and the transfer of its result to libFuzzer.
 
 use libfuzzer_sys::fuzzer_mutate;
 
-/// Writes the text that came of the first `size` bytes of `data`, or where there is none, or it is too long, changes
-/// these by bytes: how many there are now.
+/// Replaces the first `size` bytes of `data` by the mutated `text`; without a text, or if it is too long, libFuzzer
+/// mutates the bytes. Returns the new number of bytes.
 pub(crate) fn hand_over(text: Option<String>, data: &mut [u8], size: usize, max_size: usize) -> usize {
     match text {
         Some(text) if text.len() <= max_size => {
@@ -14,7 +14,7 @@ pub(crate) fn hand_over(text: Option<String>, data: &mut [u8], size: usize, max_
     }
 }
 
-/// Numbers that follow from a seed (splitmix64).
+/// Pseudo-random numbers, determined by a seed (splitmix64).
 pub(crate) struct Draw(pub(crate) u64);
 
 impl Draw {
@@ -30,7 +30,7 @@ impl Draw {
         &items[self.below(items.len())]
     }
 
-    /// A number near or far from another.
+    /// A number near to or far from `number`.
     pub(crate) fn number_for(&mut self, number: f64) -> f64 {
         match self.below(10) {
             0 => number + 1.0,
@@ -46,8 +46,8 @@ impl Draw {
         }
     }
 
-    /// Another number in the place of the one that `text` begins with, before the same unit; `None` where it begins
-    /// with none.
+    /// `text` with another number in place of the one at its beginning, and the same unit; `None` if it begins with no
+    /// number.
     pub(crate) fn quantity_for(&mut self, text: &str) -> Option<String> {
         let end = text.find(|c: char| !(c.is_ascii_digit() || "+-.e".contains(c))).unwrap_or(text.len());
         let number: f64 = text[..end].parse().ok()?;

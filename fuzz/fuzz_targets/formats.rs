@@ -1,5 +1,5 @@
-//! Any bytes as a recording of a link in the formats of other tools, in chunks of two sizes: an error in one line, or facts whose times
-//! do not depend on the chunks.
+//! Fuzz target: any bytes as a recording of a link in the formats of other tools, in chunks of two sizes, must give an
+//! error of one line, or data whose times do not depend on the size of chunks.
 #![no_main]
 
 use crossfade_link::trace::TraceError;

@@ -1,4 +1,4 @@
-//! Any pair of texts as patterns.json and a trace: an error in one line, or a comparison.
+//! Fuzz target: any pair of texts as patterns.json and a golden trace must give an error of one line, or a comparison.
 #![no_main]
 
 mod draw;
@@ -9,7 +9,7 @@ use draw::Draw;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use serde_json::{Value, json};
 
-/// Of each recovery, with limited transmit and without: a trace says by its length which of them it is.
+/// Names of traces, one for each loss recovery with and without limited transmit; the length of the input chooses one.
 const NAMES: [&str; 8] = [
     "sends_lt_sack1.csv",
     "sends_base_tahoe.csv",
@@ -25,14 +25,14 @@ fuzz_target!(|data: &str| {
     // The first line is patterns.json, the rest the trace.
     let (patterns, csv) = data.split_once('\n').unwrap_or((data, ""));
     match GoldenTrace::parse(patterns, NAMES[csv.len() % NAMES.len()], csv) {
-        // Long transfers are valid and slow.
+        // Long transfers are valid, but too slow for fuzzing.
         Ok(trace) if trace.npackets() <= 50 => drop(trace.verify()),
         Ok(_) => {}
         Err(error) => assert!(!error.to_string().contains('\n')),
     }
 });
 
-/// The form of both texts, changed; `None` where there is none, and now and then.
+/// The input with changes to patterns.json or to the trace; `None` if it is malformed, and in one of eight cases.
 fn changed(data: &[u8], seed: u32) -> Option<String> {
     let mut draw = Draw(u64::from(seed));
     let (patterns, csv) = std::str::from_utf8(data).ok()?.split_once('\n')?;
@@ -43,7 +43,7 @@ fn changed(data: &[u8], seed: u32) -> Option<String> {
         4 => texts::json(&mut draw, &mut value),
         5 => value["npackets"] = json!(1 + draw.below(50)),
         _ => {
-            // What is lost: few or many, early or late.
+            // Another list of lost packets: few or many, early or late.
             let list = value.get_mut("patterns")?.as_array_mut().filter(|list| !list.is_empty())?;
             let at = draw.below(list.len());
             let (one_in, end) = (1 + draw.below(20), 1 + draw.below(100));

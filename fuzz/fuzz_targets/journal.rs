@@ -1,5 +1,5 @@
-//! Any bytes as a journal, and any entries in one that is whole: an error in one line, or a replay that comes to
-//! an end.
+//! Fuzz target: any bytes as a journal, and any entries in an otherwise valid journal, must give an error of one line,
+//! or a replay that ends.
 #![no_main]
 
 use crossfade_experiment::live::{link_events, packets, replay};
@@ -43,7 +43,7 @@ fuzz_target!(|bytes: &[u8]| {
         "{{\"scenario\":{{\"name\":\"fuzz\",\"text\":{SCENARIO:?},\"overrides\":{{}},\"files\":{{}}}},\"point\":0,\
          \"seed\":1,\"run\":0,\"mtu\":1500,\"data_only\":false,\"version\":\"\",\"results_version\":0,\"kernel\":\"\"}}"
     );
-    // Both links, so that there are as many as the scenario has: an entry each, at no time.
+    // A complete journal with the input as its entries, 24 bytes each.
     let whole = bytes.len() / 24 * 24;
     let entries = &bytes[..whole];
     let journal = [

@@ -1,5 +1,5 @@
-//! Any bytes as a log of another tool, in chunks of two sizes: an error in one line, or packets in which nothing was seen before it was
-//! sent.
+//! Fuzz target: any bytes as a log of another tool, in chunks of two sizes, must give an error of one line, or packets
+//! none of which was seen before it was sent.
 #![no_main]
 
 use crossfade_capture::read::{LogError, LogKind, LogReader, Told};

@@ -1,4 +1,5 @@
-//! Any text as recorded losses, in every format: an error in one line, or losses that can be gone through.
+//! Fuzz target: any text as recorded losses, in every format, must give an error of one line, or losses over which one
+//! can iterate.
 #![no_main]
 
 use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};

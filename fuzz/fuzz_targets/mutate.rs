@@ -1,5 +1,5 @@
-//! Changes a scenario as somebody does who knows its keys: sets, removes, copies and sweeps them. Most of what a
-//! change of bytes makes is no TOML, or an unknown key, and ends at the door.
+//! Mutator of scenarios that knows the keys: it sets, removes, copies and sweeps them. Changes of single bytes would
+//! mostly give invalid TOML or unknown keys, which the parser rejects at once.
 
 use crate::draw::Draw;
 use crossfade_scenario::schema;
@@ -7,7 +7,7 @@ use serde_json::Value as Schema;
 use std::sync::LazyLock;
 use toml::{Table, Value};
 
-/// What can be set, with its schema; any name stands as `*`.
+/// A key or table of a scenario with its schema; `*` in the path stands for any name.
 struct Key {
     path: Vec<String>,
     schema: Schema,
@@ -38,7 +38,7 @@ fn collect(schema: &Schema, path: &mut Vec<String>, keys: &mut Vec<Key>) {
     }
 }
 
-/// Values of the wrong kind, of the wrong unit, and far out.
+/// TOML values of wrong types, with wrong units, and far out of range.
 const ODD: [&str; 32] = [
     "-1",
     "0",
@@ -75,7 +75,7 @@ const ODD: [&str; 32] = [
 ];
 const NUMBERS: [&str; 16] =
     ["0", "1", "2", "3", "4", "5", "8", "10", "17", "64", "100", "1000", "65536", "0.5", "0.01", "1e6"];
-/// Of keys that take any text: names of flows, metrics, axes and files.
+/// Texts for keys that take any text: names of flows, metrics, axes and files.
 const WORDS: [&str; 12] = [
     "a",
     "b",
@@ -97,7 +97,7 @@ impl Draw {
         self.of(texts).parse().unwrap_or(Value::Boolean(false))
     }
 
-    /// A value that the schema mostly takes.
+    /// A value that the schema allows, or in one of eight cases an odd one.
     fn value(&mut self, schema: &Schema) -> Value {
         if self.below(8) == 0 {
             return self.parsed(&ODD);
@@ -105,7 +105,7 @@ impl Draw {
         if schema["x-file"] == true {
             return Value::String(format!("file{}", self.below(10)));
         }
-        // Examples stand between quotes; their number may be another.
+        // Examples in the schema are quoted; their number may be replaced.
         let examples: Vec<&str> = schema["x-expects"]
             .as_str()
             .map_or_else(Vec::new, |text| text.split('"').skip(1).step_by(2).collect());
@@ -146,7 +146,7 @@ impl Draw {
         }
     }
 
-    /// A table with some of its keys.
+    /// A table with its required keys and some others.
     fn table(&mut self, schema: &Schema) -> Value {
         let mut table = Table::new();
         if let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty())
@@ -154,7 +154,7 @@ impl Draw {
             let needed = |name: &String| {
                 schema["required"].as_array().is_some_and(|names| names.iter().any(|other| other == name))
             };
-            // One in so many of those that nobody needs.
+            // One in this many of the optional keys is set.
             let sparse = *self.of(&[1, 2, properties.len()]);
             for (name, inner) in properties {
                 if needed(name) || self.below(sparse) == 0 {
@@ -166,10 +166,10 @@ impl Draw {
         Value::Table(table)
     }
 
-    /// A key, and its place in `scenario`: of tables by name mostly in one that is there.
+    /// A random key, and its path in `scenario`; a name of the user's is mostly one that exists.
     fn key(&mut self, scenario: &Table) -> (Vec<String>, &'static Key) {
         let mut key = self.of(&KEYS);
-        // Most keys are of tables that only another kind of scenario has.
+        // Most keys belong to tables of other kinds of scenarios, so draw again while the table is missing.
         for _ in 0..self.below(12) {
             let above = &key.path[..key.path.len() - 1];
             if above.is_empty() || above.iter().any(|name| name == "*") || find(scenario, above).is_some() {
@@ -190,7 +190,7 @@ impl Draw {
         (path, key)
     }
 
-    /// The path of something that is there.
+    /// Path of a random existing value or table.
     fn place(&mut self, scenario: &Table) -> Vec<String> {
         let (mut path, mut table) = (Vec::new(), scenario);
         while !table.is_empty() {
@@ -236,7 +236,7 @@ impl Draw {
         }
     }
 
-    /// Sets some keys of one table, which have to agree with one another.
+    /// Sets several keys of one table, which must be consistent.
     fn set_together(&mut self, scenario: &mut Table) {
         let (mut path, key) = self.key(scenario);
         let above = key.path.len() - 1;
@@ -251,7 +251,7 @@ impl Draw {
         }
     }
 
-    /// Makes another value of one that is there: a little or much more or less.
+    /// Changes an existing value a little or a lot.
     fn nudge(&mut self, value: &mut Value) {
         match value {
             Value::Integer(number) => *number = self.number_for(*number as f64) as i64,
@@ -274,7 +274,7 @@ impl Draw {
         }
     }
 
-    /// An axis of one key or two.
+    /// Adds an axis of one or two keys to the sweep.
     fn sweep(&mut self, scenario: &mut Table) {
         let keys: Vec<_> = (0..1 + self.below(4) / 3).map(|_| self.key(scenario)).collect();
         let name = keys.iter().map(|(path, _)| path.join(".")).collect::<Vec<_>>().join(",");
@@ -298,7 +298,7 @@ fn find<'a>(table: &'a Table, path: &[String]) -> Option<&'a Value> {
     if rest.is_empty() { Some(value) } else { find(value.as_table()?, rest) }
 }
 
-/// The table at `path`: a new one where there is something else.
+/// The table at `path`; anything else there is replaced by a new table.
 fn table_at<'a>(mut table: &'a mut Table, path: &[String]) -> &'a mut Table {
     for name in path {
         if !table.get(name).is_some_and(Value::is_table) {
@@ -315,7 +315,8 @@ fn put(scenario: &mut Table, path: &[String], value: Value) {
     }
 }
 
-/// The scenario `text` with one to four changes that follow from `seed`; `None` where it is no TOML, and now and then.
+/// The scenario `text` with one to four changes determined by `seed`; `None` if it is no TOML, and in one of five
+/// cases.
 pub(crate) fn changed(text: &[u8], seed: u32) -> Option<String> {
     let mut draw = Draw(u64::from(seed));
     if draw.below(5) == 0 {
@@ -328,7 +329,8 @@ pub(crate) fn changed(text: &[u8], seed: u32) -> Option<String> {
     toml::to_string(&scenario).ok()
 }
 
-/// The scenario `text` with one to four tables or values of another one; `None` where either is no TOML, and mostly.
+/// The scenario `text` with one to four tables or values of `other`; `None` if either is no TOML, and in three of four
+/// cases.
 pub(crate) fn crossed(text: &[u8], other: &[u8], seed: u32) -> Option<String> {
     let mut draw = Draw(u64::from(seed));
     if draw.below(4) > 0 {

@@ -1,5 +1,6 @@
-//! Any bytes as a packet that a program behind a live link has sent, ten of the device before it: what the link is told of it,
-//! the mark that it may write into it, and the segments that it stands for.
+//! Fuzz target: any bytes as a packet that a program sends over a live link, after ten bytes of the device's header
+//! (`virtio_net_hdr`). Checks the properties that the link reads, the congestion mark that it writes, and the segments
+//! into which it cuts the packet.
 #![no_main]
 
 use crossfade_link::Ecn;
@@ -26,14 +27,14 @@ fn look(packet: &[u8]) {
     }
 }
 
-/// All payload is in the segments, and those that are joined are cut into the same ones.
+/// Checks that the segments contain all payload, and that joined segments are cut into the same segments again.
 fn cut(virtio: [u8; 10], packet: &[u8]) {
     let segments = Segments::of(virtio, packet);
     let count = segments.count();
     let wires: Vec<Vec<u8>> = (0..count).map(|segment| segments.on_wire(packet, segment)).collect();
     assert!(count > 1 || wires[0].len() == packet.len());
     let mut joined = Vec::new();
-    // From the first, the second and the middle one to the last, and without it.
+    // All segments, from the second and from the middle one to the last, and all but the last.
     for run in [0..count, 1.min(count - 1)..count, count / 2..count, 0..count.max(2) - 1] {
         let (virtio, payload) = segments.join(packet, run.clone(), &mut joined);
         let headers = joined.len();

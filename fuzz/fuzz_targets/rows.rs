@@ -1,4 +1,5 @@
-//! Any bytes as the names and values of rows, as a results file holds them: refused, or summed up without a panic.
+//! Fuzz target: any bytes as the names and values of rows of a results file must be refused, or summarised without a
+//! panic.
 #![no_main]
 
 use crossfade_experiment::{Experiment, NameSets, Row, RowMetrics, summarise, summarise_groups};

@@ -1,4 +1,4 @@
-//! Any text as a scenario: an error in one line, or a plan whose points can be named.
+//! Fuzz target: any text as a scenario must give an error of one line, or a plan whose points have ids.
 #![no_main]
 
 mod draw;
@@ -7,7 +7,8 @@ mod mutate;
 use crossfade_scenario::{Overrides, Plan};
 use libfuzzer_sys::{fuzz_crossover, fuzz_mutator, fuzz_target};
 
-/// What files hold, chosen by the last letter of a name: one of each kind that a scenario may name, and an empty one.
+/// Contents of files, chosen by the last byte of a file's name: an empty one, and one of each kind that a scenario may
+/// name.
 const FILES: [&str; 10] = [
     "",
     "0100\n1001\n",
@@ -26,11 +27,11 @@ fn read(name: &str) -> Result<String, String> {
     Ok(FILES[usize::from(last) % FILES.len()].to_owned())
 }
 
-/// Points of a plan that are read.
+/// Number of points of a plan after which reading stops.
 const MOST_POINTS: usize = 64;
 
 fuzz_target!(|text: &str| {
-    // Each point is read as the first: of many there are enough.
+    // All points are read in the same way, so a limited number suffices.
     let goes_on = |done, _| done < MOST_POINTS;
     let plan = Plan::load_while(text, "fuzz.toml", &Overrides::default(), &read, &goes_on, &mut |_| ());
     match plan {

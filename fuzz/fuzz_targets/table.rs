@@ -1,5 +1,5 @@
-//! Any text as one of the tables that a scenario may name, or that golden data consist of: an error in one line, or a table.
-//! The first byte says which.
+//! Fuzz target: any text as one of the tables that a scenario may name, or that golden data consist of, must give an
+//! error of one line, or a table. The first byte chooses the kind of table.
 #![no_main]
 
 mod draw;
@@ -20,7 +20,7 @@ fn look<T, E: Display>(read: Result<T, E>) {
     }
 }
 
-/// Each reader.
+/// Parsers of all kinds of tables.
 const READERS: [fn(&str); 6] = [
     |text| {
         look(text.parse::<SinrTrace>().map(|trace| assert!(trace.columns() > 0 && !trace.mean_db().is_nan())))
@@ -32,7 +32,7 @@ const READERS: [fn(&str); 6] = [
     |text| look(verify_weights("vectors.json", text)),
 ];
 
-/// What stands in tables beside numbers.
+/// Words that occur in tables beside numbers.
 const WORDS: [&str; 27] = [
     "snr_db",
     "transmissions",
@@ -69,7 +69,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// Makes every number within `value` zero.
+/// Sets every number within `value` to zero.
 fn zero(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(zero),
@@ -79,7 +79,7 @@ fn zero(value: &mut Value) {
     }
 }
 
-/// The form of a table, changed; `None` where there is none, and now and then.
+/// The input with changes to its table; `None` if it is malformed, and in one of six cases.
 fn changed(data: &[u8], seed: u32) -> Option<String> {
     let mut draw = Draw(u64::from(seed));
     let (reader, text) = std::str::from_utf8(data).ok()?.split_at_checked(1)?;

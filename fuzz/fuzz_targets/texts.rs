@@ -1,9 +1,9 @@
-//! Changes tables and JSON as somebody does who knows their form: lines, fields, items and values.
+//! Mutators of tables and JSON that know their structure: they change lines, fields, items and values.
 
 use crate::draw::Draw;
 use serde_json::{Value, json};
 
-/// Fields of tables: some right, some of the wrong kind, some far out.
+/// Fields of tables: some valid, some of wrong types, some far out of range.
 const FIELDS: [&str; 32] = [
     "0",
     "1",
@@ -40,7 +40,7 @@ const FIELDS: [&str; 32] = [
 ];
 const SEPARATORS: [char; 4] = [',', ' ', ';', '\t'];
 
-/// `text` with one to four changes of its lines and fields, for which `words` are what its reader knows.
+/// `text` with one to four changes of its lines and fields; `words` are the words that its parser knows.
 pub(crate) fn lines(draw: &mut Draw, text: &str, words: &[&str]) -> String {
     let mut rows: Vec<String> = text.split('\n').map(str::to_owned).collect();
     for _ in 0..1 + draw.below(4) {
@@ -57,7 +57,7 @@ pub(crate) fn lines(draw: &mut Draw, text: &str, words: &[&str]) -> String {
     rows.join("\n")
 }
 
-/// `row` with a change of its fields; `other` is another row.
+/// `row` with one changed field; `other` is another row, from which a field may come.
 fn fields(draw: &mut Draw, row: &str, other: &str, words: &[&str]) -> String {
     let is_there = SEPARATORS.iter().find(|separator| row.contains(**separator));
     let separator = *is_there.unwrap_or_else(|| draw.of(&SEPARATORS));
@@ -82,7 +82,7 @@ fn fields(draw: &mut Draw, row: &str, other: &str, words: &[&str]) -> String {
     fields.join(&separator.to_string())
 }
 
-/// Changes something within `value`.
+/// Changes one random part of a JSON value.
 pub(crate) fn json(draw: &mut Draw, value: &mut Value) {
     let goes_on = draw.below(5) > 0;
     match value {

@@ -1,4 +1,5 @@
-//! Any text as a trace or a table: an error in one line, or what can be asked for a time.
+//! Fuzz target: any text as a trace or a table must give an error of one line, or a trace that can be evaluated at any
+//! time.
 #![no_main]
 
 use crossfade_core::SimTime;

@@ -1,8 +1,8 @@
-//! Any bytes as packets that a host sends one after the other, whose receive windows are held: nothing but the field
-//! and the checksum is changed, and of a packet that an independent parser understands the field is what RFC 7323 says.
+//! Fuzz target: any bytes as packets of a host whose receive windows are limited. Only the window field and the
+//! checksum may change; if an independent parser understands the packet, the field must have the value of RFC 7323.
 //!
-//! Four bytes are the largest window; each packet has a byte before it that says whether its checksum is partial,
-//! and one with its length.
+//! The first four bytes are the largest window. Before each packet, one byte tells whether its checksum is partial, and
+//! one has its length.
 #![no_main]
 
 use crossfade_live::ReceiveWindow;
@@ -10,7 +10,7 @@ use etherparse::{PacketHeaders, TcpHeader, TcpOptionElement, TransportHeader};
 use libfuzzer_sys::fuzz_target;
 use std::collections::HashMap;
 
-/// The header of TCP, and the addresses, of a packet without extensions and fragments whose lengths are right.
+/// TCP header and IP addresses of a packet; `None` for a packet with IPv6 extensions, a fragment, or wrong lengths.
 fn parsed(packet: &[u8]) -> Option<(TcpHeader, Vec<u8>)> {
     let found = PacketHeaders::from_ip_slice(packet).ok()?;
     let ip = found.net?;
@@ -25,7 +25,7 @@ fn parsed(packet: &[u8]) -> Option<(TcpHeader, Vec<u8>)> {
     (headers + tcp.header_len() + found.payload.slice().len() == packet.len()).then_some((tcp, addresses))
 }
 
-/// The shift that a handshake asks for; `None` where the options are broken.
+/// Window scale shift in a handshake's options, at most 14, 0 without the option; `None` if the options are malformed.
 fn shift(tcp: &TcpHeader) -> Option<u8> {
     for option in tcp.options_iterator() {
         if let TcpOptionElement::WindowScale(shift) = option.ok()? {
@@ -35,8 +35,8 @@ fn shift(tcp: &TcpHeader) -> Option<u8> {
     Some(0)
 }
 
-/// The sum of 16-bit words in ones' complement: equal before and after for a checksum that is as right as it was.
-/// (Packets have fewer bytes than fill 32 bits. Both fields lie at even places.)
+/// Ones' complement sum of the 16-bit words of a packet, which stays equal if the checksum is updated with the window.
+/// (A packet is too short to overflow 32 bits, and both fields are at even offsets.)
 fn sum(packet: &[u8]) -> u32 {
     packet.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0))).sum::<u32>()
         % 0xffff
@@ -59,7 +59,7 @@ fuzz_target!(|bytes: &[u8]| {
         window.hold(&mut again, is_partial);
         assert_eq!(again, held);
         let Some((before, addresses)) = parsed(packet) else {
-            // What it makes of a broken one, which is as it likes, is forgotten.
+            // The state after a malformed packet is unspecified, so it is discarded.
             window = ReceiveWindow::new(most);
             shifts.clear();
             continue;

@@ -5,10 +5,10 @@
 >>> results.column("throughput_per_slot").shape
 (27,)
 
-The rest is in modules: ``cf.runs`` (events, samples, captures of single runs), ``cf.pictures``, ``cf.curves``
-(crossings, knees, thresholds), ``cf.store`` (results and their files), ``cf.pages`` (report, explorer),
-``cf.live``, ``cf.mesh``, ``cf.papers``, ``cf.suite``, ``cf.fit``, ``cf.teaching``, ``cf.reference`` and
-``cf.errors``.
+Further functions are in modules: ``cf.runs`` (events, samples, captures of single runs), ``cf.pictures``,
+``cf.curves`` (crossings, knees, thresholds), ``cf.store`` (results and their files), ``cf.pages`` (report,
+explorer), ``cf.live``, ``cf.mesh``, ``cf.papers``, ``cf.suite``, ``cf.fit``, ``cf.teaching``,
+``cf.reference`` and ``cf.errors``.
 """
 
 import crossfade.errors  # noqa: F401  # first of all: it ends quietly while the rest is loaded

@@ -1,4 +1,4 @@
-"""``python -m crossfade`` is the command: a file of its own, since Python asks for one of this name."""
+"""Entry point of ``python -m crossfade``: a file of its own, because Python requires this name."""
 
 from crossfade.cli.app import entry
 

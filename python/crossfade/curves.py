@@ -1,4 +1,4 @@
-"""Crossings, knees and thresholds of curves: a file of its own, as public modules are."""
+"""Crossings, knees and thresholds of curves: a file of its own, as each public module is one."""
 
 from crossfade.comparison.best import Best, Decision
 from crossfade.comparison.compare import Comparison, Pair

@@ -24,7 +24,9 @@ __all__ = [
 
 
 class _Callable(ModuleType):
-    """This module, which was a function until 0.1: called so for one release more."""
+    """Type of this module, which can still be called like the function ``crossfade.fit`` of release 0.1
+    (deprecated).
+    """
 
     def __call__(self, *arguments: Any, **options: Any) -> MarkovFit:
         warnings.warn(

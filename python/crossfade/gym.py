@@ -1,10 +1,10 @@
-"""Congestion control as an environment of gymnasium, which is not installed with crossfade: ``pip install
+"""Congestion control as an environment of gymnasium, which is a separate package: ``pip install
 'crossfade[gym]'``.
 
-An episode is a run of a scenario, and the seed of ``reset`` is that of the run: the same actions give the
-same episode. What was trained drives any run as a class of its own, derived from
-:class:`crossfade.teaching.Policy`, which sees and does what the environment does. Time is the simulation's:
-it stands while a policy thinks.
+An episode is a run of a scenario, and the seed of ``reset`` is the seed of the run, so the same actions give
+the same episode. A trained policy controls any run as a class derived from
+:class:`crossfade.teaching.Policy`, with the observations and actions of the environment. Time is simulated:
+it does not pass while a policy computes an action.
 """
 
 from __future__ import annotations
@@ -33,25 +33,26 @@ except ImportError:
 
 __all__ = ["CongestionEnv", "reward"]
 
-# The name under which the policy of an environment stands in its scenario.
+# File name that stands for the environment's policy in its scenario (``tcp.congestion``).
 AGENT = "agent.py"
 
 
 def reward(step: teaching.Step) -> float:
-    """An arbitrary choice: the share of the highest rate, less a tenth of each round trip waited, less ten
-    losses.
+    """Default reward, an arbitrary choice: ``share - 0.1 (queueing - 1) - 10 loss``, all terms of a
+    :class:`crossfade.teaching.Step`.
     """
     return step.share - 0.1 * (step.queueing - 1.0) - 10.0 * step.loss
 
 
 class CongestionEnv(gymnasium.Env[np.ndarray, np.ndarray]):
-    """One connection of a scenario; a step is a round trip, or the first acknowledgement after a ``period``.
+    """One connection of a scenario as an environment; a step is a round trip, or with ``period`` the time
+    until the first acknowledgement after ``period`` seconds.
 
-    Observations and actions are those of :class:`crossfade.teaching.Policy`. ``scenario`` has one point once
-    ``set`` is applied; ``flow`` names the flow that is controlled where it has several, and that flow is one
-    connection. ``reward`` judges a :class:`crossfade.teaching.Step`. An episode is terminated when the
-    transfer is complete, truncated when the time of the run is over; ``info`` then has the ``metrics`` of the
-    run.
+    Observations and actions are those of :class:`crossfade.teaching.Policy`. ``scenario`` must have one point
+    after ``set`` is applied. If it has several flows, ``flow`` names the controlled one, which must be a
+    single connection. ``reward`` maps a :class:`crossfade.teaching.Step` to a number. An episode is
+    terminated when the transfer is complete and truncated at the end of the run; ``info`` then has the
+    ``metrics`` of the run.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012
@@ -80,13 +81,15 @@ class CongestionEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         )
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
         self._episode: _Episode | None = None
-        self._with(self._agent(), None)  # what is wrong with the scenario shows here
+        self._with(self._agent(), None)  # an error in the scenario is raised here
 
     def _agent(self) -> _Agent:
         return _Agent(self._period, self._acts_on)
 
     def _with(self, agent: _Agent, seed: int | None) -> Plan:
-        """The plan of an episode with an agent; :class:`ScenarioError` where there can be none."""
+        """The plan of an episode with an agent as its congestion control; raises :class:`ScenarioError` for a
+        wrong scenario.
+        """
         plan, hand_out = self._plan, _HandOut(agent)
         overrides = {**plan.overrides, "set": [*plan.overrides["set"], [self._key, AGENT]], "seed": seed}
 
@@ -101,7 +104,9 @@ class CongestionEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin a run: that of ``seed``, or of a seed drawn after the last one given."""
+        """Start an episode: a run with ``seed``, or with a seed drawn from the generator that the last given
+        seed initialised.
+        """
         super().reset(seed=seed)
         self.close()
         run_seed = int(self.np_random.integers(2**32)) if seed is None else seed
@@ -115,7 +120,7 @@ class CongestionEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return first[0], {"seed": run_seed}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Go on with an action until the next is due."""
+        """Apply an action, and simulate until the next one is needed or the episode ends."""
         if self._episode is None or self._episode.is_over:
             raise CrossfadeError("the episode is over: reset the environment")
         seen = self._episode.go_on(float(np.asarray(action, float).reshape(-1)[0]))
@@ -131,18 +136,18 @@ class CongestionEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return agent.observation(), float(self._reward(agent.step)), is_done, not is_done, info
 
     def close(self) -> None:
-        """End the run under way, if there is one."""
+        """Stop the current run, if there is one."""
         if self._episode is not None:
             self._episode.stop()
             self._episode = None
 
 
 class _Stopped(Exception):  # noqa: N818
-    """The episode ends before its run does."""
+    """Raised in a run to stop it before its end."""
 
 
 class _Agent(teaching.Policy):
-    """Lets somebody else act, who waits for it."""
+    """Policy whose actions come from another thread, for which it waits."""
 
     def __init__(self, period: float | None, acts_on: Literal["cwnd", "pacing_rate"]) -> None:
         self.period, self.acts_on = period, acts_on
@@ -159,7 +164,7 @@ class _Agent(teaching.Policy):
 
 
 class _HandOut:
-    """Factory of the agent for a new connection."""
+    """Factory that hands the agent to the first connection that needs it; a second connection is an error."""
 
     def __init__(self, agent: _Agent) -> None:
         self._agents = [agent]
@@ -172,12 +177,12 @@ class _HandOut:
         return self._agents.pop()
 
     def problem(self, error: BaseException, *_where: object) -> str:
-        """An exception as one line."""
+        """One-line message for an exception in the agent."""
         return str(error) or type(error).__name__
 
 
 class _Episode:
-    """A run on a thread of its own, which stands while the agent is to act."""
+    """A run on its own thread, which blocks while it waits for an action."""
 
     def __init__(self, plan: Plan, agent: _Agent) -> None:
         self.agent = agent
@@ -192,13 +197,15 @@ class _Episode:
             with open_cache(enabled=False) as store:
                 rows = StoredRows(self._plan, store)
                 self.results = rows.results(rows.make(Threads(1)))
-        except BaseException as error:  # raised where the episode is waited for
+        except BaseException as error:  # raised again by go_on()
             self._error = error
         finally:
             self.agent.seen.put(None)
 
     def go_on(self, action: float | None) -> tuple[np.ndarray, teaching.Step] | None:
-        """Next observation of the agent, after an action if it waits for one; None after the run."""
+        """Pass an action to the agent if given; returns the agent's next observation and step, or None after
+        the run.
+        """
         if action is not None:
             self.agent.actions.put(action)
         seen = self.agent.seen.get()
@@ -210,10 +217,10 @@ class _Episode:
 
     @property
     def is_over(self) -> bool:
-        """Whether the agent has nothing more to do."""
+        """True if the run has ended."""
         return not self._thread.is_alive()
 
     def stop(self) -> None:
-        """End the run, wherever it is."""
+        """Stop the run, and wait until its thread has ended."""
         self.agent.actions.put(None)
         self._thread.join()

@@ -1,4 +1,4 @@
-"""Journals of ``crossfade live --record``: a file of its own, as public modules are."""
+"""Journals of ``crossfade live --record``: a file of its own, as each public module is one."""
 
 from crossfade.api import Replayed, replay
 from crossfade.api import journal_events as events

@@ -1,4 +1,6 @@
-"""Meshes and what a radio would hear of them: a file of its own, as public modules are."""
+"""Spatial reuse in meshes, and captures of frames on the air: a file of its own, as each public module is
+one.
+"""
 
 from crossfade.api import air_pcap, reuse
 from crossfade.api import plot_mesh as plot

@@ -1,4 +1,4 @@
-"""The quantities of a scenario (``"64 kbit/s"``) as numbers, where tables and figures need them."""
+"""Quantities of a scenario (``"64 kbit/s"``) as numbers, for tables and figures."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-# What each unit is counted in together with others, and how many of those one is: the units that the core
-# reads (`crossfade_core::units`).
+# Common unit of each unit's kind, and the factor to it, for the units that the core reads
+# (`crossfade_core::units`).
 UNITS: dict[str, tuple[str, Fraction]] = {
     unit: (common, Fraction(factor))
     for common, units in {
@@ -25,16 +25,16 @@ UNITS: dict[str, tuple[str, Fraction]] = {
     }.items()
     for unit, factor in units.items()
 }
-# No quantity of this field is larger, or has as many digits.
+# Limits of a quantity: its magnitude, and the length of its text; no quantity of this field exceeds them.
 LARGEST, LONGEST = 1e300, 1000
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z/%]*)\s*")
 
 
 def in_numbers(values: Sequence[object]) -> tuple[list[float], str] | None:
-    """Quantities of one kind as numbers and their unit, None where they are not that.
+    """Quantities of one kind as numbers, and their unit; None if some value is no quantity or kinds differ.
 
-    The unit is the one they are written in where it is the same for all, else the common one of their kind
-    (bit/s, s, B; a share in per cent counts as a number). Numbers alone have the unit ``""``.
+    The unit is the one in which all values are written, otherwise the common unit of their kind (bit/s, s, B;
+    a share in per cent counts as a number). Numbers alone have the unit ``""``.
     """
     found = [_quantity(value) for value in values]
     quantities = [quantity for quantity in found if quantity is not None]
@@ -44,12 +44,14 @@ def in_numbers(values: Sequence[object]) -> tuple[list[float], str] | None:
         return None
     if len(units) == 1:
         return [float(number) for number, _ in quantities], units.pop()
-    # Fractions, so that 7 ms are 0.007 s and not the number next to it.
+    # Fractions, so that 7 ms become exactly 0.007 s and not a neighbouring number.
     return [float(number * UNITS[unit][1]) for number, unit in quantities], kinds.pop()
 
 
 def in_common_unit(value: object) -> tuple[float, str] | None:
-    """A quantity in the common unit of its kind, and that (empty of a plain number); None of what is none."""
+    """A quantity in the common unit of its kind, and this unit (empty for a plain number); None if it is no
+    quantity.
+    """
     found = in_numbers([value])
     if found is None:
         return None
@@ -61,7 +63,7 @@ def in_common_unit(value: object) -> tuple[float, str] | None:
 
 
 def is_log_spaced(values: Sequence[float]) -> bool:
-    """Whether the values are spaced by factors rather than by steps, over a decade or more."""
+    """True if the values are spaced by factors rather than by steps, over at least a decade."""
     points = sorted(set(values))
     if len(points) < 3 or points[0] <= 0.0 or points[-1] < 10.0 * points[0]:
         return False
@@ -86,6 +88,6 @@ def _quantity(value: object) -> tuple[Fraction, str] | None:
     near = float(match[1])
     if not abs(near) < LARGEST:
         return None
-    # The fraction of 1e-999999999 would fill the memory.
+    # An exact fraction of a number such as 1e-999999999 would fill the memory.
     is_short = len(match[1]) < LONGEST and (abs(near) > 1.0 / LARGEST or "e" not in match[1].lower())
     return Fraction(match[1] if is_short else near), match[2]

@@ -1,7 +1,7 @@
-"""What a command never overwrites: its own input, and records (results files with all that belongs to
-them, journals of live runs).
+"""Files that a command never overwrites: its own inputs, and records.
 
-Other files that are there are replaced, as every program does.
+Records are results files with their SQLite companion files, and journals of live runs. Other existing files
+are replaced.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ from pathlib import Path
 from crossfade.errors import OutputError
 
 SQLITE_MAGIC = b"SQLite format 3\0"
-# In the header of a database: https://www.sqlite.org/fileformat2.html, 1.3.
+# Application id of a results file in the header of its database: https://www.sqlite.org/fileformat2.html,
+# 1.3.
 APPLICATION_ID = 0x43465253  # "CFRS"
 APPLICATION_ID_AT = 68
-# What SQLite keeps beside a database that is in use, and may hold rows that are nowhere else.
+# Suffixes of the files that SQLite keeps beside a database in use, which may hold rows that are nowhere else.
 PARTS = ("-wal", "-shm", "-journal")
-# How such files begin: a write-ahead log (4.1 there), its index in this machine's byte order, a journal (3).
+# First bytes of these files: a write-ahead log (section 4.1 there), its index in this machine's byte order, a
+# rollback journal (section 3).
 PART_MAGICS = (
     b"\x37\x7f\x06\x82",
     b"\x37\x7f\x06\x83",
     struct.pack("=I", 3_007_000),
     b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7",
 )
-# Of a live run, which nobody can repeat (crates/live/src/recording/writer.rs).
+# First bytes of the journal of a live run, which cannot be repeated (crates/live/src/recording/writer.rs).
 JOURNAL_MAGIC = b"crossfade journal "
 NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES)
 
@@ -39,7 +41,7 @@ Input = str | PathLike[str]
 
 
 def check_not_kept(path: Path, inputs: tuple[Input, ...] = ()) -> None:
-    """Raise ``OutputError`` for a file that is a record or one of the ``inputs``, by whatever name."""
+    """Raise ``OutputError`` for a file that is a record or one of the ``inputs``, under whatever name."""
     for given in inputs:
         if _is_same(path, Path(given)):
             raise OutputError(f"{path}: not overwritten (it is the input)")
@@ -58,7 +60,9 @@ def check_not_kept(path: Path, inputs: tuple[Input, ...] = ()) -> None:
 
 @contextmanager
 def draft(path: Path) -> Iterator[Path]:
-    """The name of a file to be made in the folder of ``path``; what is left of it in the end is removed."""
+    """Context with the name of a temporary file in the folder of ``path``; what is left of it is removed at
+    the end.
+    """
     try:
         folder = tempfile.TemporaryDirectory(
             prefix=".crossfade-", dir=path.parent, ignore_cleanup_errors=True
@@ -74,10 +78,10 @@ def draft(path: Path) -> Iterator[Path]:
 
 
 def publish(file: Path, path: Path) -> bool:
-    """Give a finished file its name at once, never in place of another one.
+    """Give a finished file its final name atomically, never in place of an existing file.
 
-    False where there is something of that name by now, or where the disk cannot do it (no hard links).
-    Raises ``OutputError`` beside the log of a database that is gone: SQLite would take it for this one's.
+    False if a file of that name exists by now, or the file system has no hard links. Raises ``OutputError``
+    if the log of a missing database lies there, since SQLite would take it for the log of this file.
     """
     for part in PARTS:
         if os.path.lexists(f"{path}{part}") and not os.path.lexists(path):
@@ -96,7 +100,7 @@ def publish(file: Path, path: Path) -> bool:
 
 
 def is_results(path: Path) -> bool:
-    """Whether a file is a results file, or a database in use, which may be about to become one."""
+    """True if a file is a results file, or a database in use that may be about to become one."""
     header = begins(path, 100)
     if not header.startswith(SQLITE_MAGIC):
         return False
@@ -106,7 +110,7 @@ def is_results(path: Path) -> bool:
 
 
 def begins(path: Path, size: int) -> bytes:
-    """The first bytes of a regular file: to read from a pipe would wait for ever."""
+    """First bytes of a regular file; empty for others, since reading a pipe could block for ever."""
     with suppress(OSError, ValueError):
         if path.is_file():
             with open(path, "rb") as file:
@@ -116,6 +120,6 @@ def begins(path: Path, size: int) -> bytes:
 
 def _is_same(path: Path, other: Path) -> bool:
     with suppress(OSError, ValueError):
-        # A device or a pipe (/dev/null) loses nothing.
+        # Only regular files count: a device or a pipe (/dev/null) loses no content.
         return path.is_file() and path.samefile(other)
     return False

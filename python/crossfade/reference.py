@@ -1,4 +1,4 @@
-"""Metrics, schema, golden data, how to cite: a file of its own, as public modules are."""
+"""Keys, metrics, schema, golden data, citation: a file of its own, as each public module is one."""
 
 from crossfade._crossfade import RESULTS_VERSION
 from crossfade.api import Check, GoldenCase, metrics, parse_value, schema, verify

@@ -1,4 +1,6 @@
-"""Single runs: every event, samples over time, transfers, delays, captures; error rates of frames, blocks."""
+"""Single runs: events, samples over time, transfers, delays, captures; also error rates of frames and
+blocks.
+"""
 
 from crossfade.api import (
     delays,

@@ -1,4 +1,4 @@
-"""Results and their files, clusters that fill them: a file of its own, as public modules are."""
+"""Results, their files, clusters that compute them: a file of its own, as each public module is one."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ __all__ = ["Cluster", "Estimate", "Interrupted", "Point", "Results", "Table", "e
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Cluster":  # seldom wanted, and it takes a while to load
+    if name == "Cluster":  # loaded on demand: it is rarely used, and slow to import
         from crossfade.sweeps.cluster import Cluster
 
         return Cluster

@@ -1,4 +1,4 @@
-"""A plain table: columns by name, exact numbers, CSV in and out."""
+"""Plain tables: named columns, exact numbers, CSV input and output."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ ENOUGH_RUNS = 5
 EACH_RUN = "_each_run"
 """Suffix of the column that has a metric in each run, as words, in tables that figures are drawn of."""
 
-# What spreadsheets take for a formula (https://owasp.org/www-community/attacks/CSV_Injection); and how such
-# cells are marked.
+# Cells that a spreadsheet would take for a formula (https://owasp.org/www-community/attacks/CSV_Injection),
+# and such cells after they were marked with an apostrophe.
 _FORMULA = re.compile("'*[=+@\t\r-]")
 _MARKED = re.compile("'+[=+@\t\r-]")
-# A number with or without its unit (-5 dB) is none.
+# Numbers with or without a unit (-5 dB), which are not formulas.
 _QUANTITY = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?( ?[A-Za-zµ%]+(/[A-Za-z]+)?)?")
 
 
 @dataclass
 class Table:
-    """Rows under named columns: a thin table with exact numbers, which a notebook shows.
+    """Rows under named columns: a small table with exact numbers, which a notebook displays.
 
     Attributes
     ----------
     columns : list of str
         Names of the columns.
     rows : list of list
-        A list a row: numbers, words, or None where there is nothing.
+        One list per row: numbers, text, or None for an empty cell.
 
     Examples
     --------
@@ -58,14 +58,14 @@ class Table:
 
     @classmethod
     def of(cls, columns: Sequence[str], records: Iterable[Mapping[str, Cell]]) -> Table:
-        """A table of records.
+        """A table from mappings, one per row.
 
         Parameters
         ----------
         columns : sequence of str
             Names of the columns.
         records : iterable of mapping
-            A mapping a row; a column that a record lacks stays empty there.
+            Mappings from column to value, one per row; a column that is missing from one gives an empty cell.
 
         Returns
         -------
@@ -75,12 +75,12 @@ class Table:
 
     @classmethod
     def of_frame(cls, frame: pd.DataFrame) -> Table:
-        """The table of a DataFrame of pandas.
+        """The table of a pandas DataFrame.
 
         Parameters
         ----------
         frame : pandas.DataFrame
-            What is missing there is an empty cell.
+            Source of the columns and rows; a missing value becomes an empty cell.
 
         Returns
         -------
@@ -89,7 +89,7 @@ class Table:
         Raises
         ------
         ResultsError
-            If it is no DataFrame.
+            If ``frame`` is not a DataFrame.
         """
         if not hasattr(frame, "columns") or not hasattr(frame, "itertuples"):
             raise ResultsError(f"{shortened(repr(frame))}: must be results, a DataFrame, a table or a path")
@@ -99,14 +99,14 @@ class Table:
         return cls([str(name) for name in frame.columns], rows)
 
     def to_pandas(self) -> pd.DataFrame:
-        """A DataFrame of pandas, with a missing value in each empty cell.
+        """A pandas DataFrame, with a missing value for each empty cell.
 
         Returns
         -------
         pandas.DataFrame
             Columns are of ``int64`` (``Int64`` with empty cells), of ``float64``, or of objects.
         """
-        import pandas as pd  # it takes a while to load
+        import pandas as pd  # pandas is slow to import
 
         def column(cells: list[Cell]) -> Any:
             kinds = {type(cell) for cell in cells}
@@ -129,12 +129,12 @@ class Table:
         Returns
         -------
         list of dict
-            A dictionary a row.
+            One dictionary per row, from column to cell.
         """
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def cells(self, name: str) -> list[Cell]:
-        """One column, top to bottom.
+        """Cells of one column, from top to bottom.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class Table:
         Returns
         -------
         list
-            Numbers, words, or None where there is nothing.
+            Numbers, text, or None for an empty cell.
 
         Raises
         ------
@@ -157,17 +157,18 @@ class Table:
         return [row[index] for row in self.rows]
 
     def suggestion(self, name: str = "") -> str:
-        """The columns that may have been meant, else the first ones; intervals go without saying.
+        """Columns similar to a name, otherwise the first ones, as text for a message; columns of intervals
+        are left out.
 
         Parameters
         ----------
         name : str
-            What was asked for.
+            Name that was asked for.
 
         Returns
         -------
         str
-            A part of a message.
+            Part of a message.
         """
         names = [column for column in self.columns if "ci95" not in column]
         meant = [column for column in names if name and column.rsplit(".", 1)[-1] == name.rsplit(".", 1)[-1]]
@@ -189,7 +190,7 @@ class Table:
         Returns
         -------
         numpy.ndarray
-            A value a row; of float (NaN for empty cells) where it is numeric, else of object.
+            One value per row: floats (NaN for empty cells) for a numeric column, otherwise objects.
 
         Raises
         ------
@@ -204,29 +205,29 @@ class Table:
         return np.array(cells, dtype=object)
 
     def to_csv(self) -> str:
-        """CSV text. A number is written in the shortest form that reads back as the same number.
+        """The table as CSV text, with each number in the shortest form that reads back exactly.
 
-        A word that a spreadsheet would take for a formula has an apostrophe before it, which :meth:`from_csv`
-        takes away again.
+        Text that a spreadsheet would take for a formula gets an apostrophe in front, which :meth:`from_csv`
+        removes.
 
         Returns
         -------
         str
-            Lines of CSV, with names at first.
+            CSV text; the first line has the names of the columns.
         """
         lines: list[Sequence[Cell]] = [self.columns, *self.rows]
         return "".join(csv_line(line) + "\n" for line in lines)
 
     @classmethod
     def from_csv(cls, text: str, name: str = "table") -> Table:
-        """The table of a CSV text with a header line.
+        """The table of CSV text with a header line.
 
         Parameters
         ----------
         text : str
-            Lines of CSV.
+            CSV text.
         name : str
-            What stands in the error message.
+            Name of the source for error messages.
 
         Returns
         -------
@@ -247,7 +248,7 @@ class Table:
         Parameters
         ----------
         path : path
-            The file.
+            CSV file, which may be compressed (``.gz``).
 
         Returns
         -------
@@ -264,7 +265,7 @@ class Table:
 
 
 def csv_lines(text: Iterable[str], name: str) -> tuple[list[str], Iterator[list[str]]]:
-    """The names of the columns of a CSV text that comes line by line, and its rows as they are written."""
+    """Names of the columns of CSV text given line by line, and an iterator over its rows as lists of text."""
     lines = _csv_lines(text, name)
     header = [fused(cell) for cell in next(lines, [])]
     if not header or not all(header):
@@ -297,12 +298,12 @@ def _whole_lines(lines: Iterator[list[str]], columns: int, name: str) -> Iterato
     for number, line in enumerate(lines, start=2):
         if len(line) == columns:
             yield line
-        elif line:  # not a blank line, as editors leave at the end
+        elif line:  # a blank line, as editors leave at the end, is allowed
             raise ResultsError(f"{name}:{number}: {len(line)} cells, expected {columns}")
 
 
 def _of_frame(cell: Any) -> Cell:
-    """A value of a DataFrame as a cell."""
+    """A value of a DataFrame as a cell; a missing one becomes None."""
     found = cell.item() if hasattr(cell, "item") else cell
     if type(found).__name__ in ("NAType", "NaTType") or found != found:
         return None
@@ -310,12 +311,14 @@ def _of_frame(cell: Any) -> Cell:
 
 
 def csv_line(cells: Iterable[Cell]) -> str:
-    """Cells as a line of CSV, without the end of the line."""
+    """Cells as a line of CSV, without a line break."""
     return ",".join(_quote(_write(cell)) for cell in cells)
 
 
 def label(value: Any) -> Cell:
-    """An axis value as one cell: a table of keys becomes ``markov fd_t=0.01``, a list its items."""
+    """An axis value as one cell: a table of keys becomes ``markov fd_t=0.01``, a list its items with
+    spaces.
+    """
     if isinstance(value, Mapping):
         rest = [f"{key}={label(item)}" for key, item in value.items() if key != "model"]
         return " ".join([*([str(value["model"])] if "model" in value else []), *rest])
@@ -329,21 +332,23 @@ def label(value: Any) -> Cell:
 
 
 LOPSIDED = 1.5
-"""An interval that reaches so many times further than Student's on one side is shown by its ends."""
+"""Factor by which an interval exceeds Student's half-width on one side from which on its two ends are
+shown.
+"""
 
 
 def ends_shown(
     value: float, ci95: float | None, low: float | None, high: float | None
 ) -> tuple[float, float] | None:
-    """The ends of the interval that people see, where it is not ``value ± ci95``, otherwise None.
+    """Ends of an interval to show in place of ``value ± ci95``; None if ``value ± ci95`` describes it.
 
-    They are those of rare events, of skewed runs, and of what ends where no metric can be (below 0, a
-    share above 1).
+    Ends are shown for rare events, for skewed runs, and for an interval cut at a bound of its metric (0, or 1
+    for a share).
     """
     if low is None or high is None or not low < high:
         return None
     sides = sorted([value - low, high - value])
-    # An interval is nowhere narrower than Student's, unless it was cut.
+    # Only a cut interval is narrower than Student's on one side.
     lopsided = ci95 is None or sides[1] > LOPSIDED * ci95 or sides[0] < ci95 * (1 - 1e-9)
     return (low, high) if lopsided or value in (low, high) else None
 
@@ -356,11 +361,11 @@ def format_estimate(
     *,
     at_least: bool = False,
 ) -> str:
-    """A value for a person: as many digits as its interval is worth (two of the interval's own).
+    """A value as text, with as many digits as its interval justifies: two digits of the half-width.
 
-    A lower bound (``at_least``) is told with that of its interval: ``at least 12.1 (> 11.8)``. Where the
-    interval is not much like ``value ± ci95``, its ends are given: those of rare events, shares at their
-    ceiling and skewed runs. Of nothing seen it has one end.
+    A lower bound (``at_least``) is shown with that of its interval: ``at least 12.1 (> 11.8)``. If the
+    interval differs much from ``value ± ci95``, its ends are shown: for rare events, shares near 0 or 1, and
+    skewed runs. If no event was seen, only one end is shown.
     """
     if value is None:
         return "-"
@@ -397,25 +402,25 @@ def _write(cell: Cell) -> str:
 
 
 def defused(text: str) -> str:
-    """A word as a cell of CSV: one that a spreadsheet would compute has an apostrophe before it."""
+    """Text as a CSV cell: if a spreadsheet would evaluate it as a formula, an apostrophe is put in front."""
     return f"'{text}" if _FORMULA.match(text) and not _QUANTITY.fullmatch(text) else text
 
 
 def fused(cell: str) -> str:
-    """The word that :func:`defused` made a cell of."""
+    """The text from which :func:`defused` made a cell."""
     return cell[1:] if _MARKED.match(cell) and not _QUANTITY.fullmatch(cell[1:]) else cell
 
 
 def _quote(text: str) -> str:
-    # The csv module writes a lone carriage return without quotes and then cannot read it.
+    # Python's csv module writes a lone carriage return without quotes, and then cannot read it.
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
 
 
 def read_cell(text: str) -> Cell:
-    """The number or the word that is written in a cell of CSV."""
+    """Number or text in a CSV cell; None if it is empty."""
     if text == "":
         return None
-    if text != text.strip() or "_" in text:  # Python would read these as numbers too; nobody else does
+    if text != text.strip() or "_" in text:  # only Python reads numbers with spaces or underscores
         return fused(text)
     for kind in (int, float):
         try:

@@ -1,4 +1,4 @@
-"""Congestion controls written in Python, for teaching: slow, and run by the same engine as the built-in ones.
+"""Congestion controls written in Python, for teaching: slower than built-in ones, in the same simulator.
 
 >>> from crossfade import teaching
 >>> class Fixed(teaching.CongestionControl):
@@ -8,8 +8,8 @@
 >>> point = {"tcp.variant": ["newreno"], "channel.p_e": [0.01]}
 >>> events = teaching.run("quickstart", Fixed(), over=point)   # doctest: +SKIP
 
-The interface is the trait ``CongestionControl`` of the crate ``transport``: what works here is a translation
-away from a built-in congestion control. ``docs/own-control.md`` has both.
+The interface is that of the Rust trait ``CongestionControl`` of the crate ``transport``, so a control can be
+translated into a built-in one. ``docs/own-control.md`` describes both.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from crossfade._crossfade import AckSample, LostSegment, RateSample, SendEvent
 from crossfade.plans import translated_errors
 from crossfade.plans.options import Options, ScenarioLike, Values
 
-if TYPE_CHECKING:  # numpy takes a while to load
+if TYPE_CHECKING:  # numpy is slow to import
     import numpy as np
 
 __all__ = [
@@ -44,60 +44,66 @@ __all__ = [
 
 
 class CongestionControl:
-    """A congestion control. Loss recovery tells it what happened; it answers by its attributes, in segments.
+    """Base class of a congestion control: loss recovery calls its methods, and it sets ``cwnd`` in segments.
 
-    Override what yours does otherwise than keeping its window. Times are in seconds; ``window`` is how
-    many segments were under way or, in the flavours ``paper`` and ``ns2``, allowed to be.
+    Override the methods that should do more than keep the window. Times are in seconds. The argument
+    ``window`` is the number of segments in flight or, in the flavours ``paper`` and ``ns2``, the number
+    allowed.
 
-    One with a rate has an attribute ``pacing_rate`` (segments a second, or None) and perhaps
-    ``send_quantum`` (segments that leave back to back). A method of these that it has is called (flavour
-    ``rfc``), others cost nothing: ``on_send(send)``, ``on_segment_lost(lost)``, ``on_probe_repaired(now,
+    A rate-based control has an attribute ``pacing_rate`` (segments per second, or None) and optionally
+    ``send_quantum`` (number of segments sent back to back). In flavour ``rfc`` these optional methods are
+    called if they exist: ``on_send(send)``, ``on_segment_lost(lost)``, ``on_probe_repaired(now,
     app_limited)``, ``on_phase(now, phase, in_flight)`` with ``phase`` one of "open", "recovery", "loss",
-    ``on_delivery(sample)``, ``limits_itself()`` (true: what is sent now tells nothing of the path) and
-    ``seed(number)``, once, behind ``start``. A method ``info()`` gives a dict of numbers or words by
-    name: what it is at, in the column ``info`` of events.
+    ``on_delivery(sample)``, ``limits_itself()`` (true if the control sends less than the path allows, so that
+    rate samples count as application-limited) and ``seed(number)``, once, after ``start``. A method
+    ``info()`` returns a dict of numbers or words by name, such as the state, which appears in the column
+    ``info`` of events.
     """
 
     cwnd: float
-    """The congestion window: finite, at least 1."""
+    """Congestion window in segments: finite, at least 1."""
     ssthresh: float
-    """The slow-start threshold: at least 1; ``math.inf`` for none."""
+    """Slow-start threshold in segments: at least 1; ``math.inf`` if it is not set."""
     own_window: bool = False
-    """The window is the control's alone, also in recovery: ``set_cwnd`` is never called."""
+    """True if only the control sets the window, also in recovery: ``set_cwnd`` is never called."""
     ect_1: bool = False
-    """Segments say ECT(1); marks are told by ``RateSample.ce``, not by ``on_ecn``."""
+    """True if segments carry ECT(1); congestion marks are then in ``RateSample.ce``, and ``on_ecn`` is not
+    called.
+    """
 
     def start(self, cwnd: float, ssthresh: float) -> None:
-        """A connection begins with the windows that the scenario says."""
+        """Called when a connection begins, with the initial windows of the scenario in segments."""
         self.cwnd = cwnd
         self.ssthresh = ssthresh
 
     def on_ack(self, ack: AckSample) -> None:
-        """An acknowledgement outside loss recovery covered new segments."""
+        """Called for an acknowledgement of new segments outside loss recovery."""
 
     def on_loss(self, now: float, window: float) -> None:
-        """Duplicate acknowledgements showed a loss; once for each recovery."""
+        """Called when duplicate acknowledgements show a loss, once per recovery."""
 
     def on_timeout(self, now: float, window: float) -> None:
-        """The retransmission timer expired, for the first time for this segment."""
+        """Called when the retransmission timer expires for the first time for a segment."""
 
     def on_ecn(self, now: float, window: float) -> None:
-        """An acknowledgement echoed a congestion mark; at most once a round trip. As a loss, by default."""
+        """Called for an echoed congestion mark (ECN), at most once per round trip; by default like a loss."""
         self.on_loss(now, window)
 
     def set_cwnd(self, cwnd: float) -> None:
-        """Loss recovery inflates, deflates or restores the window."""
+        """Called when loss recovery inflates, deflates or restores the window."""
         self.cwnd = cwnd
 
     def undo(self) -> None:
-        """The last loss or timeout was spurious: be as if it had not happened, if you remember."""
+        """Called when the last loss or timeout proves spurious: restore the state from before it. Default:
+        nothing.
+        """
 
     def on_idle_end(self, now: float, idle: float) -> None:
-        """The sender is about to send after nothing was under way for ``idle``."""
+        """Called before the sender sends after ``idle`` seconds with no segment in flight."""
 
 
 class Reno(CongestionControl):
-    """Reno's rule (RFC 5681 section 3.1): slow start, additive increase, halving."""
+    """Reno congestion control (RFC 5681 section 3.1): slow start, additive increase, halving on loss."""
 
     def start(self, cwnd: float, ssthresh: float) -> None:
         super().start(cwnd, ssthresh)
@@ -105,13 +111,13 @@ class Reno(CongestionControl):
         self._before: tuple[float, float, float] | None = None
 
     def on_ack(self, ack: AckSample) -> None:
-        # A window that was not filled has not been tested.
+        # Without a full window, acknowledgements do not show that the path can take more.
         if not ack.cwnd_limited:
             return
         if self.cwnd < self.ssthresh:
             self.cwnd += min(ack.acked, 1.0)  # equation (2)
             return
-        # One segment more for each window acknowledged (RFC 3465 section 2.1).
+        # One more segment for each acknowledged window (RFC 3465 section 2.1).
         self._segments_acked += ack.acked
         if self._segments_acked >= self.cwnd:
             self._segments_acked = min(self._segments_acked - self.cwnd, self.cwnd)
@@ -138,7 +144,8 @@ class Reno(CongestionControl):
         self._before = None
 
     def _remember(self, window: float) -> None:
-        # Slow start will lead back to what was under way (RFC 4015 section 3.2, pipe_prev).
+        # With this threshold, slow start would return to the earlier flight size (RFC 4015 section 3.2,
+        # pipe_prev).
         self._before = (self.cwnd, max(self.ssthresh, window), self._segments_acked)
 
     def _halve(self, window: float) -> None:
@@ -147,71 +154,80 @@ class Reno(CongestionControl):
 
 
 class BatchedCongestionControl:
-    """A congestion control that hears of many acknowledgements at once: a call a round trip, or a ``period``.
+    """Congestion control that gets acknowledgements in batches: one call per round trip, or per ``period``.
 
-    What ``on_acks`` leaves in ``cwnd`` and ``pacing_rate`` holds until the next call, also in recovery and
-    after a timeout. It acts up to a period late: it is a control of rates, not a clock of acknowledgements.
+    The values of ``cwnd`` and ``pacing_rate`` after ``on_acks`` hold until the next call, also in recovery
+    and after a timeout. Reactions come up to a period late, so it controls rates and cannot act on each
+    acknowledgement.
     """
 
     cwnd: float
-    """The congestion window in segments: finite, at least 1."""
+    """Congestion window in segments: finite, at least 1."""
     ssthresh: float
-    """The slow-start threshold, which only traces show."""
+    """Slow-start threshold in segments; it has no effect, and only appears in traces."""
     pacing_rate: float | None = None
-    """Segments a second: finite, above 0; None for the sender's usual pacing (``tcp.pacing``)."""
+    """Pacing rate in segments per second: finite, above 0; None for the sender's usual pacing
+    (``tcp.pacing``).
+    """
     send_quantum: int | None = None
-    """Segments that leave back to back when paced; None for the sender's own choice."""
+    """Number of segments sent back to back when paced; None for the sender's own choice."""
     period: float | None = None
-    """Seconds from one call to the first acknowledgement that brings another; None for a round trip."""
+    """Shortest time between calls in seconds: the first acknowledgement after it causes the next call.
+    None: one round trip.
+    """
     ends_batch: tuple[Literal["loss", "timeout", "mark"], ...] = ()
-    """Events that end a batch at once: a new recovery, a timeout, a congestion mark."""
+    """Events that end a batch immediately: "loss" (a new recovery), "timeout", "mark" (a congestion mark)."""
     ended_by: str = ""
-    """Cause of the end of the current batch: "round", "period", or one of ``ends_batch``."""
+    """Cause that ended the current batch: "round", "period", or one of ``ends_batch``."""
     ect_1: bool = False
-    """Segments say ECT(1)."""
+    """True if segments carry ECT(1)."""
 
     def start(self, cwnd: float, ssthresh: float) -> None:
-        """A connection begins with the windows that the scenario says."""
+        """Called when a connection begins, with the initial windows of the scenario in segments."""
         self.cwnd = cwnd
         self.ssthresh = ssthresh
 
     def on_acks(self, batch: np.ndarray) -> None:
-        """Acknowledgements arrived: a structured array, one row each, read-only; empty at a timeout perhaps.
+        """Called with a batch of acknowledgements: a read-only structured array, one row each; it may be
+        empty at a timeout.
 
-        Its fields are those of :class:`RateSample` (NaN and -1 for what is not there; ``phase`` 0 open, 1
-        recovery, 2 loss), and ``cwnd``, the window that held.
+        Fields are those of :class:`RateSample` (NaN or -1 for missing values; ``phase`` is 0 open, 1
+        recovery, 2 loss), and ``cwnd``, the window at that time.
         """
 
 
 class SharedCongestionControl:
-    """A congestion control of many flows: one object for all flows of a run that name it, a call a period.
+    """Congestion control of many flows: one object serves all flows of a run that name it, with one call per
+    period.
 
-    A period has all acknowledgements of these flows from k times ``period`` on and before k + 1 times, of
-    simulated time. ``on_acks`` is called behind it, when the next acknowledgement of one of them comes, and
-    what it leaves in ``cwnd`` and ``pacing_rate`` holds for a flow from its own first acknowledgement behind
-    the period on, also in recovery and after a timeout. A control that changes only flows that have rows,
-    each by its own rows, gives every flow what an object of its own would.
+    Period k contains all acknowledgements of these flows from k times ``period`` up to (k + 1) times
+    ``period`` of simulated time. ``on_acks`` is called after a period, at the next acknowledgement of one of
+    the flows. The values in ``cwnd`` and ``pacing_rate`` apply to a flow from its own first acknowledgement
+    after the period, also in recovery and after a timeout. A control that changes each flow only by the
+    flow's own rows acts as if each flow had its own object.
     """
 
     shared: bool = True
-    """Whether one object serves all flows."""
+    """True if one object serves all flows."""
     period: float
-    """Seconds, at least 1e-9, of at most 1,048,576 acknowledgements."""
+    """Length of a period in seconds, at least 1e-9; a period may have at most 1,048,576 acknowledgements."""
     cwnd: np.ndarray | Sequence[float] = ()
-    """The congestion windows in segments, by flow: finite, at least 1."""
+    """Congestion windows in segments, indexed by flow: finite, at least 1."""
     ssthresh: np.ndarray | Sequence[float] = ()
-    """The slow-start thresholds, which only traces show."""
+    """Slow-start thresholds in segments, indexed by flow; they have no effect, and only appear in traces."""
     pacing_rate: np.ndarray | None = None
-    """Segments a second by flow, above 0; infinity, or None for all, leaves it to the sender."""
+    """Pacing rates in segments per second, indexed by flow, above 0; infinity for a flow, or None for all,
+    leaves pacing to the sender.
+    """
     send_quantum: int | None = None
-    """Segments of any flow that leave back to back when paced; None for the sender's own choice."""
+    """Number of segments that a flow sends back to back when paced; None for the sender's own choice."""
     ect_1: bool = False
-    """Segments say ECT(1)."""
+    """True if segments carry ECT(1)."""
 
     def start(self, flow: int, cwnd: float, ssthresh: float) -> None:
-        """A flow begins with the windows that the scenario says.
+        """Called when a flow begins, with the initial windows of the scenario in segments.
 
-        Flows are numbered from 0 on; the number of one that has ended goes to a later one.
+        Flows are numbered from 0; a later flow may get the number of one that has ended.
         """
         self.cwnd = placed(self.cwnd, flow, cwnd)
         self.ssthresh = placed(self.ssthresh, flow, ssthresh)
@@ -219,14 +235,17 @@ class SharedCongestionControl:
             self.pacing_rate = placed(self.pacing_rate, flow, math.inf)
 
     def on_acks(self, batch: np.ndarray) -> None:
-        """A period with acknowledgements is over: a structured array, one row each by time, read-only.
+        """Called after a period with acknowledgements: a read-only structured array, one row each, ordered by
+        time.
 
-        Its fields are those that :class:`BatchedCongestionControl` gets, and ``flow``.
+        Fields are those of :meth:`BatchedCongestionControl.on_acks`, and ``flow``, the number of the flow.
         """
 
 
 def placed(values: np.ndarray | Sequence[float], flow: int, value: float) -> np.ndarray:
-    """``values`` with ``value`` at place ``flow``, one place longer where that is new."""
+    """A copy of ``values`` with ``value`` at index ``flow``; it is one longer if ``flow`` equals its
+    length.
+    """
     import numpy as np
 
     if flow == len(values):
@@ -238,47 +257,47 @@ def placed(values: np.ndarray | Sequence[float], flow: int, value: float) -> np.
 
 @dataclass(frozen=True)
 class Step:
-    """Feedback of the acknowledgements of a step."""
+    """Feedback from the acknowledgements of one step of a :class:`Policy`."""
 
     now: float
-    """The time of the last, in seconds."""
+    """Time of the last acknowledgement, in seconds."""
     rate: float
-    """Segments that arrived, a second."""
+    """Delivery rate in the step, in segments per second."""
     rtt: float
-    """The last round trip, in seconds."""
+    """Last measured round-trip time, in seconds."""
     share: float
-    """``rate`` of the highest delivery rate so far."""
+    """``rate`` divided by the highest delivery rate so far."""
     queueing: float
-    """``rtt`` over the shortest so far: 1 where there is no queue."""
+    """``rtt`` divided by the shortest so far: 1 without queueing."""
     loss: float
-    """The share of what arrived or was lost that was lost."""
+    """Share of lost segments among those delivered or lost."""
     marks: float
-    """The share of what arrived that carried a congestion mark."""
+    """Share of delivered segments with a congestion mark."""
     filled: float
-    """Data in flight, divided by the highest rate times the shortest RTT."""
+    """Segments in flight, divided by the product of highest rate and shortest RTT (the BDP)."""
 
 
 class Policy(BatchedCongestionControl):
-    """A control that acts once a round trip, or a ``period``: on what ``act`` makes of what was observed.
+    """Control by actions: once per round trip, or per ``period``, ``act`` maps observations to an action.
 
-    ``act`` gets six numbers: rate over the highest, round trip over the shortest, share lost, share marked,
-    flight over the bandwidth-delay product (:data:`OBSERVED` has their bounds) and its last answer. It
-    answers in -1 to 1: by how many powers of two the window grows, or the pacing rate.
-    ``crossfade.gym.CongestionEnv`` trains one.
+    ``act`` gets six numbers, with bounds in :data:`OBSERVED`: rate over the highest rate, RTT over the
+    shortest RTT, share lost, share marked, flight over the bandwidth-delay product, and its last action. It
+    returns a number from -1 to 1, the power of two by which the window, or the pacing rate, is multiplied.
+    ``crossfade.gym.CongestionEnv`` trains a policy.
     """
 
     acts_on: Literal["cwnd", "pacing_rate"] = "cwnd"
-    """What an action multiplies; with a pacing rate the window is twice the rate times the smoothed round
-    trip.
+    """Quantity that an action multiplies; with ``pacing_rate`` the window is twice the rate times the
+    smoothed RTT.
     """
     step: Step | None = None
-    """The last observation, for rewards."""
+    """Feedback of the last step, for rewards; None before the first."""
 
     OBSERVED = ((0.0, 1.0), (1.0, 10.0), (0.0, 1.0), (0.0, 1.0), (0.0, 10.0), (-1.0, 1.0))
     MOST = 1e6
 
     def act(self, observation: np.ndarray) -> float:
-        """Next action, from -1 to 1."""
+        """The next action, from -1 to 1, given the six observed numbers."""
         raise NotImplementedError
 
     def start(self, cwnd: float, ssthresh: float) -> None:
@@ -303,7 +322,7 @@ class Policy(BatchedCongestionControl):
             self.cwnd = min(max(2.0 * self.pacing_rate * self._srtt, 4.0), self.MOST)
 
     def observation(self) -> np.ndarray:
-        """The six numbers of the last step, each within its bounds."""
+        """The six numbers that ``act`` gets, each clipped to its bounds."""
         import numpy as np
 
         step = self.step
@@ -313,7 +332,7 @@ class Policy(BatchedCongestionControl):
         return observed
 
     def _observe(self, batch: np.ndarray) -> bool:
-        """Whether there is a round trip and a time to judge by."""
+        """Set ``step`` from a batch; False if there is no RTT, rate or elapsed time yet."""
         import numpy as np
 
         rtts = batch["rtt"][~np.isnan(batch["rtt"])]
@@ -353,12 +372,11 @@ def run(
     over: Values | None = None,
     seed: int | None = None,
 ) -> str:
-    """Run 0 of a single point with a congestion control of yours; its events as CSV text.
+    """Run 0 of a single point with a congestion control given as an object; returns its events as CSV text.
 
-    As :func:`crossfade.events`, whose output of the same scenario is what the built-in Reno makes of it. The
-    columns ``cwnd`` and ``ssthresh`` are the trace of your control. An exception in one of its methods ends
-    the run and is raised here; a window that no sender can use raises
-    :class:`crossfade.errors.ScenarioError`.
+    The columns are those of :func:`crossfade.events`, which shows the built-in Reno in the same scenario;
+    ``cwnd`` and ``ssthresh`` are the values of the given control. An exception in one of its methods ends the
+    run and is raised here; an unusable window raises :class:`crossfade.errors.ScenarioError`.
     """
     plan = plans.load(scenario, Options(set, over, seed=seed))
     with translated_errors():

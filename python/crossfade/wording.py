@@ -1,6 +1,6 @@
-"""Words of figures: names of axes and metrics, units, names of curves.
+"""Wording of figures: names of axes and metrics, units, names of curves.
 
-Symbols are spelled as mathtext (``$f_d T$``), which matplotlib sets; :func:`html` makes HTML of them.
+Symbols are written as mathtext (``$f_d T$``), which matplotlib typesets; :func:`html` converts them to HTML.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import crossfade._crossfade as _crossfade
 from crossfade.quantities import UNITS
 from crossfade.tables import Cell
 
-# What stands on the axis of a key or column, with its unit, by the last part (channel.p_e is p_e). Metrics
-# are named by the core.
+# Label of an axis and its unit, by the last part of a key or column (p_e for channel.p_e). The core names
+# metrics.
 NAMES = {
     "rtt_s": ("Round-trip time", "s"),
     "one_way_delay_s": ("One-way delay", "s"),
@@ -56,15 +56,15 @@ NAMES = {
     "link.rate": ("Rate of the link", ""),
     "reverse.rate": ("Rate of the reverse path", ""),
 }
-# Columns of papers that are a metric by one method.
+# Metric of a column of a paper's table that holds it by one method.
 METRICS_OF_COLUMNS = {"throughput_sim": "throughput_per_slot", "throughput_exact": "throughput_per_slot"}
-# How the name of any other column tells its unit.
+# Units of other columns by the suffix of their names.
 _ENDINGS = {"_bps": "bit/s", "_s": "s", "_db": "dB", "_packets": "packets", "_slots": "slots"}
 
-# The units an axis may be counted in, from the largest, so that its numbers are short.
+# Units to choose from for an axis, largest first, so that its numbers are short.
 _READABLE = {"bit/s": ["Gbit/s", "Mbit/s", "kbit/s", "bit/s"], "s": ["s", "ms", "us"]}
 
-# What a curve is called, by its value.
+# Name of a curve in a legend, by the value of its axis.
 WORDS = {
     "old-tahoe": "OldTahoe",
     "tahoe": "Tahoe",
@@ -98,7 +98,7 @@ WORDS = {
     "markov": "Markov",
     "rayleigh": "Rayleigh",
 }
-# Columns whose numbers need their symbol beside them in the legend.
+# Symbols that a legend puts beside the numbers of a column.
 SYMBOLS = {
     "channel": "$f_d T$",
     "fd_t": "$f_d T$",
@@ -148,7 +148,7 @@ def look_of(name: str) -> str:
 def metric_name(column: str) -> tuple[str, str]:
     """Label of a metric's axis, and its unit (empty if it has none).
 
-    That of a flow or link says whose it is: ``near.goodput_bps`` is the "Goodput, near" in bit/s.
+    For a flow or link the label contains its name: ``near.goodput_bps`` is "Goodput, near" in bit/s.
     """
     if "/" in column:
         above, below = (name.strip() for name in column.split("/", 1))
@@ -163,14 +163,14 @@ def metric_name(column: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=1)
 def registry() -> list[dict[str, Any]]:
-    """The core's metrics; see ``_crossfade.metrics``."""
+    """All metrics of the core; see ``_crossfade.metrics``."""
     found: list[dict[str, Any]] = json.loads(_crossfade.metrics())
     return found
 
 
 @lru_cache(maxsize=1)
 def _metrics() -> dict[str, tuple[str, str]]:
-    """The words and the unit of each metric of the core, as a figure shows them."""
+    """Label and unit of each metric of the core, as figures show them."""
     return {
         metric["name"]: (metric["words"], _shown_unit(metric["words"], metric["unit"]))
         for metric in registry()
@@ -178,7 +178,7 @@ def _metrics() -> dict[str, tuple[str, str]]:
 
 
 def _shown_unit(words: str, unit: str) -> str:
-    """A unit beside the words: none for pure numbers, nor where the words say what is counted."""
+    """Unit shown beside a label: none for pure numbers, and none if the label names the counted thing."""
     counted = unit.partition("/")[0]
     if counted == "1" or counted in words.lower().split():
         return ""
@@ -186,7 +186,7 @@ def _shown_unit(words: str, unit: str) -> str:
 
 
 def _in_words(name: str) -> str:
-    """Name of a key or column with spaces, its abbreviations as the field writes them."""
+    """Name of a key or column with spaces, and abbreviations in capitals."""
     for key, written in _COMPOUNDS.items():
         name = name.replace(key, written)
     return " ".join(word.upper() if _ABBREVIATIONS.fullmatch(word) else word for word in name.split("_"))
@@ -200,30 +200,30 @@ _ABBREVIATIONS = re.compile(
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """Words of a column or key, and the unit at its end: ``air_time_s`` is "air time" in s."""
+    """Words of a column or key, and the unit in its suffix: ``air_time_s`` is "air time" in s."""
     ending = next((ending for ending in _ENDINGS if name.endswith(ending)), "")
     return _in_words(name.removesuffix(ending)), _ENDINGS.get(ending, "")
 
 
 def _spelled(name: str) -> tuple[str, str]:
-    """Words of a column or key as a heading, and the unit at its end."""
+    """Words of a column or key with a capital letter, and the unit in its suffix."""
     words, unit = _parts(name)
     return words[:1].upper() + words[1:], unit
 
 
 def axis_name(key: str) -> tuple[str, str]:
-    """Label of a scenario key's axis, and its unit if the key's name gives it."""
+    """Label of a scenario key's axis, and its unit if the key's name shows it."""
     last = key.rsplit(".", 1)[-1]
     return NAMES.get(key) or NAMES.get(last) or _spelled(last)
 
 
 def with_unit(words: str, unit: str) -> str:
-    """The label of an axis."""
+    """Label of an axis with its unit in parentheses."""
     return f"{words} ({'µs' if unit == 'us' else unit})" if unit else words
 
 
 def readable_unit(unit: str, values: Sequence[float]) -> tuple[str, float]:
-    """The unit that makes the largest of the values a short number, and how many of ``unit`` one is."""
+    """The unit that makes the largest of the values a short number, and its size in ``unit``."""
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     for candidate in _READABLE.get(unit, []) if largest > 0.0 else []:
         factor = float(UNITS[candidate][1])
@@ -233,28 +233,28 @@ def readable_unit(unit: str, values: Sequence[float]) -> tuple[str, float]:
 
 
 class Label(str):
-    """Label of a value that a user named: the value itself, without the symbol of its column."""
+    """Label that a user gave to a value; a legend shows it without the symbol of its column."""
 
     of: Cell
-    """The value."""
+    """Value that has this label."""
 
     def __new__(cls, text: str, of: Cell = None) -> Self:
-        """The words for a value."""
+        """A label with its text and its value."""
         made = super().__new__(cls, text)
         made.of = of
         return made
 
 
 def curve_word(column: str, value: Cell) -> str:
-    """Name of a curve in the legend, by one column and its value."""
+    """Name of a curve in the legend, from one column and its value."""
     if isinstance(value, Label):
         return plain(value)
     last = column.rsplit(".", 1)[-1]
     symbol = SYMBOLS.get(last) or with_unit(*_parts(last))
     if isinstance(value, str) and not value[:1].isdigit():
-        # A table of keys is one cell: `markov fd_t=0.01`.
+        # A cell may hold a table of keys: `markov fd_t=0.01`.
         return ", ".join(_item(item) for item in re.split(r" (?=[\w.-]+=)", value))
-    # A quantity or a list of numbers is told by its key, as a number is.
+    # Like a number, a quantity or a list of numbers is shown with the name of its key.
     if isinstance(value, float):
         return f"{symbol} = {value:.{3 if abs(value) < 1.0 else 6}g}"
     return f"{symbol} = {'none' if value is None else plain(str(value))}"
@@ -266,12 +266,12 @@ def _item(item: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Text from outside, in which a dollar does not begin mathematics."""
+    """A user's text with escaped dollar signs, which would start mathematics."""
     return text.replace("$", "\\$")
 
 
 def typeset(title: str) -> str:
-    """A title from outside, with the symbols that it spells out (f_d T) set as mathematics."""
+    """A user's title with the symbols in it (f_d T, W_max, P_E) as mathematics."""
     title = plain(title)
     for spelled, symbol in {"f_d T": "$f_d T$", "W_max": "$W_\\max$", "P_E": "$P_E$"}.items():
         title = title.replace(spelled, symbol)
@@ -279,12 +279,12 @@ def typeset(title: str) -> str:
 
 
 def without_symbols(text: str) -> str:
-    """Text with symbols as plain text, where there can be nothing else."""
+    """Text with symbols as plain text, for places without typesetting."""
     return html_module.unescape(re.sub(r"<[^>]*>", "", html(text)))
 
 
 def html(text: str) -> str:
-    """Text with symbols as HTML; everything else in it is escaped."""
+    """Text with symbols as HTML; everything else is escaped."""
     pieces = re.split(r"(?<!\\)\$", html_module.escape(text))
     for index in range(1, len(pieces), 2):
         pieces[index] = re.sub(r"_\\?([A-Za-z]+)", r"<sub>\1</sub>", f"<i>{pieces[index]}</i>")
@@ -292,7 +292,7 @@ def html(text: str) -> str:
 
 
 def between(low: float | None, high: float | None) -> str:
-    """A range in words; None where it goes on to the end of its axis."""
+    """An interval in words; None is an end that reaches the end of the axis."""
     if low is None or high is None:
         return "everywhere" if low == high else f"up to {high:.4g}" if low is None else f"from {low:.4g} on"
     return f"{low:.4g} to {high:.4g}"

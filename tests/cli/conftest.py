@@ -11,7 +11,7 @@ from tests.cli.live_runs import SCENARIO
 
 @pytest.fixture
 def scenario(tmp_path: Path) -> Path:
-    """A file with the scenario of live runs."""
+    """File with a scenario for live runs."""
     path = tmp_path / "link.toml"
     path.write_text(SCENARIO)
     return path

@@ -49,7 +49,7 @@ def live(*arguments: str | Path, timeout: float = 60.0) -> subprocess.CompletedP
 
 
 def without_flags(errors: str) -> str:
-    """What a run said on standard error, but for what it says of the machine: a hypervisor takes its time."""
+    """Standard error of a run without warnings about the machine, such as CPU time taken by a hypervisor."""
     return re.sub(r"^warning: .*( late|was stolen by the hypervisor)\n", "", errors, flags=re.MULTILINE)
 
 

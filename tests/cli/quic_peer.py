@@ -1,6 +1,7 @@
 """A QUIC client and server (aioquic): ``serve ADDRESS CERTIFICATE KEY`` and ``fetch ADDRESS BYTES FILE``.
 
-The client asks for so many bytes, which the server makes of a generator that both know, and writes what came.
+The client requests a number of bytes, which the server generates as both sides know, and writes them to a
+file.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def on_stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Non
     running.add(asyncio.ensure_future(answer(reader, writer)))
 
 
-# A task that nobody holds may be collected.
+# Holds references to tasks, which could otherwise be garbage-collected.
 running: set[asyncio.Future[None]] = set()
 
 

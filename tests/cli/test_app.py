@@ -1,4 +1,4 @@
-"""The command line, run for real."""
+"""The command line: commands, options, help texts and outputs, as a user runs them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_help_shows_every_command_and_an_example(cli: Cli) -> None:
     assert cli().out == top.out
 
 
-# What an example computes less of here: its command line is right or wrong whatever that is.
+# Options that shorten slow examples; they do not affect whether the example's command line is valid.
 FEWER = {
     ("phy", "mimo-fer"): ["--over", "channel.snr_db=0:20:10"],
     ("phy", "nr-blocks"): ["--over", "nr.block.mcs=7", "--over", "nr.radio.mean_snr_db=-2:8:2"],
@@ -109,23 +109,23 @@ def test_the_examples_of_the_help_are_right(
         Path(name).write_text("".join(f"{at}\n" for at in range(4, 2000, 4)))
     Path("delay.txt").write_text("20\n21\n19\n" * 66)
     Path("mine.pcap").write_bytes(cf.runs.pcap(TRUTH, set={"run.duration": "5 s"}))
-    # There are no golden traces and no cluster here; claims are a minute's work with a test of their own.
+    # Golden traces and a cluster are missing here; claims take a minute and have their own test.
     skipped = [["verify", f"golden/{layout}"] for layout in ("ns2", "ns2-chain", "weights", "wifi", "nr")]
     skipped += [["paper", "tcp-markov"], ["paper", "tcp-rlp", "--readings"]]
     skipped += [["sweep", "my.toml", "--cluster", "10.0.0.1:8786"]]
     skipped += [["suite", "interop", "--control", "new.rs", "--baseline", "old.json"]]
-    # Both ends of a connection, and programs of one's own, have tests of their own.
+    # User programs, and captures at both ends of a connection, have their own tests.
     skipped += [["suite", "interop", "--server", "my-server -p $CROSSFADE_PORT", "--client", "my-client"]]
     skipped += [["fit", "sender.pcap", "receiver.pcap", "--to", "link.toml", "--plot", "link.png"]]
     assert all(example in examples for example in skipped)
     assert len(examples) >= 30
     assert all(any(example[: len(head)] == [*head] for example in examples) for head in LONGEST)
-    # Nor is there a compiler everywhere.
+    # Examples with Rust files are skipped without a compiler.
     uncompiled = shutil.which("rustc") is None
     for example in examples:
         if uncompiled and any("mine.rs" in word for word in example):
             continue
-        # What runs on real hosts, or until Ctrl-C, has tests of its own.
+        # Commands that run on real hosts, or until Ctrl-C, have their own tests.
         if example in skipped or example[0] in ("live", "doctor", "explore", "record"):
             continue
         if not all_of_them and any(example[: len(head)] == [*head] for head in LONGEST):
@@ -251,14 +251,16 @@ def test_check_says_what_would_run(cli: Cli, sweep: Path) -> None:
         "ok: A small scenario: 4 points, tcp.variant: 2, channel.p_e: 2 (simulation; runs 7, seed 1; "
         "up to 1 MB of memory a run)"
     )
-    # 1400 B at 1.5 Mbit/s.
+    # A slot is the time of 1400 B at 1.5 Mbit/s.
     assert lines[0].startswith("sender > link (1.5 Mbit/s; 0 s; drop-tail, unlimited) > receiver; back: ")
     assert "slot 7.467 ms (a packet of 1400 B at the rate of the link)" in lines
     assert lines[-1].endswith("round trip 7.467 ms, bandwidth-delay product 1.4 kB (1 packets)")
 
 
 def test_check_says_where_the_figures_of_a_fading_link_come_from(cli: Cli) -> None:
-    """3 km/h at 2 GHz: v f / c = 5.5594 Hz, in frames of 0.2 ms f_d T = 0.0011119."""
+    """``check`` shows the derivation of f_d T: 3 km/h at 2 GHz give v f / c = 5.5594 Hz, and 0.0011119 in
+    frames of 0.2 ms.
+    """
     out = cli("check", "fading-queues").out
     assert "f_d T = 0.001112, 5.559 Hz: 3 km/h at 2 GHz" in out
     # 20 Mbit/s for 200 ms, and for three frames of 0.2 ms and 40 ms there and back.
@@ -276,7 +278,9 @@ def test_the_schema_is_json(cli: Cli) -> None:
 
 
 def test_tables_have_short_numbers_and_their_units(cli: Cli, small: Path, sweep: Path) -> None:
-    """1.5 Mbit/s carry a little less than 1.46 Mbit/s of data; CSV and JSON stay in bit/s."""
+    """Tables scale units: 1.5 Mbit/s carry a little less than 1.46 Mbit/s of data; CSV and JSON stay in
+    bit/s.
+    """
     lines = [line.split() for line in cli("run", small).out.splitlines()]
     _, value, *_, unit = next(words for words in lines if words[:1] == ["goodput_bps"])
     assert 1.0 < float(value) < 1.46
@@ -306,7 +310,7 @@ def test_a_metric_that_there_is_not_is_refused_before_anything_runs(cli: Cli, sw
     assert "--y cubic.godput_bps: no metric (did you mean cubic.goodput_bps or" in outcome.err
     outcome = cli("run", sweep, "--y", "goodput_bps/zzz", *long)
     assert outcome.err == "error: --y zzz: no metric (crossfade metrics lists all)\n"
-    # An axis or an interval can be drawn as well.
+    # ``--y`` also takes an axis or an interval.
     assert cli("run", sweep, "--y", "channel.p_e", "--quiet").code == 0
     assert cli("run", sweep, "--y", "goodput_bps_ci95", "--quiet").code == 0
 
@@ -330,7 +334,7 @@ def test_a_shipped_scenario_is_copied_with_the_files_it_reads(
     assert outcome.err == "wrote satellite-modcod.toml\nwrote satellite-rain.csv\n"
     for name in ("satellite-modcod.toml", "satellite-rain.csv"):
         assert (tmp_path / name).read_bytes() == (SCENARIOS / name).read_bytes()
-    # It is a scenario there, and its runs are those of the shipped one.
+    # A copied shipped scenario is valid in the new folder, and its runs have the same keys.
     assert cli("check", "satellite-modcod.toml").out == cli("check", "satellite-modcod").out
     Path("satellite-modcod.toml").write_text("mine")
     outcome = cli("copy", "satellite-modcod")
@@ -355,7 +359,7 @@ def test_metrics_are_listed_and_explained(cli: Cli) -> None:
     assert cli("explain", "goodput").err.startswith(
         "error: goodput: no key and no metric; did you mean goodput_bps"
     )
-    # What is a key as well, or is near one, is a key.
+    # A name that is also a key, or near one, is explained as a key.
     assert "tcp.w_max" in cli("explain", "tcp.wmax").err
 
 

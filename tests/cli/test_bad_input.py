@@ -1,4 +1,4 @@
-"""Every error of a user gets one line and exit code 2, and never a traceback."""
+"""Every user error gives one line on standard error and exit code 2, never a traceback."""
 
 from __future__ import annotations
 

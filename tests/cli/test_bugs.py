@@ -1,4 +1,4 @@
-"""A bug in the extension is one line that asks for a report, and no traceback."""
+"""A bug in the extension gives one line that asks for a report, and no traceback."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def test_a_panic_is_one_line_that_asks_for_a_report(
     ],
 )
 def test_processes_of_their_own_tell_it_as_well(module: str, arguments: str, code: int) -> None:
-    """The helper of a live run, and what makes live runs for a sweep of a user without root."""
+    """A bug in a helper process is reported too: the helper of a live run, and the process for live runs
+    without root.
+    """
     if sys.platform != "linux":
         pytest.skip("live: Linux only")
     asked: dict[str, object] = dict.fromkeys(field.name for field in fields(Config))

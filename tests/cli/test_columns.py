@@ -1,4 +1,4 @@
-"""The metrics that somebody asks for, and what check says of every flow."""
+"""Selection of metrics for tables (``--columns``), and the flows that ``check`` lists."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_column_that_is_none_is_named_before_anything_runs(tmp_path: Path, cli
         expect_one_line(
             cli("run", tmp_path / "a.toml", "--columns", name), f"--columns {name}: no metric", hint
         )
-    # Which flows there are is seen in the results.
+    # Names of flows are checked against the results, after the run.
     expect_one_line(
         cli("run", tmp_path / "a.toml", "--columns", "web.goodput_bps"),
         "web.goodput_bps: these results have no",

@@ -1,4 +1,4 @@
-"""Below five runs an interval says little: each run is shown, and that they are too few."""
+"""With fewer than five runs, tables show each run in place of an interval, with a warning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_each_run_is_shown_and_no_interval(cli: Cli, small: Path) -> None:
     assert "±" not in table
     assert "mean (each run)" in table
     assert NOTE.format(3) in table.splitlines()
-    # Where all are equal one is enough.
+    # If all runs are equal, the value is shown once.
     assert any(line.split()[:3] == ["ecn_marks", "0", "each"] for line in table.splitlines()), table
 
 

@@ -1,7 +1,7 @@
-"""Ctrl-C: at once, whatever the command is doing, without a traceback, and nothing that is finished is lost.
+"""Ctrl-C ends any command at once, without a traceback, and keeps all finished runs.
 
-That it takes less than a second on a quiet machine is measured by hand: here a command that would go on for
-minutes has to end, and nothing is computed that nobody waits for.
+Here a command of several minutes only has to end; the required time of one second is measured by hand.
+Results that no one reads are not computed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def start(*arguments: str, cwd: Path | None = None) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         cwd=cwd,
-        # A shell's background job ignores Ctrl-C and hands that down; what is tested here must not.
+        # A shell's background job ignores SIGINT, and its children inherit that; the tested command must not.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
@@ -65,7 +65,7 @@ def test_ctrl_c_ends_it(doing: str, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(SCENARIOS[doing])
     os.mkfifo(tmp_path / "losses.txt")
     process = start("run", "x.toml", "--no-cache", cwd=tmp_path)
-    # Somebody holds the pipe open and writes nothing.
+    # The pipe stays open for writing, and gets no data.
     writer = os.open(tmp_path / "losses.txt", os.O_RDWR)
     try:
         # A loaded machine may not have begun by then: the test is one of the start more.
@@ -73,7 +73,10 @@ def test_ctrl_c_ends_it(doing: str, tmp_path: Path) -> None:
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
-        assert process.returncode in (130, -signal.SIGINT)  # the latter while a slow machine loads it
+        assert process.returncode in (
+            130,
+            -signal.SIGINT,
+        )  # -SIGINT if a slow machine is still loading modules
         assert "Traceback" not in err
     finally:
         os.close(writer)
@@ -84,7 +87,7 @@ def test_ctrl_c_ends_it(doing: str, tmp_path: Path) -> None:
 def test_a_single_long_run_shows_how_far_it_is_and_how_long_it_takes(command: str, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(POINT)
     ours, terminal = pty.openpty()
-    # Wide enough for a bar, and the time that is left.
+    # Wide enough for a bar with the remaining time.
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     arguments = [sys.executable, "-m", "crossfade", command, "x.toml", "--seed", "5"]
     process = subprocess.Popen(
@@ -111,13 +114,13 @@ def test_a_single_long_run_shows_how_far_it_is_and_how_long_it_takes(command: st
 def test_ctrl_c_while_the_command_is_loaded_says_nothing(after: float, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(POINT)
     process = start("run", "x.toml", "--no-cache", cwd=tmp_path)
-    # From the first line of the package on, whatever that is waiting for.
+    # Wait until the package begins to load: its extension appears in the memory map.
     while b"_crossfade" not in Path(f"/proc/{process.pid}/maps").read_bytes():
         time.sleep(0.005)
     time.sleep(after / 10)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert process.returncode in (130, -signal.SIGINT)  # what a shell calls 130
+    assert process.returncode in (130, -signal.SIGINT)  # a shell reports -SIGINT as 130
     assert "Traceback" not in err
 
 
@@ -138,7 +141,7 @@ def test_what_is_finished_is_put_together_only_when_it_is_asked_for(monkeypatch:
     assert asked == [False]
 
 
-# Long enough to be stopped in the middle: most of a second of work for two processors.
+# A sweep that takes most of a second on two processors, so it can be stopped in the middle.
 LONG = SMALL.replace("2000 slots", "60000 slots") + '[sweep]\n"channel.p_e" = "log:0.001:0.3:30"\n'
 
 
@@ -150,7 +153,7 @@ def stored_rows() -> int:
     database = sqlite3.connect(path)
     try:
         (count,) = database.execute("SELECT count(*) FROM rows").fetchone()
-    except sqlite3.OperationalError:  # the table is not there yet
+    except sqlite3.OperationalError:  # the table does not exist yet
         return 0
     finally:
         database.close()
@@ -158,7 +161,7 @@ def stored_rows() -> int:
 
 
 def interrupt_with_some_rows(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """Send a Ctrl-C once there are rows; gives standard output and error."""
+    """Send Ctrl-C once the results file has rows; returns standard output and error."""
     deadline = time.monotonic() + 60
     while not stored_rows():
         assert process.poll() is None, process.communicate()
@@ -179,7 +182,7 @@ def test_a_stopped_run_is_resumed_as_if_nothing_had_happened(tmp_path: Path, csv
     assert "Traceback" not in err
     assert "interrupted: finished runs are kept: the same command goes on from there" in err
     table = err if csv else out
-    assert "throughput_per_slot" in table  # what is finished
+    assert "throughput_per_slot" in table  # the table of finished runs
     if csv:
         assert out == ""
     kept = stored_rows()

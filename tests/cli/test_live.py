@@ -1,6 +1,6 @@
-"""``crossfade live`` with real programs: what passes, exit codes, and that nothing is left.
+"""``crossfade live`` with real programs: packets that pass, exit codes, and complete clean-up.
 
-Skipped, with the reason, where the system has no namespaces or no TUN device.
+Skipped, with the reason, on systems without network namespaces or TUN devices.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def possible(request: pytest.FixtureRequest) -> None:
 
 
 def processes(mark: str) -> list[int]:
-    """Processes whose command line or environment has a mark."""
+    """Ids of other processes whose environment contains a mark."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -52,7 +52,7 @@ def processes(mark: str) -> list[int]:
 
 
 def state() -> tuple[str, ...]:
-    """The host's devices and routes, and the network namespaces that processes are in."""
+    """Network devices and routes of the host, and the network namespaces of all processes."""
     namespaces = {os.readlink(entry) for entry in Path("/proc").glob("[0-9]*/ns/net") if _is_there(entry)}
     devices = sorted(Path("/sys/class/net").iterdir())
     return (*map(str, devices), Path("/proc/net/route").read_text(), *sorted(namespaces))
@@ -87,7 +87,7 @@ def test_a_download_arrives_whole_and_what_happened_is_told(tmp_path: Path) -> N
     down, up = told["directions"]
     assert down["ring_drops"] == up["ring_drops"] == 0
     assert down["packets"] == down["arrived"] + down["lost"] + down["dropped"] + down["left"]
-    # Some 2,100 packets, of which 1 % are lost: outside this range once in 10,000 runs.
+    # About 2,100 packets with 1 % losses: the count is outside this range once in 10,000 runs.
     assert 5 <= down["lost"] <= 45
     assert 0.0055 < down["transit_p50_s"] < 0.1
     for words in ("late by", "packets never seen", "at a load of", "stolen"):
@@ -133,10 +133,10 @@ def test_the_name_of_a_command_steers_no_terminal() -> None:
 def ended_by_terminal(
     arguments: tuple[str, ...], number: int, when: Callable[[int], None]
 ) -> tuple[int, str]:
-    """Exit code and stderr of a live run that gets a signal of the terminal as soon as ``when`` returns."""
+    """Exit code and standard error of a live run that gets a terminal signal as soon as ``when`` returns."""
 
     def listen() -> None:
-        # A shell's background job ignores Ctrl-C and hands that down; what is tested here must not.
+        # A shell's background job ignores SIGINT, and its children inherit that; the tested command must not.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
@@ -167,7 +167,7 @@ def test_what_the_terminal_says_before_the_command_is_there_is_held_for_it(
     number: int, tmp_path: Path
 ) -> None:
     there = tmp_path / "there"
-    # The far program ignores them and never listens: COMMAND waits for it.
+    # The far program ignores the signals and never listens, so COMMAND is not started yet.
     far = f"trap '' INT QUIT; touch {there}; sleep 1000"
     ended = ended_by_terminal(("--far", far), number, lambda _: wait_until(there.exists))
     assert ended == (128 + number, "")
@@ -215,13 +215,13 @@ def test_captures_have_the_delay_and_the_losses_of_the_journal(scenario: Path, t
     down = json.loads(report.read_text())["directions"][0]
     assert (len(sent), len(came)) == (down["packets"], down["arrived"])
     assert set(came) <= set(sent)
-    # 5 ms, and what a packet takes at 20 Mbit/s: never less.
+    # The delay is at least 5 ms plus the transmission time at 20 Mbit/s.
     delays = [came[packet] - sent[packet] for packet in came if packet[1] > 1400]
     assert min(delays) >= 0.0056
 
 
 def packets(path: Path, source: str) -> dict[tuple[str, int], float]:
-    """Times of packets from a source, by their number and length (as tshark reads them)."""
+    """Times of packets from a source in a capture, by IP identification and length, as tshark reads them."""
     fields = [word for name in ("ip.id", "ip.len", "frame.time_epoch") for word in ("-e", name)]
     command = ["tshark", "-r", str(path), "-Y", f"ip.src == {source}", "-T", "fields", *fields]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
@@ -245,7 +245,7 @@ def test_method_live_stands_beside_simulation_and_is_not_kept(scenario: Path) ->
 
 @pytest.fixture
 def tree() -> Iterator[subprocess.Popen[str]]:
-    """A live run whose programs never end, its processes marked."""
+    """A live run whose programs never end; its processes carry a mark in their environment."""
     mark = f"CROSSFADE_TEST={os.getpid()}-{time.monotonic_ns()}"
     name, value = mark.split("=")
     command = [
@@ -283,7 +283,7 @@ def test_nothing_is_left_whoever_is_killed(tree: subprocess.Popen[str], victim: 
         else sorted(processes(mark))[victim]
     )
     os.kill(chosen, signal.SIGKILL)
-    if processes(mark):  # a program at the end of the tree may leave the others running: then Ctrl-C
+    if processes(mark):  # killing a leaf program may leave the others running; then Ctrl-C ends them
         time.sleep(0.2)
         for pid in processes(mark):
             if Path(f"/proc/{pid}").exists() and processes(mark):
@@ -291,7 +291,8 @@ def test_nothing_is_left_whoever_is_killed(tree: subprocess.Popen[str], victim: 
                 break
     wait_until(lambda: not processes(mark))
     tree.wait(5)
-    # No namespace, device or route is left; those of somebody else who works at the same time go.
+    # No namespace, device or route of the run is left; those of other programs may have disappeared
+    # meanwhile.
     wait_until(lambda: set(before) >= set(state()))
 
 
@@ -313,12 +314,12 @@ def test_nothing_is_left_whoever_is_killed(tree: subprocess.Popen[str], victim: 
         (["live", "--rate", "1 Mbit/s", "--record", "/dev/null", "--", "true"], ["--record", "new file"]),
         (["live", "--rate", "1 Mbit/s", "--congestion", "bbr x", "--", "true"], ["--congestion", "bbr x"]),
         (["live", "--rate", "1 Mbit/s", "--workload", "bulk", "--mtu", "900"], ["--mtu", "link.packet_size"]),
-        # What is before -- is not COMMAND's, and no code of it.
+        # An error in options before -- is not an exit code of COMMAND.
         (["live", "--rate", "1 Mbit/s", "--page", "x", "--", "true"], ["--page"]),
         (["live", "--rate", "1 Mbit/s", "--fly", "--", "true"], ["--fly"]),
         (["live", "--rate", "1 Mbit/s", "--seed", "x", "--", "true"], ["--seed"]),
         (["live", "--rate", "1 Mbit/s", "true"], ["--rate"]),
-        # As of a variable of the shell that is not set: nothing, and not no limit.
+        # An empty value, as from an unset shell variable, is an error and does not mean "no limit".
         (["live", "--rate", "", "--", "true"], ["link.rate"]),
         (["live", "--delay", "", "--", "true"], ["link.delay"]),
         (["live", "--loss", "", "--", "true"], ["channel.p_e"]),
@@ -390,7 +391,7 @@ def test_with_real_time_priority_processors_stay_awake_before_any_packet(
 
 
 def opened_by(numbers: Sequence[int]) -> set[str]:
-    """Paths of the open files of processes."""
+    """Paths of the open files of some processes."""
     found = set()
     for number in numbers:
         with suppress(OSError):

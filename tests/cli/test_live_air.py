@@ -1,4 +1,4 @@
-"""Live over Wi-Fi: the frames in the air that carried real packets, as a packet capture."""
+"""Live runs over Wi-Fi: a packet capture of the frames in the air that carried real packets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ streams = 1
 width = "20 MHz"
 mpdu_error_rate = 0.1
 """
-# One radio for two links.
+# A station with one radio for two links (EMLSR).
 RADIO = """\
 standard = "be"
 ampdu = { window = 256 }
@@ -55,7 +55,8 @@ def test_the_air_of_real_packets(tmp_path: Path, cli: Cli) -> None:
     data = [frame for frame in frames if frame.kind == QOS_DATA]
     assert len(data) > 500
     assert any(frame.kind == BA for frame in frames)
-    # The kernel's packets, whole: their checksums are right, and each that came to a host was in the air.
+    # Captured packets are complete, with correct checksums, and every packet that reached a host was in the
+    # air.
     assert {frame["ip.proto"] for frame in data} <= {"6", "1", "17", "58", ""}
     assert {frame["tcp.checksum.status"] for frame in data if frame["ip.proto"] == "6"} == {"1"}
     in_air = {(frame["ip.src"], frame["ip.id"]) for frame in data}
@@ -64,7 +65,7 @@ def test_the_air_of_real_packets(tmp_path: Path, cli: Cli) -> None:
         sources = {frame["ip.src"] for frame in of_host}
         assert len(sources) == 2, host
         arrived = {(frame["ip.src"], frame["ip.id"]) for frame in of_host}
-        # What the host sent itself and the queue dropped was never sent.
+        # Packets that the sending queue dropped were never in the air.
         assert len(arrived - in_air) < 0.05 * len(arrived), host
     sent = sum(line.split(",")[2] == "frame" for line in events.read_text().splitlines())
     assert len(data) == sent
@@ -72,7 +73,7 @@ def test_the_air_of_real_packets(tmp_path: Path, cli: Cli) -> None:
 
 @needs_tshark
 def test_the_air_of_a_single_radio(tmp_path: Path, cli: Cli) -> None:
-    """EMLSR: real packets down after initial control frames, on one link at a time."""
+    """EMLSR: real downlink packets follow initial control frames, on one link at a time."""
     scenario, journal, air = (tmp_path / name for name in ("single.toml", "rec.cfj", "air.pcap"))
     scenario.write_text(SINGLE)
     done = live(scenario, "--workload", "bulk", "--record", journal, "--air-pcap", air)
@@ -106,7 +107,7 @@ def test_a_program_behind_a_cut_capture(tmp_path: Path) -> None:
         assert kept == min(length, 80)
         whole.append(length)
         place += 16 + kept
-    # A datagram of 84 bytes in an MPDU of 122, behind a radiotap header of 44.
+    # A datagram of 84 bytes makes an MPDU of 122 bytes, after a radiotap header of 44 bytes.
     assert sum(length == 122 + 44 for length in whole) >= 5
 
 

@@ -1,4 +1,4 @@
-"""A live link beside which a NAT forgets its ports, and lost packets that arrive corrupted."""
+"""Live links with a NAT that changes its ports (``--rebind``), and with corrupted packets (``--corrupt``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.cli.live_runs import live, need_live
 from tests.conftest import Cli
 
-# Sends back the port from which a packet came, and keeps what came.
+# UDP server that answers with the source port of a packet, and stores the packet.
 SERVER = """\
 import socket
 server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -23,7 +23,8 @@ with open("came", "wb", buffering=0) as came:
         server.sendto(str(peer[1]).encode(), peer)
 """
 
-# Sends 60 packets of 40 equal bytes in 1.8 s, and prints the answers as pairs of own port and port outside.
+# UDP client that sends 60 packets of 40 equal bytes in 1.8 s, and prints pairs of its own port and the port
+# seen by the server.
 CLIENT = """\
 import json, socket, time
 client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -44,7 +45,7 @@ print(json.dumps(found))
 
 
 def run(folder: Path, loss: float, *options: str) -> list[tuple[int, int]]:
-    """What the client prints, over a link that loses so large a share of its packets."""
+    """Output of the client over a link that loses the share ``loss`` of its packets."""
     need_live()
     scenario = folder / "x.toml"
     scenario.write_text(
@@ -68,7 +69,7 @@ def test_a_nat_that_rebinds(tmp_path: Path) -> None:
     own = {inside for inside, _ in found}
     assert len(own) == 1
     assert ports[0] in own
-    # Time starts with the first packet: rebindings at 0.5 and 1.5 of 1.8 s, each for the next packet.
+    # Time starts with the first packet; rebindings at 0.5 and 1.5 s affect the next packet each.
     assert sum(first != second for first, second in pairwise(ports)) == 2
     assert len(set(ports)) == 3
     assert 50 <= len(found) <= 60
@@ -88,9 +89,9 @@ def test_lost_packets_arrive_corrupted(tmp_path: Path) -> None:
         assert len(data) == 40
         assert len(wrong) <= 1
         changed += len(wrong)
-    # Half of the packets; beyond these bounds once in 10^9.
+    # Half of the 60 packets on average; the count exceeds these bounds once in 10^9 runs.
     assert 8 <= changed <= 52
-    # Without it, as many packets do not arrive, by the same draws.
+    # Without --corrupt the same draws lose as many packets.
     (tmp_path / "came").unlink()
     run(tmp_path, 0.5)
     came = [bytes.fromhex(line) for line in (tmp_path / "came").read_text().split()]

@@ -1,4 +1,4 @@
-"""Programs of ``crossfade live`` that nobody would write: clients that go away, and what does not listen."""
+"""Unusual programs in ``crossfade live``: clients that disconnect early, and programs that ignore signals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.conftest import Cli, Outcome, expect_one_line
 
 LINK = ["--rate", "20 Mbit/s", "--delay", "2 ms"]
 
-# Asks for a file, says that it will not ask for more, and goes away in the middle of it.
+# Client that requests a file, closes its sending side, and disconnects in the middle of the answer.
 GOES_AWAY = """\
 import os, socket, time
 asking = socket.create_connection((os.environ["CROSSFADE_SERVER"], 80))
@@ -82,8 +82,8 @@ def test_a_far_program_that_fails_at_once_is_told(folder: Path) -> None:
     ):
         done = live(*LINK, "--far", far, "--", "true")
         assert f"live: the far program ended {word} before COMMAND started\n" in done.stderr
-        assert done.returncode == 0  # COMMAND's own
-    # What ends well may have left a server behind.
+        assert done.returncode == 0  # the exit code of COMMAND
+    # A far program that ends with 0 may have left a server running, so no message.
     assert "ended" not in live(*LINK, "--far", "true", "--", "true").stderr
 
 
@@ -122,7 +122,7 @@ def test_a_page_that_nobody_waits_for_says_nothing(capfd: pytest.CaptureFixture[
         host, _, port = address[0].partition(":")
         for _ in range(20):
             with socket.create_connection((host, int(port))) as asking:
-                # Closed with a reset, before the answer comes.
+                # Close the connection with a reset, before the answer comes.
                 asking.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 asking.sendall(f"GET /{address[2]} HTTP/1.0\r\nHost: {address[0]}\r\n\r\n".encode())
         time.sleep(0.3)

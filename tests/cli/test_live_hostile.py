@@ -1,4 +1,4 @@
-"""A hostile COMMAND: what it gets of the machine, of other users' rights, and of the far host's server."""
+"""A hostile COMMAND gains no rights over the machine, other users or the far host's server."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_under_sudo_of_nobody_known_command_does_not_run_as_root(tmp_path: Path)
 
 
 def test_where_the_user_cannot_be_again_nothing_runs_as_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run as in a container whose root must not become another user."""
+    """If root cannot become the calling user, as in some containers, nothing runs as root."""
 
     def refused(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
@@ -124,7 +124,7 @@ def test_the_server_outlives_every_client(tmp_path: Path) -> None:
 
 
 def test_a_program_of_command_cannot_be_more_than_its_user(tmp_path: Path) -> None:
-    """Inside its namespaces it is no root of the machine: files of root stay those of root."""
+    """Root inside the namespaces is not root of the machine: files of root stay unchanged."""
     need_live()
     if os.geteuid() != 0:
         pytest.skip("a user without root has no rights to keep")

@@ -1,4 +1,4 @@
-"""``crossfade live --internet``: a server in a namespace that stands for the network of this machine."""
+"""``crossfade live --internet``: a server in another namespace stands for the machine's network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import pytest
 from tests.cli.live_runs import live, live_command, need, need_live
 from tests.conftest import Cli, expect_one_line
 
-# This machine and a server, in two network namespaces; what the machine has is printed before and after.
+# Script with a machine and a server in two network namespaces; it stores the machine's network state before
+# and after.
 STAGE = """\
 set -e
 ip link set lo up
@@ -50,7 +51,7 @@ def test_a_server_of_the_network_is_reached_through_the_link(stage: str, tmp_pat
     link: list[str | Path] = ["--rate", "10 Mbit/s", "--delay", "10 ms", "--json", report, "--internet"]
     script = (
         f"curl -sf -m 30 -o {tmp_path}/got http://192.0.2.9:8000/file; "
-        # What is not there, the machine's loopback, and who answers for names.
+        # A closed port, the machine's loopback address, and the name servers.
         "curl -s -m 3 http://192.0.2.9:8001/; echo $?; curl -s -m 3 http://10.78.0.2:8000/; echo $?; "
         "cat /etc/resolv.conf"
     )

@@ -1,4 +1,6 @@
-"""Real programs as users of a 5G NR cell: replays, users beside them, pings that wait for requests."""
+"""Real programs as users of a 5G NR cell: replays, simulated users beside them, waits for scheduling
+requests.
+"""
 
 from __future__ import annotations
 
@@ -100,12 +102,12 @@ def test_a_ping_waits_for_scheduling_requests_and_uplink_slots(tmp_path: Path, c
     up, sent = blocks[::2], [at for at, port in packets(near) if port == 5001]
     assert len(up) == len(sent) == PINGS
     for at, block in zip(sent, up, strict=True):
-        # DDDSU: the first uplink slot of each 20 ms is 2 ms later. A request there takes 4 slots, its grant
-        # is for at least 4 slots later, and the next uplink slot begins 5 ms after the request. Late wake-ups
-        # change when a ping is sent, and nothing after that.
+        # DDDSU: the first uplink slot of each 20 ms begins at 2 ms. A request there takes 4 slots, its grant
+        # is for a slot at least 4 later, and the next such uplink slot begins 5 ms after the request. Late
+        # wake-ups only change when a ping is sent.
         occasion = math.ceil((at - 0.002) / 0.02) * 0.02 + 0.002
         assert block == pytest.approx(occasion + 0.005, abs=1e-9), at
-    # Each waits one millisecond less than the one before, and after the shortest comes the longest.
+    # Each ping waits one millisecond less than the previous one; the longest wait follows the shortest.
     waits = [1e3 * (block - at) for at, block in zip(sent, up, strict=True)]
     assert min(waits) < 10.0
     assert max(waits) > 20.0
@@ -143,7 +145,8 @@ def test_a_program_has_a_bearer_beside_a_simulated_download(
         rows = [row for row in csv.DictReader(file) if row["event"] == "delay" and row["bytes"] == "60"]
     queued = [float(row["delay_queue_s"]) for row in rows]
     assert len(queued) == 2 * PINGS
-    # The download overflows its queue of 1 MB, which takes more than 100 ms. Nothing else goes up.
+    # The download overflows its queue of 1 MB, which delays packets by more than 100 ms. The uplink has no
+    # other traffic.
     late = [delay for delay in queued if delay > 0.1]
     assert PINGS - 5 <= len(late) <= PINGS if waits else max(queued) == 0.0
     replayed = cli("run", "--replay", journal)
@@ -161,9 +164,10 @@ first = { beside = "behind", bearer = { priority = 1, prioritised_rate = "1024 k
     scenario.write_text(text.replace("TDL-C", "awgn").replace(', speed = "3 km/h"', "") + bearers)
     keys = {"run.duration": "4 s", "run.warmup": "1 s"}
     simulated, measured = cf.run(str(scenario), methods=["simulation", "live"], set=keys, cache=False).points
-    # Of a full cell the other leaves the first bearer nothing but what that is assured of: 8 kB/s.
+    # In a full cell the prioritised bearer leaves the other only its prioritised rate, 8 kB/s.
     assert 40e3 < simulated.value("behind.ip_goodput_bps") <= 8 * 8e3 * 1.02
-    # Where the kernel lets its queue run empty, it leaves a little more; on one bearer each would have half.
+    # The kernel sometimes lets its queue run empty, which leaves a little more; on a shared bearer each flow
+    # would get half.
     assert 40e3 < measured.value("behind.ip_goodput_bps") < 0.05 * measured.value("first.ip_goodput_bps")
     for point in (simulated, measured):
         waits = [point.value(f"{flow}.bearer_delay_queue_mean_s") for flow in ("behind", "first")]
@@ -172,7 +176,7 @@ first = { beside = "behind", bearer = { priority = 1, prioritised_rate = "1024 k
 
 
 def packets(capture: Path) -> list[tuple[float, int]]:
-    """When packets of UDP were seen, and the port that they go to."""
+    """Times of UDP packets in a capture, in seconds, each with its destination port."""
     data = capture.read_bytes()
     found, place = [], 24
     while place < len(data):

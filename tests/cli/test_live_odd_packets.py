@@ -1,4 +1,4 @@
-"""Unusual traffic through a live link: broken packets, fragments, multicast, IPv6, a flood."""
+"""Unusual traffic through a live link: malformed packets, fragments, multicast, IPv6, a flood."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tests.cli.live_runs import live, need, need_live
 from tests.conftest import Cli, long_form
 
-# A UDP server that sends back what comes, over IPv4 and IPv6.
+# UDP echo server for IPv4 and IPv6.
 ECHO = """\
 import select, socket
 servers = [socket.socket(family, socket.SOCK_DGRAM) for family in (socket.AF_INET, socket.AF_INET6)]
@@ -27,7 +27,7 @@ while True:
         server.sendto(data, peer)
 """
 
-# Asks the echo for so many bytes; the words after it are the address and how much.
+# Client of the echo server; its arguments are the address and the number of bytes.
 ASK = """\
 import os, socket, sys
 address, size = sys.argv[1], int(sys.argv[2])
@@ -42,7 +42,7 @@ for _ in range(20):
         continue
 """
 
-# What no program would send: bytes as they are, through a packet socket.
+# Sends malformed packets through a packet socket.
 BROKEN = """\
 import random, socket, struct
 out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800))
@@ -81,7 +81,7 @@ def echo(tmp_path: Path) -> Path:
 
 
 def through(echo: Path, *options: str, script: str) -> tuple[list[str], list[dict[str, Any]]]:
-    """Output of a shell script that runs beside the echo, and the counts of both directions."""
+    """Words printed by a shell script beside the echo server, and the counts of both directions."""
     report = echo.parent / "report.json"
     outputs = ["--delay", "2 ms", *options, "--json", str(report)]
     done = live(*outputs, "--far", f"python3 {echo}", "--", "sh", "-c", f"cd {echo.parent}; {script}")
@@ -116,7 +116,7 @@ def test_broken_packets_pass_and_harm_nothing(echo: Path, queue: str) -> None:
         "what is larger than the MTU is refused by the sender's kernel"
     )
     up = json.loads(report.read_text())["directions"][1]
-    # What is no IP at all the far kernel does not take.
+    # The far kernel does not accept packets that are not IP.
     assert up["packets"] == int(sent) + 1 == up["arrived"] + up["lost"] + up["dropped"] + up["left"]
     assert up["undeliverable"] > 0
 
@@ -142,7 +142,9 @@ def test_ipv6_is_there_where_it_is_asked_for(echo: Path) -> None:
 
 
 def test_a_flood_is_dropped_and_memory_bounded(echo: Path) -> None:
-    """Ten times the rate: the long form is ``python bench/live_trials.py flood``."""
+    """A flood at ten times the link's rate is dropped; the long form is ``python bench/live_trials.py
+    flood``.
+    """
     need("python3")
     flood = echo.parent / "flood.py"
     flood.write_text(
@@ -159,7 +161,9 @@ def test_a_flood_is_dropped_and_memory_bounded(echo: Path) -> None:
 
 
 def test_opportunities_are_those_of_the_trace(tmp_path: Path, cli: Cli) -> None:
-    """A link that carries a packet each 2 ms, always full: a line each 2 ms, which is a trace."""
+    """A saturated link that carries a packet each 2 ms gives a trace with one line each 2 ms, which a
+    scenario can read.
+    """
     need_live()
     down, up = tmp_path / "down.trace", tmp_path / "up.trace"
     flood = (
@@ -173,7 +177,7 @@ def test_opportunities_are_those_of_the_trace(tmp_path: Path, cli: Cli) -> None:
     assert done.returncode == 0, done.stderr
     times = [int(line) for line in up.read_text().split()]
     assert len(times) == 300, "what is on its way when COMMAND ends still arrives"
-    # But for the moments at which the program was not there to send.
+    # Except when the program was not scheduled to send.
     gaps = [after - before for before, after in pairwise(times)]
     assert min(gaps) == 2
     assert gaps.count(2) > 285
@@ -186,6 +190,6 @@ def test_opportunities_are_those_of_the_trace(tmp_path: Path, cli: Cli) -> None:
     outcome = cli("run", scenario, "--csv", "-", "--quiet")
     assert outcome.code == 0, outcome.err
     (row,) = csv.DictReader(outcome.out.splitlines())
-    # The trace begins again after its last line.
+    # The trace repeats after its last line.
     carried_bps = 300 * 1460 * 8 / (times[-1] / 1e3)
     assert 0.8 < float(row["goodput_bps"]) / carried_bps < 1.05

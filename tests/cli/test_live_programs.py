@@ -1,4 +1,4 @@
-"""Real programs through a link with frames that are lost and repeated; what is missing is skipped aloud."""
+"""Real programs over a link with frame losses and retransmissions; tests of missing programs are skipped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from tests.cli.live_runs import browse, live, need, need_live
 from tests.conftest import long_form
 
-# 10 % of frames are lost, and repeated until they arrive.
+# 10 % of frames are lost, and retransmitted until they arrive.
 ARQ = """\
 schema = 1
 channel = { model = "iid", p_e = 0.1 }
@@ -55,27 +55,27 @@ def test_curl_of_ten_megabytes(lossy: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert hashlib.sha256(got.read_bytes()).digest() == hashlib.sha256(data).digest()
     down = json.loads(report.read_text())["directions"][0]
-    # 10,000,000 bytes are some 21,000 frames of 500 bytes: 0.1 within six standard deviations.
+    # 10,000,000 bytes are about 21,000 frames of 500 bytes: the rate is 0.1 within six standard deviations.
     assert abs(down["frame_error_rate"] - 0.1) < 0.0125
     assert down["lost"] == down["ring_drops"] == 0
 
 
 @dataclass
 class Connection:
-    """Data that a host received over each TCP connection or flow of datagrams, by first packet."""
+    """Data that a host received over one TCP connection or UDP flow."""
 
     port: int
-    """At the near host."""
+    """Port at the near host."""
     packets: list[tuple[float, int, int]]
-    """Time, place and bytes of data, of those that have data."""
+    """Time in s, sequence number (UDP: index) and bytes of data of each packet with data."""
 
     @property
     def began(self) -> float:
-        """When its first packet came."""
+        """Arrival time of the first packet, in seconds."""
         return self.packets[0][0]
 
     def size(self, until: float = float("inf")) -> int:
-        """Bytes of data, those that came again once."""
+        """Bytes of data until a time, with retransmitted data counted once."""
         return sum({place: size for at, place, size in self.packets if at <= until}.values())
 
 
@@ -104,13 +104,14 @@ def test_what_iperf3_reports_is_what_the_record_has(
     need("iperf3", "tshark")
     known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     controls = [control for control in congestion if control in known]
-    # So many bytes, not so many seconds: a loaded machine then takes longer, and has as many.
+    # Transfers have a fixed size, not a fixed duration, so that a loaded machine only takes longer.
     calls = [(control, way) for control in controls for way in ("", "-R")]
-    # A server that the machine let wait hears that all was handed over before it reads the rest, and never
-    # counts that: no more than a window.
+    # A server that is scheduled late learns that the client has finished before it reads the rest, and never
+    # counts the rest, which is at most a window.
     options = [f"{'-n 3M' if way else '-n 8M -w 64K'} -C {control} {way}" for control, way in calls]
     options.append("-u -b 10M -t 1 -l 1200")
-    # Between two calls the server is not there for a moment, and an error ends with 0.
+    # The server is briefly unavailable between two calls, and iperf3 exits with 0 after an error, so calls
+    # are repeated.
     script = [
         f"until iperf3 -J -c $CROSSFADE_SERVER {option} > {tmp_path}/{number}.json && "
         f"! grep -q '\"error\"' {tmp_path}/{number}.json; do sleep 0.1; done"
@@ -120,7 +121,8 @@ def test_what_iperf3_reports_is_what_the_record_has(
     outputs = ["--pcap", f"{near},{far}"]
     done = live(lossy, "--far", "iperf3 -s", *outputs, "--", "sh", "-c", " && ".join(script))
     assert done.returncode == 0, done.stderr
-    # Each call has a connection for words, of a byte each, and then one for its data, the last over UDP.
+    # Each call has a control connection with one-byte messages, then a data connection; the last call uses
+    # UDP.
     up, down = connections(far, to_near=False), connections(near, to_near=True)
     words = [one for one in up if any(size == 1 for _, _, size in one.packets)]
     for number, (control, way) in enumerate(calls):
@@ -129,8 +131,8 @@ def test_what_iperf3_reports_is_what_the_record_has(
         flow = flow_of(said, down if way else up)
         size = flow.size()
         if not way:
-            # The server stops counting when it is told that the client has handed over everything. A call
-            # that was refused had words too, before.
+            # The server stops counting when the control connection reports the end. A refused call had a
+            # control connection too, earlier.
             call = max((one for one in words if one.began < flow.began), key=lambda one: one.began)
             size = flow.size(until=next(at for at, _, size in call.packets if size == 1))
         assert size > 1_000_000
@@ -143,7 +145,7 @@ def test_what_iperf3_reports_is_what_the_record_has(
 
 
 def flow_of(said: Any, found: list[Connection]) -> Connection:
-    """The connection that had the data of what iperf3 says."""
+    """The data connection of an iperf3 report."""
     (port,) = {one["local_port"] for one in said["start"]["connected"]}
     (flow,) = (one for one in found if one.port == port and one.size() > 1000)
     return flow
@@ -166,7 +168,7 @@ def test_quic(lossy: Path, tmp_path: Path) -> None:
 
 
 def make_certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate that its own key has signed."""
+    """A self-signed certificate and its key."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

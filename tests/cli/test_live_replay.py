@@ -1,4 +1,4 @@
-"""Live runs from their journals: each packet has the fate that it had, over any link, a mesh and a cell."""
+"""Live runs replayed from journals: each packet has its recorded fate, over links, a mesh and a cell."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def test_transfers_of_a_scenario_with_its_congestion_control(
     for name in (journal, events):
         figure = tmp_path / f"{name.stem}.png"
         assert cli("plot", name, "--y", "cwnd", "--out", figure).code == 0
-        # Of the kernel, and of the simulation that the journal's link was replayed with.
+        # Curves of the kernel, and of the simulation beside it.
         windows = [[y for _, y in points(line)] for line in figures[-1].axes[0].lines]
-        # Beside the curves there are marks, of timeouts and the like.
+        # The axes also have marks for timeouts and other events; curves are the longer lines.
         longest = max(windows, key=len)
         assert len(longest) > 20
         assert max(longest) > 1.0
         assert "window" in figures[-1].get_supylabel().lower()
-    # The journal of another seed is another run.
+    # A journal with one changed bit is refused as damaged.
     damaged = bytearray(journal.read_bytes())
     damaged[len(damaged) // 2] ^= 1
     journal.write_bytes(damaged)
@@ -142,7 +142,7 @@ def test_a_program_is_one_user_of_a_cell_among_others(tmp_path: Path, cli: Cli) 
     assert (tmp_path / "came").read_bytes() == bytes(300_000)
     replayed = cli("run", "--replay", journal)
     assert re.fullmatch(r"shared: .*: identical\n", replayed.out), replayed.out
-    # All of them on the kernel would be one user.
+    # If all flows were live they would be one user, so this is refused.
     every = scenario.read_text().replace('{ traffic = "outside" }', "{}")
     scenario.write_text(every)
     expect_one_line(cli("run", scenario, "--method", "live"), "one of the 20 places", "outside")
@@ -159,15 +159,15 @@ def test_recorded_packets_share_the_links_with_a_program(tmp_path: Path) -> None
         'call = { traffic = "recorded", record = "sends.csv", record_period = "100 ms" }\n'
     )
     journal, events = tmp_path / "run.cfj", tmp_path / "events.csv"
-    # Time begins with the program's packet, which takes the reverse path.
+    # Time starts with the program's packet, which takes the reverse path.
     one = "socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', (os.environ['CROSSFADE_SERVER'], 9))"
     idle = [sys.executable, "-c", f"import os, socket, time; {one}; time.sleep(1)"]
     done = live(scenario, "--quiet", "--record", journal, "--link-events", events, "--", *idle)
     assert done.returncode == 0, done.stderr
     with events.open() as file:
         starts = [float(row["time_s"]) for row in csv.DictReader(file) if row["event"] == "frame"]
-    # Of a round by hand: 8 and 4 ms, one after the other; 1.6 ms from 30 ms on. Late wake-ups move no
-    # time of the link.
+    # One period by hand: frames of 8, 4 and 8 ms one after the other, and one of 1.6 ms from 30 ms on. Late
+    # wake-ups do not shift the link's times.
     assert [1e3 * start for start in starts if 0.1 <= start < 0.2] == pytest.approx(
         [100, 108, 112, 130, 131.6], abs=1e-6
     )

@@ -1,4 +1,4 @@
-"""Large segments that a link cuts itself: packets to the link, to captures and to the journal."""
+"""Large segments that a live link cuts itself: packets on the link, in captures and in the journal."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_download_in_large_segments(link: str, tmp_path: Path, cli: Cli) -> No
     sent, came = read(far, "10.77.0.1"), read(near, "10.77.0.1")
     assert (len(sent), len(came)) == (down["packets"], down["arrived"])
     assert max(int(length) for _, _, length, *_ in sent) == 1500
-    # A packet arrives as it was sent, later than the delay; all checksums are right (1), of lost ones too.
+    # Packets arrive as they were sent; all checksums are correct (status 1), those of lost packets too.
     assert {tuple(packet[1:]) for packet in came} <= {tuple(packet[1:]) for packet in sent}
     assert {tuple(packet[-2:]) for packet in sent + came} == {("1", "1")}
 
@@ -71,7 +71,7 @@ def test_datagrams_in_large_segments(tmp_path: Path, cli: Cli) -> None:
     came, sizes = tmp_path / "came", [*[1000] * 9, 500] * 20
     options: list[str | Path] = ["--delay", "1 ms", "--pcap", f"{near},{far}", "--record", journal]
     options += ["--far", f"python3 {tmp_path / 'serve.py'} {came}"]
-    # It stays until all have come.
+    # The program waits until all datagrams have arrived.
     wait = f"python3 {tmp_path / 'send.py'}; until [ -s {came} ]; do sleep 0.1; done"
     done = live(*options, "--", "sh", "-c", wait)
     assert done.returncode == 0, done.stderr
@@ -85,7 +85,9 @@ def test_datagrams_in_large_segments(tmp_path: Path, cli: Cli) -> None:
 
 @pytest.mark.parametrize("segments", ["--large-segments", long_form("--no-large-segments")])
 def test_no_larger_window_is_told_than_w_max(segments: str, tmp_path: Path) -> None:
-    """Nor a wrong checksum, also where the kernel has left it to who cuts segments."""
+    """Advertised windows never exceed w_max, and checksums stay correct, even if the kernel leaves them to
+    segmentation offload.
+    """
     need("tshark")
     (tmp_path / "link.toml").write_text(SCENARIO)
     near, far = tmp_path / "near.pcap", tmp_path / "far.pcap"
@@ -102,7 +104,7 @@ def test_no_larger_window_is_told_than_w_max(segments: str, tmp_path: Path) -> N
     for capture in (near, far):
         ((_, _, _, shift, *_),) = read(capture, "10.77.0.2", "tcp.options.wscale.shift")
         told = read(capture, "10.77.0.2", "tcp.window_size")
-        # Up to the next that the scale can say.
+        # The limit is rounded up to a multiple of the window scale.
         assert max(int(window) for _, _, _, window, *_ in told) == -(-30 * 1448 >> int(shift)) << int(shift)
         assert {tuple(packet[-2:]) for packet in told} == {("1", "1")}
 
@@ -110,7 +112,9 @@ def test_no_larger_window_is_told_than_w_max(segments: str, tmp_path: Path) -> N
 def read(
     path: Path, source: str, word: str = "tcp.seq_raw", status: str = "tcp.checksum.status"
 ) -> list[list[str]]:
-    """Time, number, length, WORD and checksums (of IP and above it; 1 is right) as tshark reads them."""
+    """Time, IP identification, length, field ``word`` and checksum statuses (IP and above; 1 is good), as
+    tshark reads them.
+    """
     checked = [part for name in ("ip", "tcp", "udp") for part in ("-o", f"{name}.check_checksum:TRUE")]
     names = ["frame.time_epoch", "ip.id", "ip.len", word, "ip.checksum.status", status]
     fields = [part for name in names for part in ("-e", name)]

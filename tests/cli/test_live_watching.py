@@ -1,4 +1,4 @@
-"""Watching a live run: the terminal through a pseudo-terminal, the page in a browser, records and figures."""
+"""Watching a live run: on a pseudo-terminal, on a page in a browser, in records and figures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PATIENCE_S = 60.0
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The journal of a transfer of a second, with its events and link events beside it."""
+    """Journal of a transfer of one second, with its events and link events in the same folder."""
     need_live()
     folder = tmp_path_factory.mktemp("recorded")
     scenario, journal = folder / "link.toml", folder / "rec.cfj"
@@ -53,7 +53,7 @@ def test_sockets_and_links_stand_in_one_record(recorded: Path, cli: Cli) -> None
     counts = {name: [int(row[f"link_{name}"]) for row in rows] for name in ("arrived", "lost", "dropped")}
     for name, values in counts.items():
         assert values == sorted(values), f"{name}: counted since the beginning"
-    # As many as the journal has by then; what came after the last look is not in it.
+    # Counts grow up to those of the journal; packets after the last sample are not in them.
     forward = api.replay(recorded)[0]
     assert 0.5 * forward.arrived < counts["arrived"][-1] <= forward.arrived
     assert 0 < counts["lost"][-1] <= forward.lost
@@ -94,7 +94,7 @@ def test_link_events_are_those_of_the_replay(recorded: Path, cli: Cli, figures: 
 
 
 def test_curves_of_dots() -> None:
-    # Along the lower edge, and up the right one: the bits of Unicode's chart U2800.
+    # A line along the lower edge and up the right one, by the bits of Unicode chart U2800.
     lines = braille.plot([[(0.0, 0.0), (1.0, 0.0), (1.0, 8.0)]], 2, 2, (0.0, 1.0), 8.0)
     assert ["".join(character for character, _ in line) for line in lines] == [" \u28b8", "\u28c0\u28f8"]
     assert [[number for _, number in line] for line in lines] == [[None, 0], [0, 0]]
@@ -123,7 +123,9 @@ def test_a_picture_fits_its_screen() -> None:
 
 
 def test_the_terminal_shows_it_and_is_given_back(tmp_path: Path) -> None:
-    """Through a pseudo-terminal: the alternate screen comes, has curves, and goes; then COMMAND's words."""
+    """On a pseudo-terminal the alternate screen appears, shows curves and closes; then COMMAND's output
+    appears.
+    """
     need_live()
     master, slave = pty.openpty()
     link: list[str | Path] = ["--rate", "10 Mbit/s", "--delay", "5 ms", "--serve", tmp_path]
@@ -145,7 +147,7 @@ def test_the_terminal_shows_it_and_is_given_back(tmp_path: Path) -> None:
             continue
         try:
             chunk = os.read(master, 1 << 16)
-        except OSError:  # the other side is closed
+        except OSError:  # the other end is closed
             break
         if not chunk:
             break
@@ -163,7 +165,7 @@ def test_the_terminal_shows_it_and_is_given_back(tmp_path: Path) -> None:
 
 
 def test_a_shell_has_the_terminal_while_a_run_is_stopped() -> None:
-    """Ctrl-Z: the alternate screen goes before the shell goes on, and comes again with ``fg``."""
+    """Ctrl-Z: the alternate screen closes before the shell continues, and opens again with ``fg``."""
     need_live()
     command = live_command("--rate", "10 Mbit/s", "--watch", "--", "sleep", "3")
     pid, master = pty.fork()
@@ -174,7 +176,7 @@ def test_a_shell_has_the_terminal_while_a_run_is_stopped() -> None:
     while time.monotonic() < until and select.select([master], [], [], PATIENCE_S)[0]:
         try:
             seen += os.read(master, 1 << 16)
-        except OSError:  # the other side is closed
+        except OSError:  # the other end is closed
             break
         if not is_stopped and b"through the link" in seen:
             is_stopped = os.write(master, b"\x1a") == 1
@@ -201,7 +203,7 @@ def test_what_cannot_be_watched_is_one_line(cli: Cli, arguments: list[str], part
 
 @pytest.fixture
 def page(tmp_path: Path) -> Iterator[str]:
-    """The address of the page of a run that lasts until the test has ended."""
+    """Address of the page of a run that lasts until the test ends."""
     need_live()
     scenario = tmp_path / "link.toml"
     scenario.write_text(SCENARIO)
@@ -265,7 +267,7 @@ def test_a_browser_draws_the_page_and_asks_nobody_else(page: str, tmp_path: Path
     cells = re.findall(r"<td>(.*?)</td>", dom)
     assert cells[0] == "from the far host"
     assert float(cells[1]) > 0.0, "Mbit/s"
-    # The link's own rate, that of the scenario, beside what goes through it; of the way back there is none.
+    # The rate of the link from the scenario is shown beside its throughput; the reverse link has no rate.
     assert (float(cells[2]), cells[8]) == (20.0, "–")
     assert "rate of the link from the far host: 20 Mbit/s" in dom
     assert all(3 <= int(count) <= 7 for count in re.findall(r'data-ticks="(\d+)"', dom))

@@ -1,4 +1,4 @@
-"""Real programs behind an access point at several hundred Mbit/s: every packet has a fate that is told."""
+"""Real programs behind an access point at several hundred Mbit/s: the fate of every packet is counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.cli.live_runs import browse, live, need, need_live
 from tests.conftest import Cli
 
-# One station that has 560 Mbit/s of UDP without losses.
+# A network in which one station gets 560 Mbit/s of UDP without losses.
 WIFI = """\
 schema = 2
 run = { duration = "30 s", runs = 1 }
@@ -47,7 +47,7 @@ def test_no_datagram_is_dropped_unseen(wifi: Path, tmp_path: Path, cli: Cli) -> 
     down = json.loads(report.read_text())["directions"][0]
     assert down["packets"] == down["arrived"] + down["lost"] + down["dropped"] + down["left"]
     sent = json.loads(told.read_text())["end"]["sum_sent"]["packets"]
-    # How much iperf3 offers depends on the machine; its control connection has packets as well.
+    # The load of iperf3 depends on the machine, and its control connection adds packets.
     assert sent > 1000
     assert sent <= down["packets"] + down["ring_drops"] < sent + 1000
     replayed = cli("run", "--replay", journal)

@@ -20,7 +20,7 @@ NOBODY = ["--reuid=65534", "--regid=65534", "--clear-groups"]
 
 @pytest.fixture
 def by_nobody(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """crossfade as nobody, with a TUN node that everybody may open bound over the real one."""
+    """Function that runs crossfade as user nobody, with a TUN device node that all users may open."""
     need_live()
     if os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "setpriv", "mknod"))):
         pytest.skip("crossfade live without root: only root can become somebody else")
@@ -30,14 +30,15 @@ def by_nobody(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]
     folder.chmod(0o777)
     for parent in (tmp_path, *(folder for folder in tmp_path.parents if "pytest" in str(folder))):
         parent.chmod(parent.stat().st_mode | 0o055)
-    # What root has installed for itself nobody else may read: the system's interpreter will do.
+    # Other users may not read an interpreter installed by root for itself; then the system's interpreter is
+    # used.
     packages = [word for word in sys.path if word.endswith("site-packages")]
     path = os.pathsep.join([str(Path(cf.__file__).parents[1]), *packages])
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder), "HOME": str(folder), "PYTHONPATH": path}
     bind = f'mount --bind {node} /dev/net/tun && exec setpriv {" ".join(NOBODY)} sh -c \'exec "$@"\' sh "$@"'
 
     def run(*words: str | Path, python: str, network: str = "") -> subprocess.CompletedProcess[str]:
-        # With a network there is a server, which the end of its process namespace ends.
+        # The server of ``network`` ends with its process namespace.
         space = ["unshare", "-m", *(["-n", "-p", "--fork", "--mount-proc"] if network else [])]
         command = [*space, "sh", "-c", network + bind, "sh", python, *map(str, words)]
         return subprocess.run(
@@ -60,7 +61,7 @@ def test_without_root(by_nobody: Callable[..., subprocess.CompletedProcess[str]]
     assert by_nobody("doctor").returncode == 0
 
 
-# A network of its own with a web server, as long as there is a process of this one.
+# Shell code for a separate network with a web server.
 NETWORK = """\
 ip link set lo up; ip link add out type veth peer name in
 ip addr add 192.0.2.1/24 dev out; ip link set out up

@@ -1,4 +1,4 @@
-"""More wrong commands than test_wrong_commands.py has: one line each, status 2, no output, no file left."""
+"""Further wrong commands, beside test_wrong_commands.py: one line each, status 2, no output, no file left."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RECORD = ["record", "localhost", "--to", "r.csv"]
 SLOW = ["run", "classics/slow-start"]
 FIGURE = ["run", "quickstart", "--plot", "x.png"]
 WRONG: list[tuple[list[str], list[str]]] = [
-    # A run and its figure: refused before anything runs.
+    # Runs and their figures, refused before anything runs.
     (["run", "quickstart", "--columns", "goodput"], ["--columns goodput: no metric", "goodput_bps"]),
     (["run", "quickstart", "--columns", ""], ["--columns", "no metric"]),
     ([*FIGURE, "--font-size", "0"], ["font_size = 0", "from 4 to 40"]),
@@ -94,7 +94,7 @@ WRONG: list[tuple[list[str], list[str]]] = [
     (["trace", "notes.txt"], ["begins no format that is known"]),
     (["trace", "cell.up", "--to", "mahimahi"], ["--to and --out: one needs the other"]),
     (["reuse", "mesh-chain", "--over", "mesh.mac=loud"], ["mesh.mac", "nulling"]),
-    # The rest.
+    # Other commands.
     (["explore", "--at", "colour=red", "--no-browser"], ["colour: not part of a state"]),
     (["explore", "--port", "99999", "--no-browser"], ["port = 99999", "65535"]),
     (["copy", "quickstart", "--out", "table.csv"], ["table.csv: is there already"]),
@@ -104,7 +104,7 @@ WRONG: list[tuple[list[str], list[str]]] = [
     (["control", "make", "mine.rs"], ["make"]),
     (["control", "build", "notes.txt"], ["must be a Rust file"]),
     (["doctor", "--now"], ["--now"]),
-    # Conditions of points are looked at before anything runs.
+    # Conditions on points, checked before anything runs.
     (
         [*BY, "tcp.variant", "--where", "tcp.variant=cubic"],
         ["no row has that (values: tahoe, reno, newreno)"],
@@ -114,13 +114,13 @@ WRONG: list[tuple[list[str], list[str]]] = [
     ([*BY, "tcp.variant", "--where", "tcp.variant=reno"], ["has but one value, which leaves no choice"]),
     ([*CHOOSE, "--where", "goodput>5"], ["where goodput: no axis and no metric (did you mean goodput_bps"]),
     ([*CHOOSE, "--where", "channel.p_e>1"], ["no row has that (values: 0.001 to 0.3)"]),
-    # Files that a command cannot take say what they are.
+    # Files that a command cannot read; the message names their kind.
     (["plot", "picture.png"], ["picture.png: is a figure"]),
     (["fit", "picture.png"], ["picture.png: is a figure"]),
     (["fit", "mine.toml"], ["mine.toml: is a scenario: run, sweep"]),
     (["report", "mine.toml"], ["mine.toml: is a scenario: run, sweep"]),
     (["trace", "mine.toml"], ["mine.toml: is a scenario: run, sweep"]),
-    # What belongs to a conversion.
+    # Options of conversions.
     (["trace", "cell.up", "--direction", "sideways"], ["--direction sideways: must be up or down"]),
     (["trace", "cell.up", "--direction", "up"], ["--direction: needs --to and --out"]),
     (["trace", "cell.up", "--lossy"], ["--lossy: needs --to and --out"]),

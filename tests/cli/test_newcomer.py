@@ -1,4 +1,4 @@
-"""Typical mistakes of newcomers, and the line that helps: the key, the error, the likely intention."""
+"""Typical mistakes of new users, and the message that helps: the key, the error, the likely intention."""
 
 from __future__ import annotations
 

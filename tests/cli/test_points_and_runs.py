@@ -1,4 +1,4 @@
-"""Any point and any run: chosen by number or by value, in every output, against what results say of them."""
+"""Selection of any point and run, by number or value, in every output; outputs agree with the results."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_zipped_axes_are_chosen_too(tmp_path: Path) -> None:
 
 
 def test_events_samples_and_packets_are_those_of_the_run(cli: Cli, lossy: Path, tmp_path: Path) -> None:
-    """Row 5 of point 2 counts what its events, samples and packets show; row 0 counts otherwise."""
+    """Events, samples and packets of run 5 of point 2 add up to row 5 of the point; row 0 differs."""
     point = cf.run(lossy, point=2).points[0]
     again, sent = point.samples("retransmissions"), point.samples("segments_sent")
     assert again[5] != again[0]
@@ -95,7 +95,7 @@ def test_events_samples_and_packets_are_those_of_the_run(cli: Cli, lossy: Path, 
     timeouts = sum(row["event"] == "timeout" for row in events)
     assert timeouts == point.samples("timeouts")[5]
     lost = sum(row["verdict"] == "lost" for row in rows(files["links"].read_text()))
-    # A row of the link counts what was sent to its end by the end of the run.
+    # A row counts frames whose transmission ended before the end of the run.
     assert abs(lost - point.samples("frame_errors")[5]) <= 1
     data, place, segments = files["x.pcap"].read_bytes(), 24, 0
     while place < len(data):
@@ -165,7 +165,7 @@ def problems(schema: dict[str, Any], value: Any, at: str = "$") -> list[str]:
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if kinds and not any(isinstance(value, TYPES[kind]) for kind in kinds):
         return [f"{at}: is no {', '.join(kinds)}"]
-    if "oneOf" in schema:  # objects that say their kind
+    if "oneOf" in schema:  # objects with a field for their kind
         kinds = {one["properties"]["kind"]["const"]: one for one in schema["oneOf"]}
         known = kinds.get(value.get("kind"))
         return [f"{at}: kind is none of {', '.join(kinds)}"] if known is None else problems(known, value, at)
@@ -251,7 +251,7 @@ def test_alternatives_are_an_axis_of_names(cli: Cli, tmp_path: Path) -> None:
     assert [word for word in ("alternative", "a fast link", "long") if word not in table.out] == [], table.err
     found = json.loads(cli("run", file, "--json").out)
     assert [one["axes"] for one in found] == [{"alternative": "fast"}, {"alternative": "long"}]
-    # Data of a link that never idles: 1460 of 1500 bytes.
+    # Goodput of a link that never idles: 1460 of 1500 bytes.
     assert found[0]["metrics"]["goodput_bps"]["value"] == pytest.approx(4e6 * 1460 / 1500, rel=0.01)
     assert found[0]["scenario"]["link"]["rate"] == "4000000 bit/s"
     one = cli("run", file, "--set", "alternative=long", "--csv", "-")

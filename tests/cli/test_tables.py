@@ -1,4 +1,6 @@
-"""Tables in terminals of several widths and in a pipe: nothing is cut, and what is left out is said."""
+"""Tables in terminals of several widths and in a pipe: cells are never cut, and omitted columns are
+mentioned.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ AXES = [
 
 
 def columns_of(out: str) -> tuple[list[str], list[list[str]]]:
-    """The metrics and the rows of the first table; cells are two spaces apart at least."""
+    """Names of the metrics and the rows of the first table; cells are at least two spaces apart."""
     lines = out.splitlines()
     rule = next(number for number, line in enumerate(lines) if set(line.strip()) == {"─"})
     rows = [re.split(" {2,}", line.strip()) for line in lines[rule + 1 :] if line.strip()]
@@ -32,7 +34,7 @@ def columns_of(out: str) -> tuple[list[str], list[list[str]]]:
 
 
 def in_a_terminal(width: int, *arguments: str) -> str:
-    """Output of the command in a terminal of a width."""
+    """Output of a command in a terminal of a given width."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
@@ -45,7 +47,7 @@ def in_a_terminal(width: int, *arguments: str) -> str:
         try:
             while piece := os.read(ours, 65536):
                 found += piece
-        except OSError:  # the other side is closed
+        except OSError:  # the other end is closed
             pass
         assert process.wait(60) == 0
     os.close(ours)
@@ -66,7 +68,7 @@ def test_the_first_command_of_the_tutorial_is_whole_at_every_width(
     assert fewer == metrics[: len(fewer)]
     assert max(map(len, narrow.splitlines())) <= width
     assert "…" not in narrow
-    # Two runs everywhere: in the column, or in the line above that takes its place.
+    # Two runs at every point: in a column, or in a line above the table in its place.
     runs = [] if "\nruns = 2\n" in narrow else ["2"]
     assert [[*row[:2], *runs, *row[3 : 3 + len(fewer)]] for row in rows] == shown
     missing = len(metrics) - len(fewer)
@@ -74,7 +76,7 @@ def test_the_first_command_of_the_tutorial_is_whole_at_every_width(
     assert (said in narrow) == (missing > 0)
     for axes in AXES:
         assert axes.split() in [row[:2] for row in shown]
-    # A terminal of that width has the same table.
+    # A terminal of this width shows the same table.
     assert columns_of(in_a_terminal(width, *FIRST)) == (fewer, shown)
 
 
@@ -88,7 +90,9 @@ def test_what_is_asked_for_is_not_left_out(cli: Cli, monkeypatch: pytest.MonkeyP
 
 
 def test_widths_by_hand() -> None:
-    """Margin 2, gaps of 3: axis 4, runs 4, metrics 5, 6 and 7 wide take 2 + 26 + 4 * 3 = 40."""
+    """Table width by hand: margin 2, gaps of 3, and columns of 4 + 4 + 5 + 6 + 7 = 26 make 2 + 26 + 4 * 3 =
+    40.
+    """
     columns = [
         Column("axis", ["1", "2"], is_axis=True),
         Column("runs", ["10", "10"]),
@@ -109,7 +113,7 @@ def test_constant_and_long_values_of_axes_stand_above() -> None:
         Column("goodput", ["1.5", "2.5", "3.5"], is_metric=True),
     ]
     wide, narrow = fitted(columns, 40), fitted(columns, 32)
-    # 2 + 21 + 3 + 7 is 33.
+    # The table needs 2 + 21 + 3 + 7 = 33 columns.
     assert wide.above == ["link.rate = 1 Mbit/s"]
     assert [column.cells for column in wide.columns] == [long, ["1.5", "2.5", "3.5"]]
     assert narrow.above == [
@@ -128,7 +132,7 @@ def test_the_number_of_runs_goes_above_before_a_metric_goes() -> None:
         Column("aaaaa", ["1", "2"], is_metric=True),
         Column("b", ["123456", "1"], is_metric=True),
     ]
-    # 2 + 1 + 4 + 5 + 6 + 3 * 3 is 27, without runs 20.
+    # The table needs 2 + 1 + 4 + 5 + 6 + 3 * 3 = 27 columns, without runs 20.
     assert fitted(columns, 27).above == []
     narrow = fitted(columns, 20)
     assert (narrow.above, [column.head for column in narrow.columns]) == (["runs = 10"], ["x", "aaaaa", "b"])
@@ -154,6 +158,6 @@ def test_goodput_comes_first_in_seconds_and_values_have_their_labels(tmp_path: P
     assert heads[:2] == ["goodput_bps", "rtt_p95_s"], result.err
     assert "per_slot" not in result.out
     assert [row[0] for row in rows] == ["Reno, SACK", "newreno"]
-    # The quickstart counts in slots.
+    # The quickstart has metrics per slot.
     heads, _ = columns_of(cli(*FIRST).out)
     assert heads.index("throughput_per_slot") < heads.index("goodput_bps")

@@ -1,4 +1,4 @@
-"""Sixty wrong commands, as people type them: one line each, status 2, nothing printed, no file left."""
+"""Sixty wrong commands as users may type them: one line each, status 2, no output, no file left."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ WRONG: list[tuple[list[str], list[str]]] = [
     ([*BEST, "--within", "100%"], ["within 100%: must be a share"]),
     ([*BEST, "--within", "5"], ["within 5: must be a share"]),
     ([*BEST, "--within", "2%", "--choose", "tcp.colour"], ["choose tcp.colour: not an axis"]),
-    # Files of another kind.
+    # Files of a wrong kind.
     (["plot", "wifi.toml"], ["wifi.toml: is a scenario: run, sweep, check"]),
     (["export", "wifi.toml"], ["wifi.toml: is a scenario: run, sweep, check"]),
     (["check", "events.csv"], ["events.csv: is a table of CSV: plot takes it"]),

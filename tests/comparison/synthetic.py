@@ -1,4 +1,4 @@
-"""Results made by hand: what each metric is in each run of each point."""
+"""Synthetic results for tests: given values of each metric in each run of each point."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Values = Mapping[str, float | Sequence[float | None]]
 
 
 def results(axes: str, points: Mapping[Any, Values]) -> Results:
-    """Results over some axes (by spaces), with the values of the axes as the keys of ``points``.
+    """Results over ``axes`` (names separated by spaces), with the values of the axes as keys of ``points``.
 
-    Points of exact values are solved, others are simulated. With several axes a key is a tuple.
+    Points with exact values are solved, the others are simulated. With several axes a key is a tuple.
     """
     keys = axes.split()
     made = [

@@ -1,4 +1,4 @@
-"""The best choice: by hand, against brute force, and on the command line."""
+"""The best choice: results by hand, comparison with brute force, and the command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.conftest import SWEEP, Cli, expect_one_line
 
 
 def along(xs: list[float], **curves: Callable[[float], Values | float]) -> Results:
-    """Results over ``tcp`` and ``x``, from a curve each."""
+    """Results over ``tcp`` and ``x``, from one function of x for each value of ``tcp``."""
     points: dict[Any, Values] = {}
     for tcp, curve in curves.items():
         for x in xs:
@@ -64,7 +64,7 @@ def noisy(mean: float, noise: float = 0.001) -> dict[str, list[float]]:
 
 
 def jittered(mean: float, noise: float) -> dict[str, list[float]]:
-    """Runs that go the other way than those of `noisy`: paired or not, the difference scatters."""
+    """Runs whose noise has the opposite sign of that of `noisy`, so that paired differences scatter."""
     return {"goodput_bps": [mean + noise, mean, mean - noise]}
 
 
@@ -82,14 +82,16 @@ def test_what_the_runs_share_does_not_blur_the_decision() -> None:
 def test_a_switch_has_the_interval_of_the_crossing() -> None:
     made = along([0.0, 1.0], up=lambda x: noisy(x, 0.01), down=lambda x: jittered(1.0 - x, 0.01))
     found = cf.best(made, "tcp")
-    # The difference is 2 x - 1, and scatters by 0.02 at both ends alike.
+    # The difference is 2 x - 1, with a standard deviation of 0.02 at both ends.
     width = 4.302653 * 0.02 / 3**0.5 / 2.0
     assert ranges(found)[0] == (0.0, pytest.approx(0.5), "down")
     assert (found.ranges[0].end_low, found.ranges[0].end_high) == pytest.approx((0.5 - width, 0.5 + width))
 
 
 def test_nothing_changes_that_the_runs_do_not_ask_for() -> None:
-    """In the middle b has the higher mean, by less than its interval, so a stays; at the end b is better."""
+    """In the middle b has the higher mean, but not significantly, so a stays; at the end b is significantly
+    better.
+    """
     heights = {0.0: -5.0, 1.0: -2.0, 2.0: 0.01, 3.0: -2.0, 4.0: 5.0}
     made = along(list(heights), a=lambda _: noisy(0.0, 0.1), b=lambda x: jittered(heights[x], 0.1))
     found = cf.best(made, "tcp")
@@ -118,7 +120,9 @@ def test_all_that_cannot_be_told_from_the_best_are_named() -> None:
 
 @pytest.mark.parametrize("value", [0.0, 5e6])
 def test_what_is_the_same_in_every_run_is_equal(value: float) -> None:
-    """If nothing arrives, more runs would not separate the choices: that is not "too close to call"."""
+    """Choices with equal values in every run are "equal", not "too close to call": more runs would not
+    separate them.
+    """
     same = {"goodput_bps": [value] * 3}
     found = cf.best(results("tcp", {"a": same, "b": same, "c": {"goodput_bps": [-1.0] * 3}}), "tcp")
     (decision,) = found.decisions
@@ -152,7 +156,7 @@ RTT = {
 @pytest.mark.parametrize(
     ("rtts", "chosen", "verdict", "rivals", "uncertain"),
     [
-        # a has goodput 3, b 2, c 1.
+        # Goodput of a is 3, of b 2, of c 1.
         (["surely", "surely", "surely"], "a", "best", [], []),
         (["not", "surely", "surely"], "b", "best", [], []),
         (["not", "not", "surely"], "c", "best", [], []),
@@ -253,7 +257,7 @@ def test_nowhere_is_a_choice_used_that_is_clearly_worse(curves: list[list[list[f
         x = float(str(decision.condition["x"]))
         used = [at.choice for at in found.ranges if at.start <= x <= at.end]
         sure = decision.verdict == "best"
-        # At a value of the axis that is itself the end of a range, either of the two may be in use.
+        # At a value of the axis where one range ends and the next begins, either choice is allowed.
         if sure and len(used) == 1:
             assert used == [decision.choice]
 
@@ -317,7 +321,7 @@ def test_tables_hold_what_was_found(cli: Cli, sweep: Path) -> None:
 
 
 def test_an_adaptive_system_can_load_the_switching_table() -> None:
-    """The use of the JSON in the docs: find the range, use the choice."""
+    """The example of docs/comparing.md: find the range in the JSON output, and use its choice."""
     made = along([0.0, 1.0], up=lambda x: x, down=lambda x: 1.0 - x)
     table = [one for one in json.loads(cf.best(made, "tcp").to_json()) if one["kind"] == "range"]
 
@@ -368,7 +372,7 @@ def test_the_metric_knows_its_better_side() -> None:
 
 
 def test_the_same_runs_are_compared() -> None:
-    # Over its two runs "late" has 2, over the same two "whole" has 1; over all four "whole" has 5.
+    # Over the two runs of "late" its mean is 2 and that of "whole" is 1; over all four runs "whole" has 5.
     points: dict[str, Values] = {
         "late": {"rtt_p95_s": [2.0, 2.0, None, None]},
         "whole": {"rtt_p95_s": [1.0, 1.0, 9.0, 9.0]},
@@ -391,7 +395,9 @@ tcp = { variant = "sack", w_max = 50 }
 
 @pytest.mark.parametrize("command", [["run"], ["best", "--choose", "tcp.w_max"]])
 def test_no_table_has_an_interval_beyond_the_link(cli: Cli, tmp_path: Path, command: list[str]) -> None:
-    """1448 of 1500 bytes at 1 Mbit/s are 965.3 kbit/s; runs in which the flow dies make intervals wide."""
+    """No interval exceeds the link: 1448 of 1500 bytes at 1 Mbit/s are 965.3 kbit/s. Runs in which the flow
+    stops make intervals wide.
+    """
     scenario = tmp_path / "wild.toml"
     scenario.write_text(WILD)
     name, *options = command

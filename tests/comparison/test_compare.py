@@ -1,4 +1,4 @@
-"""Comparisons of results: each pair under each condition, crossings along each axis, what is refused."""
+"""Comparisons of results: pairs under each condition, crossings along each axis, and refused input."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_pairs_and_crossings_by_hand() -> None:
         ({"link.rate": "3 Mbit/s"}, "tahoe", "reno"),
     ]
     assert [pair.difference for pair in found.pairs] == pytest.approx([2.0, -4.0])
-    width = stats.t.ppf(0.975, 2) * 0.1 / 3**0.5  # the differences scatter by 0.1
+    width = stats.t.ppf(0.975, 2) * 0.1 / 3**0.5  # the differences have a standard deviation of 0.1
     assert [pair.ci95 for pair in found.pairs] == pytest.approx([width, width])
     assert [(pair.verdict, pair.pairs) for pair in found.pairs] == [("higher", 3), ("lower", 3)]
     (at,) = found.crossings
     assert (at.axis, at.unit, at.first, at.second) == ("link.rate", "Mbit/s", "tahoe", "reno")
     assert at.crossing.x == pytest.approx(1.0 + 2.0 / 3.0)
-    # Run by run both ends move together: the line goes up and down by the width, over 3 per Mbit/s.
+    # In each run both ends of the line shift alike, by up to the width; the slope is 3 per Mbit/s.
     assert at.crossing.low == pytest.approx(1.0 + (2.0 - width) / 3.0)
     assert at.crossing.high == pytest.approx(1.0 + (2.0 + width) / 3.0)
     assert (at.crossing.before, at.crossing.after) == ("higher", "lower")
@@ -67,7 +67,7 @@ def test_tables_and_json_hold_what_was_found() -> None:
 def test_several_axes_make_one_choice() -> None:
     over = {"tcp.w_max": [6, 24]}
     found = cf.compare(SWEEP, "tcp.variant, tcp.w_max", over=over, runs=3)
-    assert len(found.pairs) == 2 * 6  # two P_E, six pairs of four choices
+    assert len(found.pairs) == 2 * 6  # two values of P_E, six pairs of four choices
     assert {found.pairs[0].first, found.pairs[0].second} == {"tahoe, 6", "tahoe, 24"}
     assert found.conditions == ["channel.p_e"]
 
@@ -187,7 +187,7 @@ def test_a_results_file_is_as_good_as_its_scenario(cli: Cli, sweep: Path, tmp_pa
 def test_a_shard_alone_is_not_compared(cli: Cli, sweep: Path, tmp_path: Path) -> None:
     paths = [tmp_path / f"{k}.sqlite" for k in (1, 2)]
     for k, path in enumerate(paths, start=1):
-        # Every other of all runs: of a point the even ones, of the next the odd ones.
+        # Shards take alternate runs: the even ones of one point, the odd ones of the next.
         cf.sweep(sweep, runs=5, out=path, shard=(k, 2), over={"channel.p_e": [0.01]})
     for command in (["compare", paths[0], "--by"], ["best", paths[0], "--choose"]):
         expect_one_line(cli(*command, "tcp.variant"), "goodput_bps", "no run in common", "shards")
@@ -246,12 +246,13 @@ def test_nothing_is_run_for_what_is_refused(cli: Cli, sweep: Path, monkeypatch: 
 
 @pytest.mark.parametrize("experiments", [30, long_form(400)])
 def test_intervals_cover_what_they_promise(experiments: int) -> None:
-    """`python bench/coverage.py` does the same with a thousand experiments (docs/comparing.md).
+    """Coverage of the 95 % intervals is between 93 and 97 %; `python bench/coverage.py` measures it with a
+    thousand experiments.
 
     Each kind of interval fails in nine cases of ten if it covers 60 % only (half of the length covers 67 %);
     in the long form if it covers 86 %.
     """
-    # Beyond these a share of 93 to 97 % would be off by bad luck in one case of a thousand.
+    # A true coverage of 93 to 97 % exceeds these bounds with a probability of 0.1 %.
     low, high = (
         stats.binom.ppf(tail, experiments, share) for tail, share in ((0.0005, 0.93), (0.9995, 0.97))
     )
@@ -266,7 +267,7 @@ def test_intervals_cover_what_they_promise(experiments: int) -> None:
 
 
 def transfers(times: list[float | None], horizon: float) -> dict[str, list[float | None]]:
-    """Ends of one transfer per run; None if it did not end within the horizon."""
+    """Metrics of one transfer per run by its completion time; None if it did not end within the horizon."""
     return {
         "completion_time_s": [horizon if time is None else time for time in times],
         "completion_time_sum_s": [horizon if time is None else time for time in times],
@@ -279,7 +280,7 @@ def transfers(times: list[float | None], horizon: float) -> dict[str, list[float
 @pytest.mark.parametrize(
     ("first", "second", "horizons", "verdict"),
     [
-        # 9 of 10 unfinished at 10 s are not equal to 10 of 10 at 9 s.
+        # 9 of 10 transfers unfinished after 10 s are not equal to 10 of 10 finished after 9 s.
         ([9.0] + [None] * 9, [9.0] * 10, (10.0, 10.0), "higher"),
         ([None] * 10, [None] * 10, (10.0, 10.0), "cannot tell"),
         ([9.0] + [None] * 9, [12.0 + i for i in range(10)], (10.0, 60.0), "cannot tell"),
@@ -298,7 +299,8 @@ def test_unfinished_transfers_are_compared_as_far_as_they_were_seen(
 
 
 def test_a_run_without_deliveries_counts_with_its_transmissions() -> None:
-    # 60 transmissions for 20 packets, and 40 for 20: 3 less 2, not the mean of 1 and 3 less 2.
+    # 60 transmissions per 20 packets less 40 per 20 are 3 - 2 = 1; the mean of the ratios 1 and 3 less 2
+    # would be 0.
     points: dict[str, Values] = {
         "a": {
             "energy_per_packet": [1.0, 3.0, None],

@@ -1,4 +1,4 @@
-"""Conditions under which a comparison fails, and the run that is worst: by hand, and on the command line."""
+"""Conditions under which a comparison fails, and the worst run: by hand and on the command line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ tcp = { flavour = "rfc", variant = "newreno", w_max = 9 }
 
 
 def two() -> Results:
-    """Of a 10, 8, 12, 6 and of b 10, 12, 14, 8: a less b is 0, -4, -2, -2, on average -2 of 11: -18.18 %."""
+    """Results of a (10, 8, 12, 6) and b (10, 12, 14, 8): a less b is 0, -4, -2, -2, on average -2 of 11, or
+    -18.18 %.
+    """
     runs = {"a": [10.0, 8.0, 12.0, 6.0], "b": [10.0, 12.0, 14.0, 8.0]}
     return results("tcp", {tcp: {"goodput_bps": values} for tcp, values in runs.items()})
 
@@ -48,7 +50,7 @@ def test_the_worst_run_and_the_share_by_hand() -> None:
         "difference<-2": False,
         "difference>-3": True,
         "difference >= -1.9": False,
-        # The half-width is 3.182 times 1.633 / 2: 2.6.
+        # The half-width is 3.182 * 1.633 / 2 = 2.6.
         "too close to call": True,
         "lower": False,
     }.items():
@@ -66,7 +68,7 @@ def test_of_a_metric_whose_less_is_better_the_worst_run_is_the_longest() -> None
 def test_conditions_of_a_choice_by_hand() -> None:
     found = cf.best(two(), "tcp")
     (at,) = found.decisions
-    # b has a mean of 11 and is 2 ahead; it is least ahead in run 0.
+    # The mean of b is 11, with a margin of 2; its margin is smallest in run 0.
     assert (at.choice, at.margin, at.worst_run) == ({"tcp": "b"}, 2.0, 0)
     for condition, fails in {
         "margin<18.2%": True,
@@ -88,7 +90,7 @@ def test_a_gate_ends_with_1_and_its_command_shows_the_failing_run(
     asked = ["compare", "lossy.toml", "--by", "tcp.w_max", "--set", "link.delay=12 ms"]
     passed = cli(*asked, "--fail-if", "lower")
     assert (passed.code, "failed" in passed.err, "worst run: " in passed.err) == (0, False, True), passed.err
-    # A window of 2 packets leaves half of the link idle, and each loss to the timer.
+    # A window of 2 packets uses half of the link, and every loss takes a timeout.
     failed = cli(*asked, "--fail-if", "higher", "--quiet")
     assert (failed.code, failed.out) == (1, "")
     lines = [line for line in failed.err.splitlines() if not line.startswith("warning: ")]
@@ -105,7 +107,7 @@ def test_a_gate_ends_with_1_and_its_command_shows_the_failing_run(
     point = cf.run(tmp_path / "lossy.toml", set=keys).points[0]
     assert events.count("timeout") == point.samples("timeouts")[run]
     assert events.count("fast_retransmit") == point.samples("fast_retransmits")[run]
-    # Run by run 40 less 2, the least.
+    # The smallest difference of window 40 less window 2 in any run.
     other = cf.run(tmp_path / "lossy.toml", set={**keys, "tcp.w_max": 2}).points[0]
     pairs = zip(point.samples("goodput_bps"), other.samples("goodput_bps"), strict=True)
     differences = [one - two for one, two in pairs]
@@ -156,7 +158,7 @@ def test_what_is_no_condition_is_one_line(cli: Cli, command: str, condition: str
 
 
 def test_the_example_script_gates_a_change(tmp_path: Path) -> None:
-    """The shipped script passes what has not changed, and names the run where a control was broken."""
+    """The shipped script accepts an unchanged control; for a broken one it fails and names the run."""
     script = Path(__file__).parents[2] / "examples" / "gate" / "gate.sh"
     lines = [line for line in script.read_text().splitlines() if line and not line.startswith("#")]
     assert len(lines) <= 5
@@ -165,7 +167,7 @@ def test_the_example_script_gates_a_change(tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": path}
     text = (folder / "before.py").read_text()
     assert "0.5" in text
-    # A file with what is in force now passes, one that leaves a tenth of the window does not.
+    # A file equal to the current control passes; one that keeps a tenth of the window fails.
     (tmp_path / "same.py").write_text(text)
     good = subprocess.run(
         ["sh", script, "same.py"], capture_output=True, text=True, cwd=tmp_path, env=environment

@@ -1,4 +1,4 @@
-"""Differences run by run and crossings of curves: closed forms, scipy, and brute force."""
+"""Differences run by run, and crossings of curves: closed forms, scipy, and brute force."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_runs_without_a_value_are_left_out_in_pairs() -> None:
     first = Sample({0: 1.0, 1: 2.0, 3: 4.0, 4: 9.0})
     second = Sample({0: 0.5, 2: 7.0, 3: 3.0, 4: 8.0})
     assert (first - second).values == {0: 0.5, 3: 1.0, 4: 1.0}
-    # A precision gives points different numbers of runs: the first ones have partners.
+    # With a precision, points have different numbers of runs; only common runs are paired.
     assert (sample(1.0, 2.0, 3.0) - sample(1.0, 1.0)).values == {0: 0.0, 1: 1.0}
 
 
@@ -111,7 +111,7 @@ def test_lines_over_log_x_cross_where_they_do() -> None:
 
 
 def test_the_interval_of_a_crossing_by_hand() -> None:
-    # Runs that differ by the same at every place move the line up and down by t(1) 1 = 12.7062.
+    # Runs that differ by the same amount at every place shift the line by up to t(1) * 1 = 12.7062.
     curve = Curve([0.0, 100.0], [sample(-49.0, -51.0), sample(51.0, 49.0)])
     (crossing,) = curve.crossings
     assert crossing.x == pytest.approx(50.0)
@@ -120,7 +120,7 @@ def test_the_interval_of_a_crossing_by_hand() -> None:
 
 
 def test_runs_that_turn_about_the_crossing_leave_no_doubt() -> None:
-    # Every run crosses at 1; the slopes differ, little or much.
+    # The line of every run crosses 0 at 1; only the slopes differ.
     (crossing,) = Curve([0.0, 3.0], [sample(-10.0, -11.0, -12.0), sample(20.0, 22.0, 24.0)]).crossings
     assert (crossing.low, crossing.x, crossing.high) == pytest.approx((1.0, 1.0, 1.0), abs=1e-6)
     (crossing,) = Curve([0.0, 3.0], [sample(-1.0, -2.0, -3.0), sample(2.0, 4.0, 6.0)]).crossings
@@ -204,7 +204,7 @@ def interpolated(nodes: Sequence[Sequence[float]], x: float) -> np.ndarray[tuple
 
 
 def test_means_over_different_numbers_of_runs() -> None:
-    """The variance of a mean between two places, against many draws of correlated runs."""
+    """The variance of a mean between two places agrees with many draws of correlated runs."""
     rng = np.random.default_rng(1)
     draws = rng.multivariate_normal([0.0, 0.0], [[1.0, 0.8], [0.8, 1.0]], size=(4000, 40))
     means, widths = [], []
@@ -213,7 +213,7 @@ def test_means_over_different_numbers_of_runs() -> None:
         mean, half = curve.at(0.4)
         means.append(mean)
         widths.append(half)
-    # Of the first mean half of the runs have a partner: the covariance is 0.8 * 20 / (20 * 40).
+    # Half of the runs of the first mean are paired: the covariance is 0.8 * 20 / (20 * 40).
     variance = 0.36 / 40 + 2 * 0.24 * 0.8 / 40 + 0.16 / 20
     assert np.var(means) == pytest.approx(variance, rel=0.07)
     t = stats.t.ppf(0.975, 19)

@@ -23,7 +23,7 @@ def find(**options: object) -> tuple[float, cf.store.Point]:
 
 
 def test_a_window_of_one_is_stop_and_wait() -> None:
-    # A loss costs 100 slots, a success one: the throughput is (1 - p) / (1 + 99 p) = 1/2 at p = 1/101.
+    # A loss takes 100 slots and a success one: the throughput (1 - p) / (1 + 99 p) is 1/2 at p = 1/101.
     p_e, point = find()
     assert p_e == pytest.approx(1.0 / 101.0, abs=1e-6)
     assert point.value("throughput_per_slot") == pytest.approx(0.5, abs=1e-4)

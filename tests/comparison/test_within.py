@@ -1,4 +1,4 @@
-"""The first choice within a share of the best: by hand, and as a radio engineer asks for it."""
+"""The first choice within a share of the best (``within``): by hand, and on the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.conftest import Cli, expect_one_line
 
 
 def retries() -> Results:
-    """Goodput of 0, 1 and 2 retransmissions at a bad, a middling and a good place."""
+    """Goodput with 0, 1 and 2 retransmissions at three places: x = 0 (bad), 1 and 2 (good)."""
     values = {0: (50.0, 98.5, 100.0), 1: (90.0, 99.0, 100.0), 2: (100.0, 100.0, 100.0)}
     points = {
         (str(tries), place): {"goodput_bps": value}
@@ -33,14 +33,15 @@ def test_the_first_within_2_percent_and_where_it_changes() -> None:
     first, middle, _ = found.decisions
     assert (first.runner_up, first.margin) == (None, None)
     assert (middle.runner_up, middle.margin) == ("2", -1.5)
-    # No retransmission is 50 - 98 = -48 above the limit at 0 and 98.5 - 98 = 0.5 at 1: 48 / 48.5 of the way.
+    # The slack without retransmissions is 50 - 98 = -48 at 0 and 98.5 - 98 = 0.5 at 1, so it is 0 at 48 /
+    # 48.5.
     assert [(at.choice, at.because) for at in found.ranges] == [
         ({"tries": "2"}, "goodput_bps"),
         ({"tries": "0"}, ""),
     ]
     assert found.ranges[0].end == pytest.approx(48.0 / 48.5)
     assert (found.ranges[0].end_low, found.ranges[0].end_high) == pytest.approx((48.0 / 48.5,) * 2)
-    # 1 % is stricter, 0 % asks for the best itself; all three are equal at the good place.
+    # 1 % is stricter, 0 % requires the best value; at the good place all three are equal.
     assert [at.choice for at in cf.best(retries(), "tries", within=0.01).decisions] == [
         {"tries": "2"},
         {"tries": "1"},
@@ -54,7 +55,7 @@ def test_the_first_within_2_percent_and_where_it_changes() -> None:
 
 
 def test_what_cannot_be_told_from_the_limit_is_a_rival() -> None:
-    # Of 0 tries the runs are 1 above and 1 below the limit of 98.
+    # With 0 tries, the runs are 1 below and 1 above the limit of 98.
     runs = {"0": [97.0, 99.0], "1": [99.0, 99.2], "2": [100.0, 100.0]}
     made = results("tries", {tries: {"goodput_bps": values} for tries, values in runs.items()})
     (at,) = cf.best(made, "tries", within="2%").decisions
@@ -62,7 +63,7 @@ def test_what_cannot_be_told_from_the_limit_is_a_rival() -> None:
     runs["0"] = [97.0, 98.8]
     made = results("tries", {tries: {"goodput_bps": values} for tries, values in runs.items()})
     (at,) = cf.best(made, "tries", within="2%").decisions
-    # Its mean is 97.9: below, but not surely.
+    # The mean is now 97.9: below the limit, but not significantly.
     assert (at.choice, at.verdict, at.rivals) == ({"tries": "1"}, "too close to call", ["0", "2"])
 
 

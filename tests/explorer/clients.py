@@ -1,4 +1,4 @@
-"""Clients that nobody wants, for every server of the program."""
+"""Misbehaving clients, for tests of every server of the program."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ Address = tuple[str, int]
 
 
 def reset(address: Address, said: bytes) -> None:
-    """Say something, and break off before the answer comes (RST)."""
+    """Send bytes, and reset the connection (RST) before the answer comes."""
     with socket.create_connection(address) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.sendall(said)
 
 
 def leave(address: Address, said: bytes) -> None:
-    """Say something, and go: what the server writes first is answered by RST, what comes next by SIGPIPE."""
+    """Send bytes, and close: the server's first write is answered by RST, the next one raises SIGPIPE."""
     with socket.create_connection(address) as client:
         client.sendall(said)
 
 
 def read_a_byte_and_leave(address: Address, said: bytes) -> None:
-    """Ask, read the beginning of the answer, and go."""
+    """Send bytes, read the first byte of the answer, and close."""
     with socket.create_connection(address) as client, suppress(OSError):
         client.sendall(said)
         client.recv(1)
 
 
 def say(address: Address, said: bytes, wait_s: float = 30.0) -> bytes:
-    """Say something, and give all that is answered."""
+    """Send bytes, and return the whole answer."""
     found = b""
     with socket.create_connection(address, timeout=wait_s) as client, suppress(ConnectionError):
         client.sendall(said)
@@ -44,7 +44,7 @@ def say(address: Address, said: bytes, wait_s: float = 30.0) -> bytes:
 
 @contextmanager
 def half_open(address: Address, count: int, said: bytes = b"GET / HTT") -> Iterator[list[socket.socket]]:
-    """Open this many connections whose request never ends."""
+    """Context with ``count`` open connections whose requests never end."""
     clients = [socket.create_connection(address) for _ in range(count)]
     try:
         for client in clients:
@@ -72,7 +72,7 @@ NONSENSE = [
 
 
 def outlives(address: Address, path: str, is_well: Callable[[], bool]) -> None:
-    """Every client that nobody wants, after each of which ``is_well`` is asked."""
+    """Run every misbehaving client, and check after each that ``is_well`` is true."""
     asked = f"GET {path} HTTP/1.1\r\nHost: {address[0]}:{address[1]}\r\n\r\n".encode()
     for _ in range(20):
         reset(address, asked)

@@ -1,4 +1,4 @@
-"""Servers of pages and the clients that nobody wants: slow, silent, broken off, of another page."""
+"""Servers of pages and misbehaving clients: slow, silent, disconnected, or of a foreign page."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def status(url: str, **headers: str) -> int:
 
 
 def test_explore_outlives_every_client() -> None:
-    """Start the server as a process of its own, in which SIGPIPE would end it."""
+    """The explorer in its own process, where SIGPIPE could end it, survives every misbehaving client."""
     program = "import sys; from crossfade.cli.app import entry; sys.argv[0] = 'crossfade'; entry()"
     command = [sys.executable, "-c", program, "explore", "--no-browser"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
@@ -78,10 +78,10 @@ def test_silent_clients_hold_few_threads_and_not_for_long(monkeypatch: pytest.Mo
             until = time.monotonic() + 30
             while (
                 threading.active_count() - before > loopback.MOST_WAITING + 3
-            ):  # those that are given up end soon
+            ):  # threads of abandoned requests end soon
                 assert time.monotonic() < until
                 time.sleep(0.05)
-            # One that says a byte now and then is no better off.
+            # A client that sends single bytes slowly is also disconnected.
             while _takes(clients[-1]):
                 assert time.monotonic() < until
                 time.sleep(0.1)
@@ -139,7 +139,7 @@ def test_the_token_is_on_no_command_line(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert os.listdir(tmp_path) == []
 
 
-# What another user can find of a token: command lines, environments, and pages that lead on.
+# Script that searches for the token as another user: in command lines, environments, and redirecting pages.
 SEARCH = """
 import glob, sys
 found = []
@@ -199,7 +199,8 @@ def test_the_page_that_a_browser_is_given_leads_to_the_other(tmp_path: Path) -> 
         del ANSWERS["seen"]
 
 
-# A page of another origin tries to read, to be told by an image, a frame and a script, and to send a form.
+# Page of another origin that tries to read the server's pages, by fetch, image, frame and script, and to
+# submit a form.
 STRANGER = """<body><script>
 const to = "http://127.0.0.1:PORT/";
 const seen = {};
@@ -224,7 +225,7 @@ const wait = (element, name) => new Promise((done) => {
 
 
 def learned_by_a_page_of_another_origin(victim: int, folder: Path) -> list[str]:
-    """Output of ``STRANGER`` about a server at a port, in a browser."""
+    """Results that the page ``STRANGER`` reports in a browser about the server at a port."""
     told: list[str] = []
     done = Event()
     body = STRANGER.replace("PORT", str(victim))
@@ -235,7 +236,7 @@ def learned_by_a_page_of_another_origin(victim: int, folder: Path) -> list[str]:
             while not done.is_set():
                 try:
                     client, _ = other.accept()
-                except OSError:  # closed: there is no browser, or it has told nothing
+                except OSError:  # closed: there is no browser, or it reported nothing
                     return
                 with client:
                     asked = client.recv(65536).decode().split(" ")[1]
@@ -271,7 +272,7 @@ def test_a_page_of_another_origin_learns_nothing_of_a_live_run(tmp_path: Path) -
 
 
 def _takes(client: socket.socket) -> bool:
-    """Whether a connection takes one more byte."""
+    """True if one more byte can be sent on a connection."""
     try:
         client.sendall(b"x")
     except OSError:

@@ -1,4 +1,6 @@
-"""The explorer: its numbers are those of a run, its server answers nobody else, and a browser redraws."""
+"""The explorer: its numbers equal those of a run, its server requires the token, and a browser redraws
+curves.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ SHORT = State(w_max=4, slots=300)
 
 
 def ask(server: Server, path: str, host: str | None = None) -> tuple[int, str, dict[str, str]]:
-    """Status, text and headers of what stands at a path."""
+    """Status, body and headers of the answer for a path."""
     link = http.client.HTTPConnection(ADDRESS, server.server_port, timeout=60)
     try:
         link.request("GET", path, headers={} if host is None else {"Host": host})
@@ -51,7 +53,9 @@ def test_a_connection_is_what_its_events_say() -> None:
     assert (times[0], times[-1], windows[0]) == (0.0, 300.0, 1.0)
     assert max(windows) == 4.0
     sent, again = (found["segments"][name][1] for name in ("sent", "again"))
-    assert sent == [float(number) for number in range(len(sent))]  # each segment for the first time, in order
+    assert sent == [
+        float(number) for number in range(len(sent))
+    ]  # each segment is sent for the first time, in order
     assert set(again) <= set(sent)
     assert found["throughput"] == max(found["segments"]["acknowledged"][1]) / 300
     assert connection(State(w_max=4, slots=300, seed=2)) != found
@@ -61,15 +65,18 @@ LINK = State(model="link", channel="iid", p_e=0.001, variant="cubic", queue=400,
 
 
 def test_over_a_link_curves_and_the_run_are_simulated() -> None:
-    """Their goodput, RTT and queue, of a download over 5 Mbit/s and 40 ms with a queue of 400 packets."""
+    """Model ``link``: goodput, RTT and queue of a download over 5 Mbit/s and 40 ms with a queue of 400
+    packets equal those of runs.
+    """
     found = curves(LINK, 3, ["cubic", "bbr-v1"])
     over = {"tcp.congestion": ["cubic", "bbr-v1"], "channel.p_e": "log:0.001:0.3:3"}
     expected = cf.run(LINK.scenario(), over=over, runs=1, cache=False)
     assert found["bbr-v1"][1] == [point.value("goodput_bps") * 1e-6 for point in expected.points[3:]]
     run = connection(LINK)
-    # The ring lies on the curve: it is that run.
+    # The marked point lies on the curve, since it is the same run.
     assert run["throughput"] == pytest.approx(found["cubic"][1][0], rel=0.01)
-    # A full queue of 1500-byte packets adds 2.4 ms a packet, and a frame three retransmissions.
+    # Each 1500-byte packet in the full queue adds 2.4 ms, and so does each of up to three retransmissions of
+    # a frame.
     highest, queued = max(run["rtt"][1]), max(run["queue"][1])
     assert queued == 400
     assert 40 + 0.95 * 400 * 2.4 < highest < 40 + 405 * 2.4
@@ -127,9 +134,9 @@ def test_who_does_not_know_the_token_learns_nothing() -> None:
         assert "Python" not in headers["server"]
         for path in ("/", "/curves", "/x/", f"{token}../", f"{token}states.py", "//", token[:-2] + "/"):
             assert ask(server, path)[:2] == (404, "not found\n"), path
-        # What is no address at all, which no client of Python sends.
+        # An invalid address, which no HTTP client of Python sends.
         assert server.reply("http://[/", f"{ADDRESS}:{server.server_port}")[0] == 404
-        # A name of somebody else's that leads to this machine is not this address.
+        # A foreign host name that resolves to this machine is refused.
         assert ask(server, token, host=f"attacker.example:{server.server_port}")[0] == 404
         assert ask(server, f"{token}scenario.toml?{'p_e=0.1&' * 200}")[0] == 404
         assert server.server_address[0] == "127.0.0.1"
@@ -150,7 +157,7 @@ def test_a_port_that_is_taken_is_said(cli: Cli) -> None:
         expect_one_line(cli("explore", "--no-browser", "--port", port), f"port = {port}")
 
 
-# What somebody does on the page: drags a slider over three places, and lets go.
+# Script of a user's actions on the page: drag a slider over three places, and release it.
 STEPS = """<script>
 (async () => {
 const pause = () => new Promise((done) => setTimeout(done, 100));
@@ -180,7 +187,7 @@ await fetch(`seen?${encodeURIComponent(JSON.stringify(seen))}`);
 
 
 def listening(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], Event]:
-    """Answers to pages that ask for ``seen``, and whether one has asked."""
+    """Queries of the requests for ``seen``, and an event that is set with the first one."""
     told: list[str] = []
     done = Event()
 
@@ -203,7 +210,9 @@ await fetch(`seen?${encodeURIComponent(same.textContent)}`);
 
 
 def test_lines_that_coincide_are_said_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a window of two no duplicate ever comes back: all three wait for their timeouts."""
+    """The page mentions coinciding curves: with a window of two, no duplicate ACK returns, so all variants
+    wait for timeouts.
+    """
     told, done = listening(monkeypatch)
     state = State(w_max=2, rto=50, slots=200)
     found = curves(state, 3, ["tahoe", "reno", "newreno"])
@@ -213,7 +222,7 @@ def test_lines_that_coincide_are_said_to(tmp_path: Path, monkeypatch: pytest.Mon
     assert told == ["Tahoe and Reno and NewReno coincide (within 0.005 everywhere)."]
 
 
-# Another model is chosen, and another sender of it.
+# Script that chooses the other model, and one of its senders.
 OTHER_MODEL = """<script>
 (async () => {
 const until = async (test) => { while (!test()) await new Promise((done) => setTimeout(done, 100)); };
@@ -240,7 +249,7 @@ def test_the_other_model_has_controls_and_senders_of_its_own(
     with serving(text=page().replace("</body>", OTHER_MODEL)) as server:
         visit(f"{server.url}#{replace(SHORT, variant='tahoe').query}", tmp_path, done)
     seen: dict[str, Any] = json.loads(told[0])
-    # Tahoe is no sender of the other model: Reno takes its place.
+    # The other model has no Tahoe, so Reno replaces it.
     assert seen["names"] == ["Reno", "CUBIC", "BBRv1", "this run"]
     assert State.of(seen["hash"].removeprefix("#")) == replace(SHORT, model="link", variant="cubic")
     assert seen["sliders"] == ["p_e", "fd_t", "retransmissions", "queue", "rtt", "seconds"]
@@ -255,7 +264,7 @@ def test_a_drag_redraws_and_no_request_leaves(tmp_path: Path, monkeypatch: pytes
     seen: dict[str, Any] = json.loads(told[0])
     assert seen["window"] > 4
     assert seen["problem"] is True
-    # Fewer points while the slider moves, each place with curves of its own; all of them when it is let go.
+    # Curves have 7 points while the slider moves, different at each place, and 15 once it is released.
     assert [len(ys) for ys in (seen["first"], *seen["during"], seen["last"])] == [15, 7, 7, 7, 15]
     end = State.of(seen["hash"].removeprefix("#"))
     assert end.fd_t == pytest.approx(0.5)

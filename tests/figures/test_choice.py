@@ -1,4 +1,4 @@
-"""Defaults of figures: x, curves, axes held at one value, and scales."""
+"""Defaults of figures: horizontal axis, curves, axes held at one value, scales."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.figures.test_plot import QUANTITIES, RESULTS
 
 
 def swept(**axes: Sequence[Cell]) -> Table:
-    """Results over all combinations of axes, named with an underscore for the dot."""
+    """Results over all combinations of axes; ``__`` in a name stands for the dot of a key."""
     columns = [name.replace("__", ".") for name in axes]
     rows: list[list[Cell]] = [[*values, "simulation", 10, 1.0, 0.1] for values in product(*axes.values())]
     return Table([*columns, "method", "runs", "goodput_bps", "goodput_bps_ci95"], rows)
@@ -47,7 +47,7 @@ def test_the_axis_of_the_field_is_on_x_also_where_another_has_more_values() -> N
     windows, snrs = list(range(2, 22)), [0.0, 10.0, 20.0]
     assert choose(swept(tcp__w_max=windows, channel__snr_db=snrs), by="tcp.w_max").x == "channel.snr_db"
     assert choose(swept(tcp__w_max=windows, channel__p_e=[0.1, 0.01, 0.001])).x == "channel.p_e"
-    # SNR before error probability; of two values only where nothing has more.
+    # SNR has priority over error probability, but not with only two values if another axis has more.
     assert choose(swept(channel__p_e=[0.1, 0.2, 0.3], channel__snr_db=snrs)).x == "channel.snr_db"
     assert choose(swept(tcp__w_max=windows, channel__snr_db=[0.0, 10.0])).x == "tcp.w_max"
     assert choose(swept(tcp__w_max=[6, 24], channel__snr_db=[0.0, 10.0])).x == "channel.snr_db"
@@ -68,7 +68,7 @@ def test_curves_that_would_be_a_tangle_are_held_and_it_is_said() -> None:
     choice = choose(table)
     assert (choice.by, choice.held) == (["tcp.variant"], {"tcp.w_max": 6})
     assert "tcp.w_max = 6 (of 4 values)" in held_note(table, choice.held)
-    # What is asked for is drawn; panels take an axis away.
+    # Requested axes are drawn; an axis of panels is not held.
     assert choose(table, by=["tcp.variant", "tcp.w_max"]).held == {}
     choice = choose(table, panels="tcp.w_max")
     assert (choice.by, choice.panels, choice.held) == (["tcp.variant"], ["tcp.w_max"], {})
@@ -102,7 +102,7 @@ def test_the_metric_is_no_axis() -> None:
 @pytest.mark.parametrize(
     ("wanted", "rows"),
     [
-        ({"channel.p_e": 0.00231}, 2),  # as the table prints it
+        ({"channel.p_e": 0.00231}, 2),  # the value as the table prints it
         ({"channel.p_e": "0.0023104"}, 2),
         ({"tcp.variant": "reno", "channel.p_e": "0.1"}, 1),
         ({"channel.p_e<": 0.1}, 2),
@@ -186,7 +186,7 @@ def test_the_ratio_of_two_columns_has_an_interval_that_holds() -> None:
     name = "a.goodput_bps/b.goodput_bps"
     table = with_ratio(QUANTITIES, name)
     assert table.cells(name) == [3.0, 2.0, None]
-    # 10 % and 5 % of 3; without both intervals there is none.
+    # Half-widths are 10 % and 5 % of 3; a ratio has an interval only if both metrics have one.
     widths = table.cells(f"{name}_ci95")
     assert widths[0] == pytest.approx(0.45)
     assert widths[1:] == [None, None]

@@ -1,4 +1,4 @@
-"""The curves of a table, their looks and their axes."""
+"""Curves of a table, their styles and their axes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def test_a_curve_has_a_part_for_each_method_in_order_of_drawing() -> None:
 
 
 def test_of_few_runs_each_is_shown_and_no_interval() -> None:
-    """Student's interval of two runs at 0.7 and 0.9 would reach from -0.47 to 2.07."""
+    """With few runs each is drawn, without an interval: Student's for two runs at 0.7 and 0.9 is -0.47 to
+    2.07.
+    """
     names = ["throughput_per_slot", "throughput_per_slot_ci95", "throughput_per_slot_each_run"]
     rows: list[list[Cell]] = [
         [0.1, "simulation", 2, 0.8, 1.27, "0.7 0.9"],
@@ -61,9 +63,9 @@ def test_of_few_runs_each_is_shown_and_no_interval() -> None:
     assert part.intervals[1] == (0.5, 0.7)
     axis = y_axis(names[0], [part])
     assert axis.limits == (0.0, 1.03)
-    # In other units, as they are drawn.
+    # Values of runs are scaled to the unit of the axis.
     assert scaled(part, Axis("x"), Axis("y", factor=0.5)).runs == [(0.1, 1.4), (0.1, 1.8)]
-    # A table that lacks them, a CSV file of results, has the means alone.
+    # A table without values of runs, such as a CSV file of results, gives only means.
     ((_, (_, part)),) = curves(
         Table(["p_e", "method", "runs", *names[:2]], [row[:-1] for row in rows]), "p_e", names[0], []
     )
@@ -101,15 +103,15 @@ def part(*readings: Reading) -> Part:
     ("name", "readings", "low", "high"),
     [
         ("throughput_per_slot", [Reading(0.9, 0.1), Reading(0.8, 0.1)], 0.0, 1.03),
-        # From zero where the values are spread, with a little room above the interval.
+        # Widely spread values: the axis starts at 0, with a margin above the interval.
         ("x", [Reading(1.0, 0.1), Reading(3.0, 0.5)], 0.0, 1.05 * 3.5),
-        # Not where zero is far away.
+        # Values far from 0: the axis does not include 0.
         ("x", [Reading(100.0), Reading(104.0)], 99.8, 104.2),
-        # A wild interval is cut by the frame: at three times the largest value: 1 ± 12.
+        # A very wide interval is clipped at three times the largest value: 1 ± 12.
         ("x", [Reading(1.0, 50.0), Reading(4.0, 0.1)], -11.0 - 0.05 * 24.0, 13.0 + 0.05 * 24.0),
-        # No other is, however close the values: 9.0 to 11.1.
+        # Other intervals are not clipped, even if values are close: 9.0 to 11.1.
         ("x", [Reading(10.0, 1.0), Reading(10.1, 1.0)], 9.0 - 0.05 * 2.1, 11.1 + 0.05 * 2.1),
-        # Nor those of rare events, where all values are small.
+        # Intervals of rare events are not clipped, although all values are small.
         ("x", [Reading(0.0, ends=(0.0, 0.3)), Reading(0.1, ends=(0.0025, 0.56))], 0.0, 1.05 * 0.56),
         ("throughput_per_slot", [Reading(0.9, 0.3), Reading(0.8, 0.1)], 0.0, 1.05 * 1.2),
         ("goodput_bps", [Reading(1e6), Reading(3e6)], 0.0, 1.05 * 3.0),

@@ -1,4 +1,4 @@
-"""Transfers and delays one by one, and figures of how they are distributed."""
+"""Tables of single transfers and delays, and figures of their distributions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_transfers_are_what_the_means_are_of(transfers: Table) -> None:
         assert sum(ended + left) / len(ended + left) == pytest.approx(mean, rel=1e-9)
         for count, name in ((len(ended), "page.flows_completed"), (len(left), "page.flows_unfinished")):
             assert count == results.points[0].samples(name)[run]
-    # 20 kB are 14 segments of 1448 B.
+    # A page of 20 kB has 14 segments of 1448 B.
     assert {record["segments"] for record in records if record["completion_time_s"] is not None} == {14}
     assert {record["flow"] for record in records} == {"page"}
 
@@ -62,7 +62,9 @@ def test_delays_are_those_of_the_quantiles() -> None:
 
 
 def test_the_band_is_students_over_runs() -> None:
-    """Two runs with half and all of their values at or below 1: 0.75 +- 12.706 sd / sqrt(2)."""
+    """The band of a CDF is Student's: runs with half and all values below 1 give 0.75 +- 12.706 sd /
+    sqrt(2).
+    """
     table = Table(
         ["run", "flow", "start_s", "completion_time_s"],
         [[0, "a", 0, 1.0], [0, "a", 0, 3.0], [1, "a", 0, 0.5], [1, "a", 0, 1.0]],
@@ -76,7 +78,9 @@ def test_the_band_is_students_over_runs() -> None:
 
 
 def test_transfers_that_were_unfinished_count_as_the_longest() -> None:
-    """One of two ended after 1 s, one of one after 3 s: up to 2 s (1/2 + 0) / 2, up to 3 s (1/2 + 1) / 2."""
+    """An unfinished transfer counts as longest: of runs with 1 of 2 ended (1 s) and 1 of 1 (3 s), the CDF is
+    1/4 at 2 s and 3/4 at 3 s.
+    """
     table = Table(
         ["run", "flow", "start_s", "completion_time_s", "unfinished_s"],
         [[0, "a", 0, 1.0, None], [0, "a", 0, None, 2.0], [1, "a", 0, 3.0, None]],

@@ -1,4 +1,4 @@
-"""Samples by their phase in a period: means of bins, intervals over periods, counts of events."""
+"""Samples folded over a period: means of bins, intervals over periods, rates of events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def sample(time: float, goodput: float) -> str:
 
 
 def of_periods(rates: list[float], out: int = 2) -> Table:
-    """Periods of 10 samples, 0.1 s apart: nothing in the first ones, then the rate of the period."""
+    """Samples of periods of 1 s, 0.1 s apart: goodput 0 in the first ``out`` samples, then the rate of the
+    period.
+    """
     lines = [
         sample(0.1 * (10 * period + index + 1), 0.0 if index < out else rate)
         for period, rate in enumerate(rates)
@@ -45,7 +47,7 @@ def test_a_bin_has_the_mean_of_all_periods() -> None:
     folded = cf.pictures.fold(of_periods([1e6, 2e6, 6e6]), "1 s", y="goodput_bps")
     assert folded["phase_s"].tolist() == pytest.approx([0.05 + 0.1 * bin_ for bin_ in range(10)])
     assert folded["mean"].tolist() == [0.0, 0.0, *[3e6] * 8]
-    # Of three values: linear between the first two, and between the last two.
+    # Percentiles of three values are interpolated linearly between neighbours.
     assert folded["p05"].tolist()[2:] == pytest.approx([1.1e6] * 8)
     assert folded["p95"].tolist()[2:] == pytest.approx([5.6e6] * 8)
     assert set(folded["periods"]) == {3}
@@ -71,11 +73,12 @@ def test_periods_give_the_interval_and_the_recovery() -> None:
     assert row["periods"] == 12
     means = [0.8 * rate for rate in rates]
     assert row["mean"] == pytest.approx(sum(means) / 12)
-    # Two standard errors of the mean of 12 values with a deviation of 2.76 million, within a tenth.
+    # The interval is about 1.96 standard errors to either side, for 12 values with a deviation of 2.76
+    # million.
     deviation = (sum((value - sum(means) / 12) ** 2 for value in means) / 12) ** 0.5
     width = number(row["ci95_high"]) - number(row["ci95_low"])
     assert width == pytest.approx(2.0 * 1.96 * deviation / 12**0.5, rel=0.1)
-    # Two samples of 0.1 s are out, the third is whole.
+    # Two samples of 0.1 s have no goodput, the third has all of it.
     assert row["recovery_s"] == pytest.approx(0.3)
 
 
@@ -85,7 +88,9 @@ def test_few_periods_are_warned_of() -> None:
 
 
 def test_events_between_samples_are_counted() -> None:
-    """Segment 1 is lost and retransmitted, 2 is retransmitted needlessly, 3 is dropped."""
+    """Rates of losses and needless retransmissions: segment 1 is lost and retransmitted, 2 is retransmitted
+    needlessly, 3 is dropped.
+    """
     events = [
         (0.05, "send", 1), (0.06, "send", 2), (0.07, "lost", 1), (0.25, "send", 1), (0.35, "send", 2),
         (1.05, "send", 3), (1.06, "queue_drop", 3), (1.15, "send", 3),
@@ -98,7 +103,7 @@ def test_events_between_samples_are_counted() -> None:
         name: [row["mean"] for row in folded.to_dict("records") if row["quantity"] == name]
         for name in ("losses_per_s", "spurious_per_s")
     }
-    # Two periods, bins of 0.1 s: an event is 5 a second.
+    # With two periods and bins of 0.1 s, one event is a rate of 5 per second.
     assert of["losses_per_s"] == pytest.approx([10.0, *[0.0] * 9])
     assert of["spurious_per_s"] == pytest.approx([0.0, 0.0, 0.0, 5.0, *[0.0] * 6])
 
@@ -115,7 +120,9 @@ def test_the_command_draws_and_says_it(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_a_file_is_folded_as_its_table_is(tmp_path: Path) -> None:
-    """Row by row, packed or not, with conditions of both kinds."""
+    """A file gives the same result as its table: read row by row, compressed or not, with conditions of both
+    kinds.
+    """
     samples = of_periods([float(rate) * 1e6 for rate in range(1, 13)])
     events = [f"{0.3 * i:g},send,1,{i % 7},10,20,0,0,5,,,,,," for i in range(30)]
     text = samples.to_csv() + "\n".join(events) + "\n\n"
@@ -155,7 +162,7 @@ def test_a_file_is_folded_as_its_table_is(tmp_path: Path) -> None:
 
 
 def test_segments_count_as_a_set_of_them_does() -> None:
-    """The range that ``Seen`` keeps, against a set of all segments."""
+    """The compact range of segments in ``Seen`` agrees with a set of all segments."""
     draws = random.Random(3)
     for start in (0, 5):
         seen, whole = Seen(), set[int]()
@@ -190,7 +197,7 @@ cf.pictures.fold({str(path)!r}, "1 s")
 print(used() - before)
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    # The file has 5 MB, its table some 100.
+    # The file has 5 MB; its table in memory would take about 100 MB.
     assert path.stat().st_size > 5e6
     assert int(found.stdout) < 4e6
 

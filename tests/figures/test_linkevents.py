@@ -1,4 +1,4 @@
-"""Link events: what a run writes of its links, recognised by its columns, and the figures drawn of it."""
+"""Link events: CSV files of runs, their recognition by columns, and the figures drawn from them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ AIR: list[Event] = [
 
 
 def delay(time: float, *parts: float, **more: Cell) -> Event:
-    """A packet that came out, with milliseconds in the order of the columns."""
+    """Event of a packet that left the link, with the parts of its delay in ms in the order of the columns."""
     here: Event = {"time_s": time, "link": "forward", "event": "delay", "user": 0, "bytes": 1500}
     return here | {name: part / 1e3 for name, part in zip(PARTS, parts, strict=True)} | more
 
@@ -151,7 +151,7 @@ def test_parts_of_delays_are_stacked(tmp_path: Path) -> None:
     assert axes.get_ylabel() == "One-way delay (ms)"
     bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
     tops = sorted({round(bar.get_y() + bar.get_height(), 9) for bar in bars})
-    # From below: air, slot or grant, queue, HARQ, RLC, reordering.
+    # Stacked from below: air, slot or grant, queue, HARQ, RLC, reordering.
     assert tops == [0.5, 2.5, 3.5, 4.5, 8.5, 9.5]
     seen = words(table(*events), tmp_path, y="delay")
     assert {"air", "slot or grant", "queue", "HARQ", "RLC", "reordering"} <= set(seen)
@@ -172,14 +172,15 @@ def test_delays_of_a_bearer_are_drawn_and_files_of_version_3_without_that_column
 
 
 def test_delays_of_many_packets_are_means_of_equal_times() -> None:
-    # Two packets each millisecond, of 2 and 4 ms in the queue: 3 ms in the mean, nothing where none came out.
+    # Two packets per millisecond, with 2 and 4 ms in the queue, have a mean of 3 ms; gaps without packets
+    # stay empty.
     times = [0.001 * i for i in range(1000) if not 400 <= i < 600]
     events = [delay(time, 2.0 + 2.0 * second, 0, 0, 0, 0, 0) for time in times for second in (0, 1)]
     figure = cf.pictures.plot_events(table(*events).to_pandas(), y="delay")
     patches = [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)]
     bars = [bar for bar in patches if bar.get_height() > 0.0]
     assert {round(bar.get_height(), 9) for bar in bars} == {3.0}
-    # Each where packets came out, a fifth of the time left out.
+    # Bars cover the times with packets, without the gap of a fifth of the time.
     assert len(bars) == pytest.approx(120, abs=2)
     assert all(not 0.407 < bar.get_x() < 0.59 for bar in bars)
 

@@ -1,4 +1,4 @@
-"""Figures are files that can be opened, and the same bytes every time."""
+"""Figures: files that open in each format, reproducible bytes, texts, marks and ticks."""
 
 from __future__ import annotations
 
@@ -92,13 +92,13 @@ QUANTITIES = Table(
 
 
 def drawn(tmp_path: Path, table: Table, **options: Any) -> list[str]:
-    """The words of a figure."""
+    """Texts of a figure."""
     cf.plot(table, tmp_path / "drawn.svg", **options)
     return svg_words(tmp_path / "drawn.svg")
 
 
 def size(tmp_path: Path, table: Table, **options: Any) -> tuple[int, int]:
-    """Width and height in pixels (300 an inch)."""
+    """Width and height of a figure in pixels, at 300 per inch."""
     cf.plot(table, tmp_path / "drawn.png", **options)
     width, height = struct.unpack(">II", (tmp_path / "drawn.png").read_bytes()[16:24])
     return width, height
@@ -154,7 +154,7 @@ def test_intervals_are_bars_bands_or_left_out(tmp_path: Path) -> None:
 
 
 def test_a_figure_of_few_runs_shows_each(tmp_path: Path) -> None:
-    """No interval reaches above one packet a slot, or beyond what was seen."""
+    """No drawn interval exceeds one packet per slot, or the observed values."""
     scenario = {
         "schema": 2,
         "run": {"duration": "2000 slots", "runs": 3},
@@ -196,7 +196,7 @@ def test_a_long_legend_stands_below(tmp_path: Path) -> None:
     usual = size(tmp_path, curves(1), by="k")
     assert size(tmp_path, curves(8), by="k") == usual
     assert size(tmp_path, curves(12), by="k")[1] > usual[1]
-    # Also a short one where it would hide what it names.
+    # A short legend also moves outside if it would hide curves.
     everywhere = Table(["x", "k", "y"], [[x, k, (x * 7 + k) % 10] for k in (0, 1) for x in range(100)])
     assert size(tmp_path, everywhere, x="x", y="y")[1] > usual[1]
 
@@ -261,7 +261,9 @@ def test_a_metric_without_values_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_matplotlibrc_of_the_working_folder_decides_nothing(cli: Cli, tmp_path: Path) -> None:
-    """A user's matplotlibrc with LaTeX, sizes and colours; it is read once, so in a process of its own."""
+    """A user's matplotlibrc with LaTeX, sizes and colours has no effect; it is read once, so in a separate
+    process.
+    """
     (tmp_path / "table.csv").write_text(RESULTS.to_csv())
     (tmp_path / "matplotlibrc").write_text(
         "text.usetex: True\ntext.latex.preamble: \\input{/etc/hostname}\nlines.linestyle: :\n"
@@ -275,7 +277,7 @@ def test_a_matplotlibrc_of_the_working_folder_decides_nothing(cli: Cli, tmp_path
 
 
 def marks(axes: Any) -> list[tuple[float, ...]]:
-    """Shift of the marks of each curve to the right of their values, in points."""
+    """Shift of each curve's marks to the right of their values, in points."""
     found = []
     for line in axes.lines:
         if line.get_marker() in ("None", "none", None, "_", "|", 2, 3):
@@ -295,7 +297,7 @@ def of_algorithms(names: Sequence[str], spread: float = 0.1) -> Table:
 
 
 def test_few_values_have_a_tick_each() -> None:
-    """A logarithmic axis from 0.001 to 0.1 with 0.03 among its values has a label at it."""
+    """An axis with few values has a tick at each: also at 0.03 on a logarithmic axis from 0.001 to 0.1."""
     axes = cf.plot(of_algorithms(["reno", "sack"])).axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["0.001", "0.01", "0.03", "0.1"]
     many = Table(["p_e", "goodput_bps"], [[0.001 * 1.5**i, 1.0 + i] for i in range(9)])
@@ -309,7 +311,9 @@ def test_ticks_without_room_are_left_to_the_axis() -> None:
 
 
 def test_intervals_that_overlap_stand_beside_each_other() -> None:
-    """Four marks at one place: 2.6 points apart, the outer ones 3.9 from the value; else nothing moves."""
+    """Overlapping intervals are drawn side by side: four marks 2.6 points apart; otherwise marks do not
+    move.
+    """
     apart = marks(cf.plot(of_algorithms(["reno", "sack", "cubic", "tahoe"])).axes[0])
     assert [at[0] for at in apart] == pytest.approx([-3.9, -1.3, 1.3, 3.9], abs=0.01)
     limits = cf.plot(of_algorithms(["reno", "sack", "cubic", "tahoe"])).axes[0].get_xlim()
@@ -321,7 +325,7 @@ def test_intervals_that_overlap_stand_beside_each_other() -> None:
 
 
 def test_marks_on_lines_stay_there() -> None:
-    """Beside an exact line marks of other curves move nothing; two methods of one curve stand apart."""
+    """Marks on exact lines do not move, while two methods with marks are drawn side by side."""
     found = of_algorithms(["reno", "sack"])
 
     def with_methods(*methods: str) -> Table:
@@ -335,7 +339,9 @@ def test_marks_on_lines_stay_there() -> None:
 
 
 def test_an_algorithm_has_one_colour_and_mark_in_every_figure() -> None:
-    """Whichever others are drawn, in whichever order, and as an item of a table of keys."""
+    """An algorithm has one colour and mark, whichever others are drawn, in any order, and inside a table of
+    keys.
+    """
     seen = set()
     tables = [["cubic", "reno"], ["sack", "bbr-v1", "cubic"], ["congestion=cubic pacing=true", "reno"]]
     for names in tables:
@@ -392,7 +398,7 @@ def test_a_figure_is_drawn_into_axes_of_ones_own() -> None:
 
 
 def test_each_kind_of_table_has_its_function(small: Path, tmp_path: Path) -> None:
-    """Events in ``plot`` are drawn for one more release; results in the others are refused."""
+    """``plot`` still accepts events, as deprecated; the other functions refuse tables of a wrong kind."""
     events = cf.store.Table.of_frame(cf.events(small, over={"channel.p_e": [0.1]}))
     with pytest.warns(DeprecationWarning, match="plot_events"):
         cf.plot(events, tmp_path / "old.svg")
@@ -416,7 +422,9 @@ def test_a_frame_is_drawn_as_its_table_is(tmp_path: Path) -> None:
 
 
 def test_marks_and_lines_grow_with_the_words(tmp_path: Path, figures: list[Figure]) -> None:
-    """A slide of 10 inches with letters of 20 points: 20/7.5 times all that is drawn, 9/16 high."""
+    """Marks and lines scale with the font size: by 20/7.5 on a slide of 10 inches with letters of 20 points,
+    height 9/16.
+    """
     table = tmp_path / "table.csv"
     header = "channel.p_e,method,runs,goodput_bps,goodput_bps_ci95"
     table.write_text(f"{header}\n0.1,simulation,9,3e6,1e5\n0.2,simulation,9,4e6,1e5\n")

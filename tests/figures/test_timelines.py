@@ -1,4 +1,4 @@
-"""Events of a sweep, and the figures that are drawn of events."""
+"""Events of a sweep, and figures of events over time."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_last_axis_tells_curves_apart_and_the_others_have_panels(sweep: Path
     table = cf.store.Table.of_frame(cf.events(sweep))
     assert panels(svg(table, tmp_path)) == 2
     assert panels(svg(table, tmp_path, by="tcp.variant,channel.p_e")) == 1
-    # Overlaid, the sequence numbers of several runs say nothing.
+    # Sequence numbers of several runs get a panel each, since overlaid curves would be unreadable.
     assert panels(svg(table, tmp_path, y="seq")) == 4
     results = cf.run(sweep)
     assert not is_events(results.table())
@@ -82,7 +82,7 @@ MARKS = {"fast_retransmit": "fast retransmit", "timeout": "timeout"}
 
 
 def words(table: cf.store.Table, tmp_path: Path, **options: Any) -> set[str]:
-    """The words of the figure."""
+    """Set of the texts of a figure."""
     svg(table, tmp_path, **options)
     return set(svg_words(tmp_path / "drawn.svg"))
 
@@ -105,7 +105,9 @@ def test_what_is_sent_again_is_told_from_what_is_new(tmp_path: Path) -> None:
 def test_a_part_of_the_time_is_what_it_is_in_the_whole(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A retransmission was sent before the part begins; axes fit the part, marks outside are not named."""
+    """A time interval is drawn as in the whole figure: retransmissions of earlier segments count as such,
+    axes fit, the legend names only marks inside.
+    """
     table = events(
         *[(0.1 * n, "send", 0, n, 90.0, 9.0) for n in range(20)],
         (1.95, "timeout", 0, 0, 90.0, 9.0),
@@ -118,7 +120,7 @@ def test_a_part_of_the_time_is_what_it_is_in_the_whole(
     seen = words(table, tmp_path, where=part)
     assert "timeout" in words(table, tmp_path)
     assert "timeout" not in seen
-    # The window was 90 segments before, and 8 throughout the part.
+    # The window is 90 segments before the interval, and 8 within it.
     assert {"80", "8"} & seen == {"8"}
     assert "80" in words(table, tmp_path, where={"time_s<": 1.5})
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""The figure table of a scenario, and options that override it."""
+"""The table ``figure`` of a scenario, and the options that override it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_scenario_says_what_is_drawn(cli: Cli, with_figure: Path, tmp_path: 
     words = svg_words(figure)
     assert {"Old hat", "Reno", "many lost", "$P_E$ = 0.01"} <= set(words)
     assert figure.read_text().count('<g id="axes_') == 4
-    # A results file knows it too, and the command line stands above it.
+    # A results file stores the table too, and the command line overrides it.
     stored, again = tmp_path / "stored.sqlite", tmp_path / "again.svg"
     assert cli("sweep", with_figure, "--runs", "2", "--quiet", "--out", stored).code == 0
     assert cli("plot", stored, "--out", again).code == 0

@@ -1,4 +1,4 @@
-"""Some claims of a paper judged, without the others, which may take minutes."""
+"""Verdicts on selected claims of a paper, without the claims that take minutes."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from crossfade.papers.verdicts import Verdict
 
 
 def quickly_judged(key: str, *claims: str) -> dict[str, Verdict]:
-    """The verdicts on these claims (on all where none is named), as ``--quick`` has them."""
+    """Verdicts on these claims (all without names), as ``crossfade paper --quick`` computes them."""
     return {verdict.claim: verdict for verdict in cf.papers.claims(key, quick=True, only=claims or None)}

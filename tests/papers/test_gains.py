@@ -1,4 +1,4 @@
-"""Checks of gains in dB, on curves whose gains are known."""
+"""Checks of gains in dB, on curves with known gains."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ NOISE = (-0.2, 0.0, 0.2)
 
 
 def ramp(name: str, setting: str, start: float, slope: float) -> list[FigurePoint]:
-    """Three runs of a line from 0 at ``start`` to the link's 100, ``slope`` a dB."""
+    """Points of a line with three runs: 0 at ``start`` dB, rising by ``slope`` per dB up to the link's
+    100.
+    """
     return [
         FigurePoint(
             {"scheme": name, "setting": setting, "snr_db": float(snr)},
@@ -37,7 +39,7 @@ def test_a_curve_that_takes_more_db_is_the_wider_one() -> None:
     points = ramp("a", "arq", 2.0, 5.0) + ramp("a", "none", 6.0, 10.0)
     arq, none = ({"scheme": "a", "setting": setting} for setting in ("arq", "none"))
     check = {"kind": "wider", "link": LINK}
-    # 80 % of the link are 16 dB at 5 a dB and 8 dB at 10.
+    # 80 % of the link take 16 dB at a slope of 5 per dB, and 8 dB at 10.
     assert told(check, points, arq, none) == [(8.0, True)]
     assert told(check, points, none, arq) == [(-8.0, False)]
     assert told(check, points, none, none) == [(0.0, None)]
@@ -56,7 +58,7 @@ def test_gains_are_in_order() -> None:
     ]
     order = [{"scheme": name, "link": LINK} for name in parts]
     check = {"kind": "gains", "beside": {"arq": "fig8"}, "order": order, "share": 0.5}
-    # Gains of 5, 2 and 4 dB.
+    # The gains are 5, 2 and 4 dB.
     assert told(check, points) == [(3.0, True), (-2.0, False)]
 
 

@@ -1,4 +1,4 @@
-"""The verdicts kept beside the pages of papers: of these checks, and with a reason where not held."""
+"""Stored verdicts on papers' claims: they belong to the current checks, and unmet claims have a reason."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_scores_count_the_verdicts_of_each_seed() -> None:
             assert fewest <= judged <= most, (key, row)
 
 
-# Claims that take no time, of each paper.
+# A claim of each paper that is judged quickly.
 QUICK = {"tcp-markov": "states-x-and-y", "tcp-rlp": "overhead", "wipemu": "spike-shifts-right"}
 
 
@@ -90,7 +90,7 @@ def test_a_digest_is_of_what_decides() -> None:
     (check,) = claim["checks"]
     assert of() == of({"quote": "other words", "why": "another reason", "because": "misprint: none at all"})
     assert len({of(), of({"checks": [check | {"margin": 4900}]}), of(reading=h)}) == 3
-    # What a reading does to another figure is no matter of this one.
+    # A reading's settings for another figure do not change the digest of this claim.
     elsewhere = Reading("x", "elsewhere", (Override({"tcp.w_max": 2}, {}, ("fig5",)),))
     assert of(reading=elsewhere) == of()
     assert of(reading=Reading("x", "here", (Override({"tcp.w_max": 2}, {}, ("fig4",)),))) != of()

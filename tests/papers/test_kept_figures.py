@@ -1,4 +1,4 @@
-"""The tables of figures that are kept beside the pages of papers: of these scenarios, and drawn."""
+"""Stored tables of papers' figures: they belong to the current scenarios, and can be drawn."""
 
 from __future__ import annotations
 

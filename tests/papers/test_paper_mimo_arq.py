@@ -1,4 +1,4 @@
-"""The paper on TCP over MIMO channels: its figures, tables and claims, and the commands that they rest on."""
+"""The paper on TCP over MIMO channels: figures, tables, claims, and the commands behind them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crossfade.papers import paper_table
 from crossfade.papers.mimo_arq import FIGURES
 from tests.conftest import Cli
 
-# A promise to whoever reads these files.
+# Columns of the figures' CSV files, which users rely on.
 FIGURE = (
     "scheme,detector,correlation,stbc_power,arq,max_retransmissions,combining,combining_stage,snr_db,segments,"
     "goodput_bps,ci95"
@@ -86,7 +86,7 @@ def test_axes_replace_those_of_the_figure(cli: Cli) -> None:
 
 
 def test_frame_error_rates_are_those_of_an_independent_implementation(cli: Cli) -> None:
-    """Rates of 4 x 4 QPSK frames of 240 bits, computed in NumPy by somebody else."""
+    """Rates of 4 x 4 QPSK frames of 240 bits agree with an independent computation in NumPy."""
     known = {
         ("blast", "mmse-osic", 16.0): 0.086,
         ("blast", "mmse-osic", 20.0): 0.0092,
@@ -100,14 +100,16 @@ def test_frame_error_rates_are_those_of_an_independent_implementation(cli: Cli) 
     for row in found:
         expected = known.get((row["scheme"], row["detector"], float(row["snr_db"])))
         if expected is not None:
-            # Theirs has a standard error, too: three of ours.
+            # The reference has a standard error too, so three of ours are allowed.
             assert abs(float(row["fer"]) - expected) < 3.0 / 1.96 * float(row["ci95"]), row
             seen += 1
     assert seen == len(known)
 
 
 def test_stages_of_combining_are_ranked_as_they_must_be(cli: Cli) -> None:
-    """L = 2: rate 2 at 6 dB and rate 1 at 2 dB, as 200,000 frames of bench/combining.py have them."""
+    """With two receptions, rate 2 at 6 dB and rate 1 at 2 dB agree with 200,000 frames of bench/combining.py,
+    and stages are ranked.
+    """
     known = {
         ("stbc-2", "equal-gain", "posthoc"): (0.1407, 0.1242),
         ("stbc-2", "maximal-ratio", "posthoc"): (0.1142, 0.1061),
@@ -143,7 +145,7 @@ def test_stages_of_combining_are_ranked_as_they_must_be(cli: Cli) -> None:
     for key, expected in known.items():
         *rates, ci95 = ours[key]
         for rate, other in zip(rates, expected, strict=True):
-            # Theirs has a standard error, too: three of ours.
+            # The reference has a standard error too, so three of ours are allowed.
             assert abs(rate - other) < 3.0 / 1.96 * ci95, (key, rate, ci95, other)
     for code in ("stbc-1", "stbc-2"):
         ranked = [ours[code, *how][0] for how in (("", "ml"), ("", "stacked"), ("maximal-ratio", "joint"))]
@@ -159,7 +161,7 @@ def test_printed_matrices_are_judged_by_decisions(cli: Cli) -> None:
         ("corrected", "corrected"),
         ("equation 14", "equation 15"),
     ]
-    # Signs that a Gram matrix does not see.
+    # The misprinted signs do not change the Gram matrix.
     assert all(float(row["gram_error"]) < 1e-12 for row in found)
     assert wrong["equation 4", "equation 5"] > 30_000
 
@@ -185,7 +187,7 @@ def test_windows_over_time(cli: Cli) -> None:
         series: max(float(row["cwnd"]) for row in found if row["series"] == series)
         for series in ("wireless", "perfect")
     }
-    # With combining, as section 5 lists it, segments arrive at 10 dB and the window grows.
+    # With combining, as in section 5 of the paper, segments arrive at 10 dB and the window grows.
     assert last["wireless"] > 10.0
     assert last["perfect"] > 20.0
     shown = FIGURES["fig1"].to_draw(cf.store.Table(list(found[0]), [list(row.values()) for row in found]))
@@ -328,7 +330,7 @@ def test_ml_is_combined_in_one_way_whatever_the_reading() -> None:
 
 
 def test_a_claim_in_slow_fading_is_judged_under_readings_with_blocks() -> None:
-    """Its setting says how fast gains change, and replaces what the reading says of that."""
+    """The claim sets the rate of fading itself, which replaces that of the reading."""
     for name in ("moving", "blocks", "long-blocks"):
         (verdict,) = cf.papers.claims(
             "mimo-arq", reading=name, only=["mimo-in-slow-fading"], quick=True, runs=1

@@ -1,4 +1,4 @@
-"""The paper on TCP over antenna arrays that null each other: its columns, axes, and claims without runs."""
+"""The paper on TCP over nulling antenna arrays: its columns, axes, and claims that need no runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crossfade.papers.mimo_mac.optima import Chain, Optimum, growth, mean_k
 from crossfade.tables import Cell, Table
 from tests.conftest import Cli
 
-# A promise to whoever reads these files.
+# Columns of the figures' CSV files, which users rely on.
 COLUMNS = (
     "mac,rule,interference_class,hops,rthc,cwl,offered_bps,ip_goodput_bps,ci95,one_way_delay_mean_s,delay_ci95,"
     "rtt_mean_s,optimum,k_rule,optimal_cwl,k,optimal_cwl_low,optimal_cwl_high,packets"
@@ -50,7 +50,9 @@ def test_figure_4_takes_ranges(cli: Cli) -> None:
 
 
 def test_the_figures_are_of_the_paper_s_rule(cli: Cli) -> None:
-    """What its section 3.2 says of nulls, equal ranges, and a curve for each chain; others on request."""
+    """Figures use the paper's rule for nulls (section 3.2) and equal ranges, with a curve per chain; other
+    rules on request.
+    """
     short = ["hops=2,4", "cwl=1,2"]
     found = rows(cli, "fig4", *short)
     kinds = {(row["mac"], row["rule"], row["interference_class"]) for row in found}
@@ -58,7 +60,7 @@ def test_the_figures_are_of_the_paper_s_rule(cli: Cli) -> None:
     shown = FIGURES["fig4"].to_draw(Table.from_csv(text(cli, "fig4", *short)))
     assert shown.columns == ["hops", "cwl", "ip_goodput_bps", "ip_goodput_bps_ci95"]
     others = rows(cli, "fig4", *short, "mac=nulling,plain", "rule=paper,full")
-    # A station with one antenna nulls nobody, by whatever rule.
+    # A station with one antenna places no nulls, so the rule is empty.
     assert {(row["mac"], row["rule"]) for row in others} == {
         ("nulling", "paper"),
         ("nulling", "full"),
@@ -67,7 +69,7 @@ def test_the_figures_are_of_the_paper_s_rule(cli: Cli) -> None:
 
 
 def test_the_rule_decides(cli: Cli) -> None:
-    """Answers of receivers side by side hit each other by the paper's rule."""
+    """By the paper's rule, answers of neighbouring receivers collide, which costs goodput."""
     found = rows(cli, "fig4", "rule=paper,full", "hops=8", "cwl=6")
     paper, full = (float(row["ip_goodput_bps"]) for row in found)
     assert full > 1.1 * paper
@@ -75,7 +77,7 @@ def test_the_rule_decides(cli: Cli) -> None:
 
 def test_a_point_says_how_many_packets_it_rests_on(cli: Cli) -> None:
     (row,) = rows(cli, "fig4", "hops=4", "cwl=2")
-    # Two runs of 2 s are measured.
+    # Two runs with a measured time of 2 s each.
     assert int(row["packets"]) == round(float(row["ip_goodput_bps"]) * 2 * 2 / (8 * 2312))
 
 
@@ -88,7 +90,7 @@ def test_the_optimum_has_definitions(cli: Cli) -> None:
         assert row["cwl"] == row["optimal_cwl"]
         assert float(row["k"]) == cwl / 8
         assert float(row["optimal_cwl_low"]) <= cwl
-        # Beyond the grid, where the cell is empty.
+        # An empty cell means that the end lies beyond the grid.
         assert row["optimal_cwl_high"] == "" or float(row["optimal_cwl_high"]) >= cwl
     assert [row["optimum"] for row in rows(cli, "fig6", *grid)] == ["knee-5"] * 2
     delays = rows(cli, "fig5", "mac=nulling", "hops=4", "cwl=2,3,4,unlimited", "optimum=knee-10")
@@ -111,7 +113,7 @@ def test_k_over_what_is_saturated(cli: Cli) -> None:
     assert list(found[0])[:6] == ["mac", "rule", "interference_class", "chains", "optimum", "share"]
     assert [(row["chains"], row["share"]) for row in found] == [("2", "0.05"), ("2", "0.2")]
     few, many = (float(row["k"]) for row in found)
-    # The more may be missing, the smaller a window will do.
+    # A larger allowed loss gives a smaller window.
     assert many <= few
     table = Table.from_csv(text(cli, "k", *grid, "optimum=knee-5,knee-20"))
     shown = FIGURES["k"].to_draw(table)

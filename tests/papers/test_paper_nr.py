@@ -1,4 +1,4 @@
-"""Statements of sources on transports over 5G: the figures, and the claims on cells of NR."""
+"""Statements of sources on transports over 5G: the figures, and claims on NR cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.conftest import Cli
 
 KEPT = Path(__file__).parents[2] / "docs" / "papers" / "nr-claims.csv"
 
-# The axes of a figure, at one value or two.
+# Axes of each figure, restricted to one or two values.
 OVER = {
     "link-retransmissions": ["transmissions=1,4", "rlc=um,am"],
     "buffers": ["discipline=drop-tail,codel"],
@@ -31,7 +31,7 @@ OVER = {
     "handover": ["congestion=cubic", "mode=lossless,seamless", "interruption_ms=50"],
     "ack-bursts": ["congestion=bbr-v1"],
 }
-# How many points there are.
+# Number of points of each figure.
 POINTS = {"wired-queue": 3, "blockage-times": 4, "ack-bursts": 2, "handover": 2}
 
 
@@ -70,13 +70,15 @@ def test_gaps_of_patterns_are_those_between_uplink_slots() -> None:
 
 
 def test_verdicts_are_kept_and_the_layers_of_the_uplink_come_out_again() -> None:
-    """The closed form of the uplink's layers needs no long run: acknowledgements of an idle user."""
+    """Verdicts are stored, and the claim on the uplink's layers is confirmed by acknowledgements of an idle
+    user.
+    """
     rows = {str(row["claim"]): row for row in Table.read(KEPT).records()}
     figures = PAPERS["nr"].SET
     assert list(rows) == [claim["id"] for claim in figures.listed()]
     (claim,) = (claim for claim in figures.listed() if claim["id"] == "uplink-layers")
     assert rows["uplink-layers"]["verdict"] == "holds"
-    # 600 acknowledgements have a standard error of 2 %; at the shortest period a slot is 5 %.
+    # The mean of 600 acknowledgements has a standard error of 2 %; at the shortest period one slot is 5 %.
     found = figures.kinds["uplink-latency"](claim["checks"][0], Options(runs=2))
     assert [outcome.where.split()[1] for outcome in found] == ["10", "20", "40"]
     assert sum(outcome.value for outcome in found) / 3.0 == pytest.approx(0.0, abs=0.03)

@@ -12,7 +12,7 @@ from crossfade.figures.axes import axis_words
 from tests.conftest import Cli
 from tests.papers.judged import quickly_judged
 
-# A promise to whoever reads these files.
+# Columns of the figures' CSV files, which users rely on.
 COLUMNS = "reading,mss,n,channel,p_e,rlp_throughput_bps,rlp_ci95,goodput_bps,ci95"
 CHANNELS = {"iid", "0.01", "0.04", "0.16"}
 
@@ -33,7 +33,7 @@ def test_bursts_are_those_of_the_equations(cli: Cli) -> None:
     axes = ["--over", "fading_margin_db=5", "--over", "fd_t=0.01,0.04,0.16"]
     found = rows(cli, "fig2", *axes)
     assert list(found[0]) == ["fading_margin_db", "fd_t", "burst"]
-    # The paper prints 26.4, 6.6 and, wrongly, 1.4.
+    # The paper prints 26.4, 6.6 and 1.4; the last is a misprint.
     assert [f"{float(row['burst']):.3g}" for row in found] == ["26.4", "6.63", "1.86"]
     assert {row["fading_margin_db"] for row in found} == {"5.0"}
 
@@ -61,7 +61,8 @@ def test_readings_are_an_axis(cli: Cli) -> None:
         (reading, mss) for mss in ("536", "1072") for reading in ("a", "f", "g")
     }
     goodput = {row["reading"]: float(row["goodput_bps"]) for row in found if row["mss"] == "536"}
-    # The literal reading collapses (notes on the paper: 815 against more than 4800).
+    # Under the literal reading goodput collapses (815 bit/s in the notes on the paper, against more than
+    # 4800).
     assert goodput["a"] < 2000.0 < 4000.0 < goodput["f"]
 
 
@@ -103,16 +104,18 @@ def test_what_is_claimed(claims: tuple[str, ...]) -> None:
     assert claims or found["large-segments-when-good"].verdict == "holds"
     wrong = [outcome.where for outcome in found["bursts"].outcomes if not outcome.holds]
     assert wrong == ["fading margin 5 dB, fd_t 0.16 (printed 1.4)"]
-    # 7 of 543 octets are overhead only where frames cross the borders of segments.
+    # The overhead is 7 of 543 octets only if frames may cross the borders of segments.
     assert [outcome.holds for outcome in found["overhead"].outcomes] == [True, True, True]
-    # This reading has no crossover where the paper sees it.
+    # This reading has no crossover at the paper's place.
     assert claims or found["n3-crossover"].verdict != "holds"
-    assert found["tcp-4800"].worst.value == pytest.approx(4900.0, abs=100.0)  # 4872 by an independent program
+    assert found["tcp-4800"].worst.value == pytest.approx(
+        4900.0, abs=100.0
+    )  # 4872 bit/s by an independent program
 
 
 @pytest.mark.parametrize("figure", ["fig3", "fig4", "fig5"])
 def test_the_axis_of_error_rates_is_of_frames(figure: str) -> None:
-    """The paper's P_E is the error rate of frames, not of packets."""
+    """P_E on the axis is the error rate of frames, not of packets, as in the paper."""
     short = {"run.duration": "20 s", "run.warmup": "0 s", "run.runs": 1}
     results = cf.run(f"papers/tcp-rlp/{figure}", set=short, over={"channel.p_e": [0.1]})
     assert axis_words(results.table(), "channel.p_e") == ("Frame error rate $P_E$", "")

@@ -1,4 +1,4 @@
-"""Statements of sources on modern transports: the figures, the claims, and published curves."""
+"""Statements of sources on modern transports: figures, claims, and published curves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def short(cli: Cli, figure: str, *more: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(outcome.out)))
 
 
-# Every axis of a figure, at one value or two.
+# All axes of each figure, restricted to one or two values.
 OVER = {
     "loss-response": ["congestion=cubic,prague", "p_e=0.01"],
     "loss-long-path": ["congestion=bbr-v3", "channel=iid,bursts", "p_e=0.05"],
@@ -50,9 +50,9 @@ def test_figures_have_their_axes(cli: Cli, figure: str) -> None:
         assert {row[column].removesuffix(".0") for row in rows} == said
     drawn = FIGURES[figure].y
     assert drawn is not None
-    # TCP has no metric of spurious losses.
+    # TCP has no metric for spurious losses, only QUIC.
     assert all(float(row[drawn]) > 0.0 for row in rows if row[drawn] or row["flavour"] == "quic")
-    # Columns that would say nothing are left out.
+    # Columns without values are left out.
     assert all(any(row[column] for row in rows) for column in rows[0])
 
 
@@ -79,7 +79,7 @@ def test_what_is_not_judged_says_why() -> None:
 
 
 def test_the_formula_is_that_of_ware_et_al() -> None:
-    # The notes' table, 40 ms and no serialisation in the round trip.
+    # Table in the notes on the source, for 40 ms without transmission time in the RTT.
     of_one = {1: 0.97, 2: 0.78, 4: 0.63, 8: 0.55, 16: 0.49, 32: 0.44, 64: 0.37}
     of_four = {1: 0.97, 2: 0.96, 4: 0.72, 8: 0.59, 16: 0.51, 32: 0.45, 64: 0.37}
     for flows, table in ((1, of_one), (4, of_four)):
@@ -88,7 +88,7 @@ def test_the_formula_is_that_of_ware_et_al() -> None:
 
 
 def test_the_window_and_what_is_in_flight_balance() -> None:
-    """Two products of BBR's rate and of the round trip that it measures are what it has in flight."""
+    """In equilibrium, twice the product of BBR's rate and its measured RTT equals its data in flight."""
     for queue_bdp in (2, 8, 32):
         product = 10e6 / 12_000 * 0.0412
         flight = queue_bdp * product + product
@@ -98,7 +98,9 @@ def test_the_window_and_what_is_in_flight_balance() -> None:
 
 
 def test_bbr_beside_cubic_is_not_where_the_formula_says() -> None:
-    """Where BBR finds CUBIC's queue full; at 2 and 4 products it has less, as the page says."""
+    """BBR joins when CUBIC's queue is full: at queues of 2 and 4 BDP its share is below the formula, as the
+    page says.
+    """
     late = {"run.duration": "120 s", "flows.cubic.start": "0 s", "flows.bbr.start": "10 s"}
     over = {"link.queue.limit": ["1 bdp", "2 bdp", "4 bdp", "8 bdp", "16 bdp"]}
     results = cf.run("modern/bbr-against-cubic", set=late, over=over, runs=3)

@@ -1,4 +1,4 @@
-"""The paper on TCP over adaptive OFDM: its columns, axes, levels, and checks of its own kinds."""
+"""The paper on TCP over adaptive OFDM: its columns, axes, switching levels, and specific checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crossfade.papers.options import Options
 from tests.cli.live_runs import need_live
 from tests.conftest import Cli
 
-# A promise to whoever reads these files.
+# Columns of the figures' CSV files, which users rely on.
 COLUMNS = (
     "allocation,target_nmse,nmse,rtt_ms,size,goodput_bps,ci95,link_goodput_bps,retransmissions_per_frame,timeouts,"
     "spurious_timeouts,method,retransmissions_per_frame_ci95,retransmissions_per_piece,candidates,w_max"
@@ -51,7 +51,7 @@ def test_figures_2_to_4_have_their_columns_and_axes(cli: Cli) -> None:
     found = rows(cli, "fig2", *SHORT, *over)
     assert ",".join(found[0]) == COLUMNS
     assert [row["size"] for row in found] == ["bulk", "3 Mbit", "3 MByte"]
-    # 3 Mbit take 5 s at 0.6 Mbit/s, and slow start; 3 MByte do not end in 8 s.
+    # A transfer of 3 Mbit takes 5 s at 0.6 Mbit/s plus slow start; one of 3 MByte does not end within 8 s.
     assert 1e5 < float(found[1]["goodput_bps"]) < 9e5
     assert found[2]["goodput_bps"] == ""
     near, far = rows(cli, "fig3", *SHORT, *over[:2], *over[4:], "--over", "rtt_ms=2,1200")
@@ -88,7 +88,7 @@ def test_checks_of_its_own_kinds() -> None:
         {"figure": "fig6", "set": {"cell.radio.mean_snr_db": 25}, "margin": 0.5},
         Options(set={"run.duration": "8 s"}, runs=3, reading=PAPERS["wipemu"].SET.readings().listed[0]),
     )
-    # Levels of neighbouring modulations are some 3 dB apart.
+    # Switching levels of neighbouring modulations are about 3 dB apart.
     assert 1.5 < more.value < 4.0
     for found in kinds["higher-modulation"]({"figure": "fig4", "bits": 3}, options):
         assert 0.0 < found.value < 0.2
@@ -113,19 +113,23 @@ def test_short_runs_have_no_curve_that_they_cannot_carry(cli: Cli) -> None:
 
 
 def test_what_is_a_reading_of_3_mb() -> None:
-    """The throughput of a transfer is its bits over its time; slow start takes more of a small one."""
+    """Reading "3 Mbit": the throughput of a transfer is its size over its duration, of which slow start takes
+    more if it is small.
+    """
     only, short = ["flat-to-several-hundred-ms"], {"run.duration": "45 s"}
     (bulk,) = cf.papers.claims("wipemu", only=only, set=short, runs=3)
     (transfer,) = cf.papers.claims("wipemu", reading="3-mbit", only=only, set=short, runs=3)
     assert bulk.verdict == "holds"
     assert transfer.verdict != "holds"
-    # At a round trip of 400 ms.
+    # The worst point is at an RTT of 400 ms.
     assert transfer.worst.where.startswith("rtt_ms 2 over 400")
     assert 0.12 < transfer.worst.value < 0.3
 
 
 def test_the_queue_saves_the_timer(cli: Cli) -> None:
-    """Without timestamps, and timeouts of 200 ms at least: small windows have spurious timeouts."""
+    """Without timestamps and with a minimum RTO of 200 ms, small windows cause spurious timeouts; a full
+    queue prevents them.
+    """
     found = rows(cli, "timer", "--over", "w_max=1,44", "--over", "allocation=static", "--runs", "2")
     one, all_of_it = (float(row["spurious_timeouts"]) for row in found)
     assert one > 3.0
@@ -133,7 +137,7 @@ def test_the_queue_saves_the_timer(cli: Cli) -> None:
 
 
 def test_the_kernel_stands_beside_the_simulation(cli: Cli) -> None:
-    """Rows of their own, of the same channel: the frames sent fail as often, and are as large."""
+    """Live and simulated rows have the same channel: similar shares of failed frames, and of modulations."""
     need_live()
     short = ["--set", "run.duration=4 s", "--runs", "1", "--method", "live,simulation"]
     one = ["--over", "allocation=static", "--over", "target_nmse=0.1"]

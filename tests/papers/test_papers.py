@@ -1,4 +1,4 @@
-"""The papers' figures and tables, and their claims."""
+"""Figures, tables and claims of all papers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from crossfade.papers.verdicts import BECAUSE, Outcome
 from tests.conftest import Cli, long_form, points
 from tests.papers.judged import quickly_judged
 
-# The columns of `paper tcp-markov figN --csv` are a promise to whoever reads these files.
+# Columns of `paper tcp-markov figN --csv`, which users rely on.
 FIGURE_COLUMNS = (
     "variant,channel,w_max,k,p_e,throughput_lower,throughput_upper,throughput_exact,throughput_sim,ci95,"
     "transmissions_exact,sender"
 )
-# Table I as printed, less its four misprints (None): p_BB at (0.01, 0.01) and (0.08, 0.001), the burst length
+# Table I as printed, without its four misprints (None): p_BB at (0.01, 0.01) and (0.08, 0.001), burst length
 # at (0.01, 0.01) and (0.64, 0.001). Columns: fd_t, p_e, fading_margin_db, p_gg, p_bb, burst.
 TABLE1 = [
     ("0.01", "0.001", "29.9978", "0.999329", "0.329452", "1.49132"),
@@ -89,7 +89,7 @@ def test_figures_have_the_curves_of_the_paper(cli: Cli, figure: str) -> None:
     assert first == sorted(first)
     for row in rows:
         lower, exact, upper = (float(row[f"throughput_{name}"]) for name in ("lower", "exact", "upper"))
-        # Reno's and NewReno's upper bound is no strict one (docs/analysis.md).
+        # The upper bound of Reno and NewReno is not strict (docs/analysis.md).
         assert 0.0 < lower <= exact <= 1.0005 * upper <= 1.001
         assert exact <= float(row["transmissions_exact"]) <= 1.0
         assert 0.0 < float(row["throughput_sim"]) <= 1.0
@@ -101,7 +101,7 @@ def test_a_figure_by_analysis_alone_needs_no_run(cli: Cli) -> None:
     rows = list(csv.DictReader(io.StringIO(outcome.out)))
     assert len(rows) == 52
     assert all(row["throughput_exact"] and not row["throughput_sim"] for row in rows)
-    # What the notes found by another exact program, at W_max 24, K 3 and f_d T = 0.01: 0.9 at P_E 0.0361.
+    # An independent exact program gives 0.9 at P_E 0.0361, for W_max 24, K 3 and f_d T 0.01.
     curve = [row for row in rows if row["channel"] == "0.01" and row["w_max"] == "24"]
     throughput = {float(row["p_e"]): float(row["throughput_exact"]) for row in curve}
     assert throughput[min(throughput, key=lambda p_e: abs(p_e - 0.0279))] > 0.9
@@ -143,10 +143,10 @@ def test_senders_are_an_axis(cli: Cli) -> None:
     axes = ["variant=reno", "channel=iid,0.01", "p_e=0.01,0.1", "sender=paper,ns2,ns2-constant,ns2-slot"]
     rows = quick(cli, "fig2", *(word for axis in axes for word in ("--over", axis)))
     assert [row["sender"] for row in rows[::4]] == ["paper", "ns2", "ns2-constant", "ns2-slot"]
-    # The analysis is of the paper's sender.
+    # Exact values exist only for the paper's sender.
     assert all(bool(row["throughput_exact"]) == (row["sender"] == "paper") for row in rows)
     assert all(row["throughput_sim"] for row in rows)
-    # Drawn of two: lines of the one, marks of the other.
+    # With two senders, one is drawn as lines and the other as marks.
     both = cf.store.Table.of(list(rows[0]), [row for row in rows if row["sender"] in ("paper", "ns2")])
     drawn = PAPERS["tcp-markov"].FIGURES["fig2"].to_draw(both).records()
     assert len(drawn) == 4
@@ -205,7 +205,7 @@ def test_claims_say_what_they_test_and_quote_what_they_test(key: str) -> None:
             assert kind in BECAUSE, claim["id"]
             assert colon, claim["id"]
             assert len(sentence.split()) > 3, claim["id"]
-        # A figure of ours, or the section of a sentence that no figure shows.
+        # Each claim names one of our figures, or the section of a sentence that no figure shows.
         assert all(
             place in PAPERS[key].FIGURES or place.startswith("section ")
             for place in claim["figure"].split(", ")
@@ -235,12 +235,13 @@ def test_a_figure_is_drawn_along_its_axis_where_that_varies() -> None:
 )
 def test_the_verdicts_that_need_no_simulation(claims: tuple[str, ...]) -> None:
     found = quickly_judged("tcp-markov", *claims)
-    # Without an interval nothing is left undecided.
-    # Better at all P_E, but significantly (by 0.01, as for every variant) from P_E 0.01 on only.
+    # Exact values leave no claim undecided. Correlated losses are better at every P_E, but by the required
+    # 0.01 only from P_E 0.01 on.
     assert found["tahoe-w24-correlated-better"].verdict == "holds partly"
-    assert found["energy-tenfold"].worst.value == pytest.approx(7.2, abs=0.3)  # 7.2 in the notes
+    assert found["energy-tenfold"].worst.value == pytest.approx(7.2, abs=0.3)  # 7.2 in the notes on the paper
     assert found["bounds-tight"].verdict == "holds partly"
-    # The exact chain is simulated at 320 points by crates/analysis/tests, and at the paper's here.
+    # crates/analysis/tests compares the exact chain with simulation at 320 points; here the paper's points
+    # follow.
     assert claims or found["simulation-inside-bounds"].verdict == "holds"
     table1 = found["table1"]
     wrong = [outcome.where.split(" (")[0] for outcome in table1.outcomes if not outcome.holds]
@@ -258,7 +259,7 @@ def test_the_verdicts_that_need_no_simulation(claims: tuple[str, ...]) -> None:
 
 
 def outcomes_of(key: str, claim: str) -> list[Outcome]:
-    """What a claim that needs no runs comes to."""
+    """Outcomes of a claim that needs no runs."""
     (found,) = (
         item
         for item in tomllib.loads((SCENARIOS / "papers" / key / "claims.toml").read_text())["claim"]
@@ -290,7 +291,7 @@ def test_claims_that_are_counts(key: str, claim: str, values: list[float]) -> No
 def test_bursts_are_longer_the_slower_the_fading() -> None:
     found = outcomes_of("tcp-rlp", "longer-bursts")
     assert len(found) == 4 * 12
-    # J0 oscillates: beyond its first zero (f_d T 0.38) bursts grow again.
+    # J0 oscillates, so bursts grow again beyond its first zero (f_d T 0.38).
     assert {outcome.where.split()[-1] for outcome in found if not outcome.holds} == {"0.453"}
 
 
@@ -302,11 +303,11 @@ def test_rigorous_bounds_fail_for_reno_alone() -> None:
     figures = PAPERS["tcp-markov"].SET
     tahoe, reno = figures.kinds["contains-exact"](check, Options())
     assert (tahoe.holds, reno.holds) == (True, False)
-    # 3.9e-4 of the throughput at W_max 6, by the exact programs of two.
+    # The slack is 3.9e-4 of the throughput at W_max 6, by two independent exact programs.
     assert reno.slack == pytest.approx(-3.9e-4 * reno.value, rel=0.05)
 
 
-# A short run of a few points of each figure: less along its axis, all of what tells curves apart.
+# Keys for short runs of each figure: few values along its axis, all values that distinguish curves.
 SHORT: dict[str, dict[str, Any]] = {
     "tcp-markov": {"run.duration": "2000 slots"},
     "tcp-rlp": {"run.duration": "200 s"},
@@ -327,7 +328,7 @@ def axes_of(key: str, name: str, column: str) -> dict[str, list[Any]]:
 
 @pytest.mark.parametrize("key", [long_form(key) if key == "wipemu" else key for key in SHORT])
 def test_figures_of_papers_hold_nothing_back(key: str) -> None:
-    """There is a curve for every value of every axis; "the figure shows ... (of N values)" of none."""
+    """Every figure draws a curve for every value of every axis; no axis is held at one of its values."""
     paper = PAPERS[key]
     for name, figure in paper.FIGURES.items():
         if figure.along is None or name == "fig1":

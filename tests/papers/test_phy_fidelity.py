@@ -1,4 +1,6 @@
-"""Frames whose symbols are detected and frames drawn from a table are of one distribution."""
+"""Fidelities ``symbol`` and ``table`` of the physical layer agree: frames have one distribution of
+outcomes.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from tests.conftest import long_form
 
 @pytest.mark.parametrize("part", [2, long_form(1)])
 def test_symbols_and_tables_agree(part: int) -> None:
-    """`python bench/phy_fidelity.py` compares 20 points with five times the frames (docs/mimo.md).
+    """The p-values at five points are uniform; `python bench/phy_fidelity.py` compares 20 points with five
+    times the frames.
 
     The short form takes half of the frames: a difference must be 1.4 times as large to be seen.
     """
@@ -21,7 +24,7 @@ def test_symbols_and_tables_agree(part: int) -> None:
         for number, place in enumerate(phy_fidelity.SHORT)
     ]
     for place, one in zip(phy_fidelity.SHORT, found, strict=True):
-        # Each has frames that needed repetitions, and enough of them to tell.
+        # Each point has enough frames, and enough that needed retransmissions.
         assert one.counts.sum() > 1500 / part, place
         assert (one.counts[:, 1:3] > 20 / part).all(), place
         assert one.goodputs_overlap, (place, one.goodputs)
@@ -31,7 +34,7 @@ def test_symbols_and_tables_agree(part: int) -> None:
 def test_what_differs_is_seen() -> None:
     same = np.array([[9000, 900, 90, 9], [8000, 820, 75, 12]])
     assert phy_fidelity.p_value(same) > 0.05
-    # Half a decibel at 14 dB is a third fewer failures.
+    # A difference of half a dB at 14 dB makes a third fewer failures.
     assert phy_fidelity.p_value(np.array([[9000, 900, 90, 9], [9300, 650, 45, 4]])) < 1e-9
-    # What is rare stands together: here no attempt but the first has frames.
+    # Rare attempts are combined; here too few frames need more than one attempt.
     assert phy_fidelity.p_value(np.array([[9000, 3, 1, 0], [9000, 1, 0, 0]])) == 1.0

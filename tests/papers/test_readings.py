@@ -1,4 +1,4 @@
-"""Readings of a paper: what they set, what stands above them, and the matrix of claims by readings."""
+"""Readings of a paper: the keys that they set, their precedence, and the matrix of claims by readings."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_what_is_asked_for_stands_above_what_a_reading_sets() -> None:
 
 
 def columns_of(part: Any) -> set[str]:
-    """The columns that curves of a check are chosen by."""
+    """Columns by which a check selects its curves."""
     if isinstance(part, Mapping):
         return set(part)
     return {column for curve in part for column in curve} if isinstance(part, list) else set()
@@ -74,10 +74,10 @@ def columns_of(part: Any) -> set[str]:
 
 @pytest.mark.parametrize("key", list(PAPERS))
 def test_no_claim_adds_readings_up(key: str) -> None:
-    """What a reading decides no check chooses for itself, nor has several of."""
+    """No check selects values of a column that a reading sets, so a claim never mixes several readings."""
     there = PAPERS[key].SET
     readings = there.readings()
-    # The figures' own reading decides what it needs for claims; a name is of one reading.
+    # Names of readings are unique.
     names = [reading.name for reading in readings.listed]
     assert len(set(names)) == len(names)
     assert readings.tried >= len(names)
@@ -90,7 +90,7 @@ def test_no_claim_adds_readings_up(key: str) -> None:
 
 
 def decided_in(there: Figures, reading: Reading, figure: str | None) -> set[str]:
-    """The columns that a reading sets in a figure (None: in any)."""
+    """Columns that a reading sets in a figure (None: in any figure)."""
     overrides = [
         one for one in reading.overrides if not one.figures or figure is None or figure in one.figures
     ]
@@ -100,7 +100,9 @@ def decided_in(there: Figures, reading: Reading, figure: str | None) -> set[str]
 
 
 def test_every_reading_can_be_planned() -> None:
-    """A key or axis that a figure does not know is an error of the file."""
+    """Every key and axis of a reading exists in its figures; an unknown one would be an error in the file of
+    readings.
+    """
     for paper in PAPERS.values():
         for reading in paper.SET.readings().listed:
             for override in reading.overrides:

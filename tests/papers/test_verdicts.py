@@ -1,4 +1,4 @@
-"""Verdicts on claims, from curves run by run, and from their intervals."""
+"""Verdicts on claims from intervals of curves, compared run by run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check(kind: str, p_e: tuple[float, float], **more: float) -> dict[str, Any]:
     return {"kind": kind, "p_e": p_e} | more
 
 
-# The channel moves both curves by the same 0.1 from run to run; run by run they differ by much less.
+# The channel shifts both curves by about 0.1 from run to run; paired differences vary much less.
 SAMPLES = Curves(
     P_E,
     [
@@ -41,7 +41,8 @@ B: Curve = {"variant": "b"}
 
 def test_a_difference_is_taken_run_by_run() -> None:
     first, second, third = checks.compare(check("above", (0.0, 1.0), margin=0.0), SAMPLES, [A], [B])
-    # The mean of 0.11, 0.10, 0.10, and t(2) = 4.302653 times their deviation 0.0057735 over the root of 3.
+    # Mean of 0.11, 0.10, 0.10; half-width t(2) = 4.302653 times their standard deviation 0.0057735 over the
+    # root of 3.
     assert first.value == pytest.approx(0.31 / 3)
     assert first.ci95 == pytest.approx(4.302653 * 0.01 / 3, rel=1e-6)
     assert (first.holds, second.holds, third.holds) == (True, None, False)
@@ -87,7 +88,9 @@ def test_identical_is_to_the_last_digit_of_every_run() -> None:
 
 
 def falling(runs: list[float]) -> Curves:
-    """Two curves that fall from 1 to 0.8 over a decade, one a decade behind the other; ``runs`` scatter."""
+    """Two curves that fall from 1 to 0.8 over a decade, one a decade after the other; ``runs`` are offsets of
+    runs.
+    """
     high, low = ([mean + run for run in runs] for mean in (1.0, 0.8))
     return Curves(P_E, [*curve("a", {0.1: high, 1.0: low}), *curve("b", {0.01: high, 0.1: low})])
 
@@ -101,11 +104,12 @@ def test_crossings_are_found_on_straight_lines_over_log_p_e() -> None:
     assert (sure.value, sure.ci95) == pytest.approx((10.0, 0.0))
     assert sure.holds is True
     assert ratio([0.0, 0.0], 0.9, (11.0, 30.0)).holds is False
-    assert ratio([0.0, 0.0], 0.5, (3.0, 30.0)).holds is None  # neither falls so far
+    assert ratio([0.0, 0.0], 0.5, (3.0, 30.0)).holds is None  # neither curve falls to this level
 
     unsure = ratio([-0.001, 0.001], 0.9, (3.0, 30.0))
     assert unsure.value == pytest.approx(10.0)
-    # Both curves move by t(1) = 12.7062 times 0.001: 0.063531 of their fall, and so of a decade of P_E.
+    # Both curves shift by t(1) = 12.7062 times 0.001, which is 0.063531 of their fall, and so of a decade of
+    # P_E.
     assert unsure.ci95 == pytest.approx(10.0 * (10.0 ** (2 * 0.063531) - 1.0), rel=1e-5)
     assert ratio([-0.001, 0.001], 0.9, (9.0, 30.0)).holds is None
 
@@ -156,7 +160,7 @@ def test_a_level_and_a_share() -> None:
 
 
 def test_a_crossing_has_a_side() -> None:
-    # 0.2 above, then 0.2 below; half-way between 0.1 and 0.4 over log P_E is 0.2.
+    # The curve is 0.2 above, then 0.2 below; half-way between 0.1 and 0.4 on log P_E is 0.2.
     runs = {0.1: [1.19, 1.2, 1.21], 0.4: [0.79, 0.8, 0.81]}
     flat = {0.1: [1.0, 1.0, 1.0], 0.4: [1.0, 1.0, 1.0]}
     samples = Curves(P_E, [*curve("a", runs), *curve("b", flat)])
@@ -170,13 +174,15 @@ def test_a_crossing_has_a_side() -> None:
 
 
 def rising(variant: str, start: int, runs: tuple[float, ...] = (0.0, 0.0)) -> list[FigurePoint]:
-    """Goodput over an SNR of 0, 5, ... 30 dB: none up to ``start``, then 0.2 more every 5 dB, to 1."""
+    """Goodput over an SNR of 0, 5, ... 30 dB: 0 up to ``start``, then rising by 0.2 every 5 dB up to 1."""
     means = {snr: min(max(snr - start, 0) / 25.0, 1.0) for snr in range(0, 31, 5)}
     return curve(variant, {snr: [mean + run for run in runs] for snr, mean in means.items()}, SNR)
 
 
 def test_a_shift_is_in_db() -> None:
-    """Half the goodput at 17.5 dB (a) and at 12.5 dB (b): a lies 5 dB to the right."""
+    """A shift is the difference in dB at one level: half the goodput is at 17.5 dB (a) and at 12.5 dB (b), so
+    5 dB.
+    """
 
     def shift(between: list[float], runs: tuple[float, ...] = (0.0, 0.0), level: float = 0.5) -> Outcome:
         curves = Curves(SNR, [*rising("a", 5, runs), *rising("b", 0, runs)])
@@ -189,7 +195,8 @@ def test_a_shift_is_in_db() -> None:
     assert sure.holds is True
     assert sure.where == "level 0.5"
     assert shift([5.5, 6.0]).holds is False
-    # Both move by t(1) = 12.7062 times 0.001: by 0.0127062 / 0.04 dB, each to its own side.
+    # Both curves shift by t(1) = 12.7062 times 0.001, or by 0.0127062 / 0.04 dB, in opposite directions at
+    # worst.
     unsure = shift([4.0, 6.0], (-0.001, 0.001))
     assert unsure.ci95 == pytest.approx(2 * 0.0127062 / 0.04, rel=1e-5)
     assert unsure.holds is True
@@ -208,7 +215,7 @@ def test_a_shift_on_a_logarithmic_axis_is_a_ratio() -> None:
 
 
 def test_a_crossing_on_a_linear_axis_is_on_straight_lines() -> None:
-    # b rises 0.2 every 5 dB from 5 dB on and meets 0.5 at 17.5 dB.
+    # b rises by 0.2 every 5 dB from 5 dB on, and reaches 0.5 at 17.5 dB.
     flat = {float(snr): [0.5, 0.5] for snr in range(0, 31, 5)}
     curves = Curves(SNR, [*curve("a", flat, SNR), *rising("b", 5)])
     for between, holds in {(17.0, 18.0): True, (18.0, 20.0): False}.items():
@@ -227,7 +234,7 @@ def test_a_ranking_holds_where_every_neighbour_is_in_order() -> None:
         return [outcome.holds for outcome in checks.compare(asked, curves, order, [])]
 
     assert ranked(order, 10.0, 25.0) == [True] * 4
-    # At 0 dB there is nothing, at 5 dB b and c have nothing, at 30 dB a and b both have everything.
+    # At 0 dB all are 0, at 5 dB b and c are 0, at 30 dB a and b are both 1.
     assert ranked(order, 0.0, 30.0) == [None, True, True, True, True, True, False]
     assert ranked([order[0], order[2], order[1]], 10.0, 25.0) == [False] * 4
     assert ranked(order, 10.0, 25.0, margin=0.3) == [False] * 4
@@ -254,14 +261,14 @@ def test_zero_below_is_zero_below_and_more_from_there_on() -> None:
         asked = {"kind": "zero-below", "below": below} | more
         return [outcome.holds for outcome in checks.compare(asked, Curves(SNR, curves), [A], [])]
 
-    starts_at_10 = rising("a", 10)  # 0 at 0, 5 and 10 dB, 0.2 at 15 dB
+    starts_at_10 = rising("a", 10)  # goodput is 0 at 0, 5 and 10 dB, 0.2 at 15 dB
     assert holds(starts_at_10, 12.0) == [True] * 7
     assert holds(starts_at_10, 20.0) == [True, True, True, False, True, True, True]
     assert holds(starts_at_10, 7.0) == [True, True, False, True, True, True, True]
     assert holds(starts_at_10, 12.0, snr_db=[0.0, 5.0]) == [True, True]
     assert holds(starts_at_10, 20.0, tolerance=0.25) == [True] * 7
     assert holds(curve("a", {0.0: [0.0, 0.1]}, SNR), 5.0) == [None]
-    # Dead over the whole axis is not "below 20 dB".
+    # A curve that is 0 on the whole axis is not "zero below 20 dB".
     assert holds(rising("a", 40), 20.0) == [True] * 4 + [False] * 3
 
 
@@ -351,33 +358,34 @@ def test_nothing_is_not_more_than_nothing() -> None:
     for asked in kinds:
         (found,) = checks.compare(asked, nothing, [A], [B])
         assert (found.holds, found.silent) == (None, "nothing to tell")
-    # Of one curve alone nothing is something.
+    # A single curve at 0 is a result, since it is not compared with another one at 0.
     (alone,) = checks.compare({"kind": "below", "margin": 0.0}, nothing, [A], [])
     assert alone.holds
-    # A share of nothing is no number.
+    # A difference relative to 0 is infinite.
     of_nothing = Curves(P_E, [*curve("a", {0.1: [1.0, 1.0]}), *curve("b", {0.1: [0.0, 0.0]})])
     (found,) = checks.compare({"kind": "above", "margin": 0.1, "relative": True}, of_nothing, [A], [B])
     assert (found.value, found.holds) == (float("inf"), True)
 
 
 def crossing(one: dict[float, list[float]], between: tuple[float, float] = (0.01, 10.0)) -> Outcome:
-    """Of a curve with 0."""
+    """Outcome of the check that a curve crosses another one that is 0 everywhere."""
     flat = {x: [0.0] * len(runs) for x, runs in one.items()}
     curves = Curves(P_E, [*curve("a", one), *curve("b", flat)])
     (found,) = checks.compare({"kind": "crosses", "between": between}, curves, [A], [B])
     return found
 
 
-# Two runs: the half-width is 12.7062 times half their difference; at two places at once 25.4519 times.
+# Two runs each: the half-width is 12.7062 times half their difference; for two simultaneous places, 25.4519
+# times.
 UP, DOWN, BARELY = [0.99, 1.01], [-1.01, -0.99], [-1.05, -0.95]
 
 
 def test_a_crossing_counts_where_both_sides_are_significant() -> None:
     assert crossing({0.1: UP, 1.0: DOWN}).holds is True
-    # 1 is more than 0.05 times 12.7, but not more than 0.05 times 25.5.
+    # The mean of 1 exceeds 0.05 * 12.7, but not 0.05 * 25.5.
     unsure = crossing({0.1: UP, 1.0: BARELY})
     assert (unsure.holds, unsure.where) == (None, "all points: a crossing is not significant on both sides")
-    # It can lie between 0.1 and 1 alone.
+    # A crossing is possible only between 0.1 and 1.
     assert crossing({0.1: UP, 1.0: BARELY}, (0.01, 0.05)).holds is False
     assert crossing({0.1: UP, 1.0: UP}).holds is False
     assert crossing({0.1: BARELY, 1.0: BARELY}).holds is None
@@ -392,7 +400,7 @@ def test_some_place_is_enough_where_it_is_said() -> None:
         return found
 
     assert (some("above", 0.0).holds, some("above", 0.0).where) == (True, "p_e 0.01")
-    # At three places at once the interval is t(2) = 7.649 for 4.303.
+    # For three simultaneous places, t(2) is 7.649 in place of 4.303.
     assert some("above", 0.0).ci95 == pytest.approx(7.6488 * 0.01 / 3, rel=1e-3)
     assert some("above", 0.0, (0.5, 1.0)).holds is False
     assert some("above", 0.12).holds is None

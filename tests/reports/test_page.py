@@ -1,4 +1,4 @@
-"""The HTML report: what it holds, that it is harmless and the same every time, what a browser makes of it."""
+"""The HTML report: its content, its harmlessness, its reproducibility, and its behaviour in a browser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ METHODS = ["simulation", "analysis"]
 
 
 def data_of(page: Path) -> dict[str, Any]:
-    """Data of the figures of a page."""
+    """JSON data of the figures on a page."""
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text())
     assert found is not None
     data: dict[str, Any] = json.loads(found[1])
@@ -33,7 +33,7 @@ def data_of(page: Path) -> dict[str, Any]:
 
 
 class Elements(HTMLParser):
-    """The elements of a page, with their attributes."""
+    """Parser that collects the elements of a page, with their attributes."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class Elements(HTMLParser):
 
 @pytest.fixture
 def results_file(cli: Cli, tmp_path: Path) -> Path:
-    """A sweep by two methods: four points, ten runs each."""
+    """Results file of a sweep by two methods: four points with ten runs each."""
     scenario = tmp_path / "sweep.toml"
     scenario.write_text(SWEEP)
     file = tmp_path / "sweep.sqlite"
@@ -75,7 +75,7 @@ def test_the_page_holds_the_numbers_of_the_results(results_file: Path, tmp_path:
             assert metric["texts"][row] == format_estimate(estimate.value / metric["factor"], half, *ends)
     assert data["runs"] == [point.runs for point in results.points]
     assert data["x"]["values"] == [point.axes["channel.p_e"] for point in results.points]
-    # Each row is in one line, by its variant and method, and lines run along x.
+    # Each row belongs to one line, by its variant and method, and lines are ordered along x.
     assert [curve["name"] for curve in data["curves"]] == ["Tahoe", "Reno"]
     for line in data["lines"]:
         points = [results.points[row] for row in line["rows"]]
@@ -122,7 +122,7 @@ def test_the_page_says_where_its_numbers_come_from(cli: Cli, results_file: Path,
         "Runs": "12",
     }.items():
         assert lines[lines.index(name, lines.index("Where this comes from")) + 1] == value
-    # The plan before it is there too.
+    # The earlier plan of the file can be chosen.
     assert cli("report", results_file, "--plan", "1", "--out", page).code == 0
     assert "10 runs a point" in page.read_text()
 
@@ -162,7 +162,7 @@ def test_text_of_a_scenario_is_text(cli: Cli, tmp_path: Path) -> None:
     assert not elements.named("b")
     assert len(elements.named("script")) == 3
     assert "<title>&lt;script&gt;owned = 1" in text
-    # Text outside of elements, as a reader sees it.
+    # Visible text, without elements.
     title = re.search(r"<h1>(.*?)</h1>", text)
     assert title is not None
     assert unescape(title[1]) == HOSTILE
@@ -215,7 +215,7 @@ def test_curves_are_compared(results_file: Path, tmp_path: Path) -> None:
         cells = [format_estimate(pair.difference / 1e6, half), pair.verdict]
         assert f'<td class="number">{cells[0]}</td><td>{cells[1]}</td>' in text
     assert ("Where curves cross" in text) is bool(found.crossings)
-    # Curves that are one have nothing to compare.
+    # A single curve has no comparison.
     cf.pages.report(results_file, tmp_path / "page.html", x="tcp.variant", by=[])
     assert '<h2 id="comparisons">' not in (tmp_path / "page.html").read_text()
 
@@ -237,17 +237,17 @@ def test_the_page_opens_with_the_figure_of_the_scenario(tmp_path: Path) -> None:
     data = data_of(tmp_path / "page.html")
     assert data["shown"] == ["timeouts_per_slot", "goodput_bps"]
     assert [curve["name"] for curve in data["curves"]] == ["Tahoe of 1988", "Reno"]
-    # What has panels in the figure is chosen here, at first as its condition says.
+    # An axis of panels becomes a choice on the page, first at the value of the figure's condition.
     assert [(held["key"], held["first"]) for held in data["held"]] == [("tcp.w_max", 1)]
     assert '<figure data-metric="timeouts_per_slot">' in (tmp_path / "page.html").read_text()
-    # What is asked for stands above it.
+    # Arguments override the scenario's figure.
     cf.pages.report(results, tmp_path / "page.html", metrics=["goodput_bps"], by="tcp.w_max")
     data = data_of(tmp_path / "page.html")
     assert (data["shown"], [held["key"] for held in data["held"]]) == (["goodput_bps"], ["tcp.variant"])
 
 
 def test_curves_are_compared_within_a_group(tmp_path: Path) -> None:
-    """In one group lines from 3 to 0 and at 1 cross where 3 - 3 (x - 1) = 1; in the other nowhere."""
+    """In one group, lines from 3 to 0 and at 1 cross at 3 - 3 (x - 1) = 1; in the other group nowhere."""
     goodput = {
         ("tahoe", "short", 1): [3.0, 3.0, 3.0],
         ("tahoe", "short", 2): [0.0, 0.0, 0.0],
@@ -264,7 +264,7 @@ def test_curves_are_compared_within_a_group(tmp_path: Path) -> None:
     made = replace(made, provenance={"version": "1", "results_version": 1})
     cf.pages.report(made, tmp_path / "page.html", metrics=["goodput_bps"], by=["tcp.variant", "queue"])
     text = (tmp_path / "page.html").read_text()
-    # Colours are those of what is compared, marks those of the group.
+    # Colours distinguish the compared values, marks the groups.
     curves = data_of(tmp_path / "page.html")["curves"]
     assert len({curve["color"] for curve in curves}) == 2
     sentences = re.findall(r"<li>(.*?)</li>", text[text.index('class="crossings"') :])
@@ -319,7 +319,7 @@ def test_bad_input_is_one_line(
     assert sorted(tmp_path.iterdir()) == before
 
 
-# What a reader does, and what is to be seen after each step.
+# Script of a reader's actions, which records the visible result after each step.
 STEPS = """<script>
 const seen = {};
 const drawing = document.querySelector(".drawing");
@@ -367,7 +367,7 @@ def test_a_browser_shows_it_and_asks_the_network_for_nothing(results_file: Path,
     }
     point = simulated["tahoe", 0.1]
     throughput = point.metrics["throughput_per_slot"]
-    # Two curves, simulated at two points each, and the line of the exact analysis.
+    # Two curves with marks of the simulation at two points each, and lines of the exact analysis.
     assert seen["marks"] == seen["marks_again"] == 4
     assert seen["marks_of_one"] == 2
     for words in ("Tahoe", "0.1", str(throughput), "10 runs", "simulation"):

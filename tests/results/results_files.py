@@ -1,4 +1,4 @@
-"""Results files written by hand, with nothing but SQL: what readers must be able to read."""
+"""Results files written by SQL alone: formats that readers must support."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ UNITS = {
 
 
 class Made(NamedTuple):
-    """A row: the number of a point, and the values of its metrics, or why there are none."""
+    """A row to write: number of a point, run, and values of metrics or the reason of a failure."""
 
     point: int
     run: int
@@ -51,7 +51,7 @@ class Made(NamedTuple):
 
 
 def crossed(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """All combinations; the first axis varies slowest. Keys joined by a comma are zipped."""
+    """All combinations of the axes, the first axis varying slowest; keys joined by a comma vary together."""
     points: list[dict[str, Any]] = []
     for values in product(*axes.values()):
         point: dict[str, Any] = {}
@@ -71,7 +71,9 @@ def add_plan(
     added: float = 0.0,
     **changes: Any,
 ) -> dict[str, Any]:
-    """A plan of these axes; its points have the numbers 0, 1, ... unless ``ids`` says otherwise."""
+    """Write a plan with these axes; its points have the numbers 0, 1, ... or those of ``ids``. Returns its
+    description.
+    """
     points = crossed(axes)
     numbers = range(len(points)) if ids is None else ids
     description = {
@@ -102,7 +104,7 @@ def add_plan(
 
 
 def add_rows(path: Path, rows: Iterable[Made]) -> None:
-    """Rows, in this order."""
+    """Write rows in the given order."""
     with closing(sqlite3.connect(path)) as database, database:
         database.executescript(SCHEMA)
         for row in rows:
@@ -129,12 +131,12 @@ def add_rows(path: Path, rows: Iterable[Made]) -> None:
 
 
 def wide(path: Path, *, plan: int | None = None, per_run: bool = False) -> xr.Dataset:
-    """A dataset as NetCDF files hold it: a variable for each column of a table."""
+    """Dataset of a results file in the layout of NetCDF files: one variable for each column of a table."""
     rows = datasets.read_plan(path, plan)
     return (arrays.per_run if per_run else arrays.of_estimates)(rows, wide=True)
 
 
 def wide_of(results: cf.store.Results) -> xr.Dataset:
-    """Like the function above, for results in memory."""
+    """Dataset of results in memory in the layout of NetCDF files."""
     with pytest.warns(DeprecationWarning, match="goes with the next release"):
         return results.to_xarray(layout="wide")

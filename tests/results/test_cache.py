@@ -1,4 +1,4 @@
-"""The cache of finished runs: shared by processes, harmless when it fails."""
+"""The cache of finished runs: shared by processes, and without harm if it fails."""
 
 from __future__ import annotations
 
@@ -85,7 +85,9 @@ def test_where_no_cache_can_be_there_is_one_warning(
 ) -> None:
     file = tmp_path / "a-file"
     file.write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(file))  # a folder cannot be made below a file, not even by root
+    monkeypatch.setenv(
+        "XDG_CACHE_HOME", str(file)
+    )  # no user, not even root, can create a folder below a file
     outcome = cli("run", small, "--csv", "-")
     assert outcome.code == 0
     assert outcome.err.count("warning: finished runs are not kept") == 1
@@ -111,7 +113,7 @@ def test_finished_runs_are_not_computed_again(cache_folder: Path) -> None:
     with sqlite3.connect(path) as database:
         keys = [key for (key,) in database.execute("SELECT key FROM rows")]
         assert len(keys) == 10
-        # A mark on the stored rows shows whose numbers the second run gives.
+        # A change of the stored rows shows that the second run reads them.
         ((names,),) = database.execute("SELECT names FROM metric_sets").fetchall()
         marked = struct.pack(f"<{len(names_of(names))}d", *[12345.0] * len(names_of(names)))
         database.execute('UPDATE rows SET "values" = ?', (marked,))

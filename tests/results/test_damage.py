@@ -1,4 +1,4 @@
-"""Damaged, tampered and older results files: what is sound stays usable, what is not is named."""
+"""Damaged, tampered and older results files: sound rows stay usable, and others are reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def change(path: Path, *statements: str) -> None:
 
 @pytest.fixture
 def swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Results of four points, ten runs each, and the scenario beside them."""
+    """Results file of four points with ten runs each, with the scenario beside it."""
     monkeypatch.chdir(tmp_path)
     Path("my.toml").write_text(SWEEP)
     cf.sweep("my.toml")
@@ -70,7 +70,7 @@ def test_pages_that_cannot_be_read_cost_the_rows_on_them(swept: Path, cli: Cli) 
     data = bytearray(swept.read_bytes())
     with closing(sqlite3.connect(swept)) as database:
         (size,) = database.execute("PRAGMA page_size").fetchone()
-    # A page of rows, a leaf of a table (https://www.sqlite.org/fileformat2.html, 1.6): its header is torn.
+    # Damage the header of a page of rows, a leaf of a table (https://www.sqlite.org/fileformat2.html, 1.6).
     leaves = [at for at in range(size, len(data), size) if data[at] == 13]
     data[leaves[-1] : leaves[-1] + 8] = b"\xff" * 8
     swept.write_bytes(data)
@@ -108,7 +108,9 @@ def test_files_of_format_1_are_read_and_continued(tmp_path: Path) -> None:
 
 
 def test_files_of_format_2_are_read_and_continued(tmp_path: Path, cli: Cli) -> None:
-    """Format 2 has checksums and no distributions; its rows are of results versions before 12."""
+    """Files of format 2 are read and extended: they have checksums, no distributions, and rows of results
+    versions before 12.
+    """
     path = tmp_path / "old.sqlite"
     add_plan(
         path, {}, units={"completion_time_s": "s", "completion_time_p95_s": "s", "rtt_pooled_p95_s": "s"}
@@ -124,7 +126,7 @@ def test_files_of_format_2_are_read_and_continued(tmp_path: Path, cli: Cli) -> N
     def expect_the_old_rows() -> None:
         found = cf.open_results(path)
         assert found["completion_time_s"] == 9.5
-        # What is of all runs together is not told by values of single runs.
+        # Quantiles over all runs cannot be computed from values of single runs.
         assert "completion_time_p95_s" not in found or found["completion_time_p95_s"].isnull().all()
         assert "rtt_pooled_p95_s" not in found or found["rtt_pooled_p95_s"].isnull().all()
         assert "results version 7: completion times are those of the flows that finished" in str(
@@ -134,7 +136,7 @@ def test_files_of_format_2_are_read_and_continued(tmp_path: Path, cli: Cli) -> N
     expect_the_old_rows()
     assert cli("check", path).code == 0
     assert path.read_bytes() == old, "to read changes nothing"
-    # What continues it makes it format 3, which older programs refuse in a line; its rows stay what they are.
+    # New rows make the file format 3, which older programs refuse with one line; its old rows stay unchanged.
     with ResultsFile.create(path) as file:
         file.put([make_row(9)])
     with closing(sqlite3.connect(path)) as database:
@@ -142,7 +144,7 @@ def test_files_of_format_2_are_read_and_continued(tmp_path: Path, cli: Cli) -> N
         versions = database.execute("SELECT DISTINCT results_version FROM rows ORDER BY 1").fetchall()
     assert versions == [(7,), (cf.reference.RESULTS_VERSION,)]
     expect_the_old_rows()
-    # A row of format 2 with anything behind its values is damaged only if its checksum says so.
+    # Bytes after the values of a row of format 2 are found by its checksum.
     change(path, 'UPDATE rows SET "values" = "values" || x\'01\' WHERE run = 1 AND results_version = 7')
     with pytest.warns(cf.errors.CrossfadeWarning, match="1 damaged row"):
         assert cf.open_results(path)["completion_time_s"] == 9.0

@@ -1,4 +1,4 @@
-"""Results files read as datasets and as results: the same numbers as a run, in the right places."""
+"""Results files read as datasets and as results: the same numbers as in a run, at the right coordinates."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def values(of: Mapping[str, cf.store.Estimate]) -> dict[str, tuple[Any, ...]]:
-    """Estimates in a form that compares to the last bit."""
+    """Estimates as tuples that compare exactly, to the last bit."""
     return {name: tuple(map(repr, (e.value, e.ci95, e.low, e.high, e.n, e.unit))) for name, e in of.items()}
 
 
@@ -81,7 +81,7 @@ def test_results_and_dataset_have_the_numbers_of_a_run(
     shared = [name for name in dataset if name not in ("precise", "failure")]
     xr.testing.assert_identical(in_memory, dataset[shared])
     assert loaded.provenance == results.provenance
-    assert loaded.to_json() == results.to_json()  # scenario, flows, links and warnings too
+    assert loaded.to_json() == results.to_json()  # includes scenario, flows, links and warnings
     dataset = wide(path)
     names = {*results.metrics, *results.parts}
     assert set(dataset) - {"runs", "precise"} == {
@@ -154,10 +154,10 @@ def test_runs_are_a_dimension(path: Path) -> None:
     assert not any("_ci95" in str(name) for name in runs)
     xr.testing.assert_identical(runs["runs"], means["runs"])
     for name in runs:
-        # What is a quotient of sums over all runs is not the mean of the runs' own.
+        # A ratio of sums over all runs is not the mean of the runs' ratios.
         if name not in ("runs", "precise") and getattr(metric_of(str(name)), "ratio", None) is None:
             xr.testing.assert_allclose(runs[name].mean("run"), means[name])
-    # No queue drops anything: each segment sent is a transmission.
+    # No queue drops packets, so each segment sent is a transmission.
     simulated = runs.sel({"method": "simulation"})
     energy = simulated["segments_sent"].sum("run") / simulated["segments_delivered"].sum("run")
     xr.testing.assert_allclose(energy, means["energy_per_packet"].sel({"method": "simulation"}))
@@ -213,7 +213,7 @@ def test_every_point_lies_in_the_cell_of_its_values(axes: list[list[list[Any]]])
         for i, steps in enumerate(axes)
     }
     keys = [key for names in named for key in names.split(",")]
-    # Equal points have equal ids, as in the core; so have steps that are given twice.
+    # Equal points have equal ids, as in the core, also if a value of an axis is given twice.
     points = [{"axes": point, "id": json.dumps(point)} for point in crossed(named)]
     grid = Grid.of(keys, points)
     assert len(grid.points) == math.prod(grid.shape)
@@ -226,7 +226,7 @@ def test_every_point_lies_in_the_cell_of_its_values(axes: list[list[list[Any]]])
                 value, found = point[item.key], item.values[step]
                 expected = {True: "true", False: "false"}[value] if isinstance(value, bool) else value
                 assert found == expected or found == str(expected)
-    # No axis is taken apart further than its values allow, and none that are crossed stay together.
+    # Axes are split only as far as their values allow, and crossed axes are always split.
     assert len(grid.dimensions) >= len(axes)
 
 
@@ -347,7 +347,7 @@ def test_attributes_say_where_the_numbers_come_from(path: Path) -> None:
     assert results.provenance["overrides"] == {"set": {"tcp.w_max": 6}, "over": {}}
 
 
-# What is missing
+# Missing values
 
 
 def test_missing_runs_leave_nan(path: Path) -> None:
@@ -374,7 +374,7 @@ def test_missing_runs_leave_nan(path: Path) -> None:
 
 def test_a_precision_sees_no_run_behind_a_gap(path: Path) -> None:
     add_plan(path, {"tcp.w_max": [6, 12]}, stop={"precision": 0.5, "max_runs": 30})
-    # Twenty equal runs reach any precision; of the second point the run 3 is missing.
+    # Twenty equal runs reach any precision; the second point lacks run 3.
     rows = [Made(p, run, {"goodput_bps": 1.0}) for p in (0, 1) for run in range(25) if (p, run) != (1, 3)]
     random.Random(1).shuffle(rows)
     add_rows(path, rows)
@@ -463,7 +463,7 @@ def test_a_file_is_read_while_it_is_filled(path: Path) -> None:
         file.put(
             [Row("ff" * 16, description["points"][0]["id"], "simulation", 1, 1, names, packed, None, 0.1)]
         )
-        file.get([])  # which commits
+        file.get([])  # commits the rows
         assert wide(path)["goodput_bps"] == 2.0
 
 

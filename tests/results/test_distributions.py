@@ -1,4 +1,6 @@
-"""Quantiles of all runs together, against numpy's of all values, and how rows hold what they are from."""
+"""Quantiles over all runs, compared with numpy's over all values, and the encoding of distributions in
+rows.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def number(value: int) -> bytes:
-    """LEB128, as docs/sweeps.md says."""
+    """LEB128 encoding of an integer, as docs/sweeps.md describes."""
     found = bytearray()
     while value >= 128:
         found.append(value % 128 + 128)
@@ -25,13 +27,13 @@ def number(value: int) -> bytes:
 
 
 def bucket(nanos: int) -> int:
-    """64 buckets an octave; those of the first 64 ns are a nanosecond wide."""
+    """Number of the histogram bucket of a time in ns: 64 per octave; below 64 ns buckets are 1 ns wide."""
     octave = max(0, nanos.bit_length() - 6)
     return 1 + nanos if octave == 0 else 1 + 64 * octave + (nanos >> (octave - 1)) - 64
 
 
 def packed(name: str, seconds: Floats) -> bytes:
-    """A distribution of a row, written from its description and not by the core."""
+    """Encoded distribution of a row, written by its description, independent of the core."""
     nanos = [round(value * SECOND) for value in seconds.tolist()]
     counts: dict[int, int] = {}
     for value in nanos:
@@ -49,7 +51,7 @@ def packed(name: str, seconds: Floats) -> bytes:
 
 
 def pooled(runs: Sequence[bytes], names: Sequence[str]) -> list[tuple[float, bool]]:
-    """The estimates of some metrics from the distributions of runs."""
+    """Estimates of some metrics from the distributions of runs, and whether each is a lower bound."""
     found = _crossfade.estimates(
         np.ones((len(runs), len(names))),
         np.array([0]),
@@ -61,23 +63,23 @@ def pooled(runs: Sequence[bytes], names: Sequence[str]) -> list[tuple[float, boo
 
 
 def arq(rng: np.random.Generator, _: int) -> Floats:
-    """Each retransmission of the link takes 120 ms."""
+    """Delays in s with retransmissions of the link, which take 120 ms each."""
     return (0.02 + 0.12 * (rng.geometric(0.9, 900) - 1)).astype(np.float64)
 
 
 def outages(rng: np.random.Generator, _: int) -> Floats:
-    """Of 2 s; one packet in 30 waits for their end."""
+    """Delays in s with outages of 2 s, whose end one packet in 30 waits for."""
     waits = np.where(rng.random(700) < 1 / 30, 2.0 * rng.random(700), 0.0)
     return 0.05 + 0.001 * rng.random(700) + waits
 
 
 def handovers(rng: np.random.Generator, run: int) -> Floats:
-    """Two runs of twenty are on a path of half a second."""
+    """Delays in s of which two of twenty runs have a path of 0.5 s."""
     return (0.5 if run < 2 else 0.03) * (1.0 + 0.01 * rng.random(400))
 
 
 def timeouts(rng: np.random.Generator, _: int) -> Floats:
-    """Timers of 1, 2, 4, ... s, and packets that wait for nothing."""
+    """Delays in s of 0, or of timeouts of 2, 4, 8, ... s."""
     return np.where(rng.random(500) < 0.08, np.exp2(rng.geometric(0.5, 500)), 0.0).astype(np.float64)
 
 
@@ -104,14 +106,15 @@ def test_pooled_quantiles_of_mixtures_are_numpys(
 
 
 def test_unfinished_times_are_those_of_kaplan_and_meier() -> None:
-    # 14 of 20 flows ended after 1, ..., 14 s, six had not after 20 s: 95 % of them is more than that.
+    # 14 of 20 flows ended after 1, ..., 14 s and six were unfinished after 20 s, so the 95 % quantile is
+    # above 20 s.
     ended = [packed("completion_time", np.array([float(i)])) for i in range(1, 15)]
     left = [packed("unfinished_time", np.array([20.0]))] * 6
     ((value, is_bound),) = pooled([*ended, *left], ["completion_time_p95_s"])
     assert is_bound
     assert 20.0 * 63 / 64 <= value <= 20.0
-    # One was not seen any more after 0.5 s: of 19 all ended, the 95 % quantile is the
-    # 19th (0.95 x 19 = 18.05).
+    # One flow was observed for only 0.5 s; the other 19 ended, and their 95 % quantile is the 19th (0.95 x 19
+    # = 18.05).
     ended = [packed("completion_time", np.array([float(i)])) for i in range(1, 20)]
     left = [packed("unfinished_time", np.array([0.5]))]
     ((value, is_bound),) = pooled([*ended, *left], ["completion_time_p95_s"])

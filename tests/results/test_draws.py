@@ -31,7 +31,8 @@ def scenario(tmp_path: Path) -> Path:
 def test_an_interval_has_the_spread_of_the_draws(scenario: Path) -> None:
     (point,) = cf.run(scenario, set={"run.draws": "draws.csv"}).points
     mean = sum(LOSSES) / 4
-    # Student's t of 3 degrees of freedom; chance adds a standard deviation of at most 0.02 a run of 625.
+    # Half-width with Student's t of 3 degrees of freedom; a run of 625 packets adds a standard deviation of
+    # at most 0.02.
     half = 3.1824 * math.sqrt(sum((loss - mean) ** 2 for loss in LOSSES) / 3 / 4)
     assert point.value("frame_error_rate") == pytest.approx(mean, abs=0.03)
     ci95 = point.metrics["frame_error_rate"].ci95

@@ -1,4 +1,6 @@
-"""Means and intervals of many points at once: those of summing up, Student's, and what does not fit."""
+"""Means and intervals of many points at once: equal to summarising a plan and to Student's; wrong input is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from tests.results.results_files import wide
 
 SCALED = st.builds(
     lambda x, e: x * 10.0**e, st.floats(0.1, 1.0), st.integers(-140, 140)
-)  # whose squares are finite
+)  # values with finite squares
 
 
 @given(st.data())
@@ -34,7 +36,7 @@ def test_estimates_are_those_of_summarise(data: st.DataObject) -> None:
     plan = plans.load(SWEEP, Options(precision=precision, **limit))
     keys = iter(plan.core.keys())
     points = plan.description["points"]
-    near = st.floats(0.9, 1.1)  # whose spread may reach the precision
+    near = st.floats(0.9, 1.1)  # values whose spread may reach the precision
     goodputs = st.one_of(near, SCALED) if data.draw(st.booleans()) else near
     rows, arrays = [], []
     for point in points:
@@ -96,16 +98,17 @@ def test_estimates_are_means_with_student_intervals() -> None:
             else:
                 half = stats.t.ppf(0.975, len(group) - 1) * stats.sem(group)
                 assert ci95[i, column] == pytest.approx(half, rel=1e-9)
-                # What also covers skewed runs is never narrower.
+                # An interval that also covers skewed runs is never narrower than Student's.
                 assert low[i, column] <= means[i, column] - half * (1.0 - 1e-9)
                 assert high[i, column] >= means[i, column] + half * (1.0 - 1e-9)
 
 
 def test_no_interval_goes_beyond_what_the_link_carries(tmp_path: Path) -> None:
-    """1.5 Mbit/s in packets of 1400 bytes, 40 of them headers: 1.4571 Mbit/s of data, 1 packet a slot.
+    """Intervals end at the link's limit: 1.5 Mbit/s in packets of 1400 bytes with 40 of headers carry 1.4571
+    Mbit/s, 1 packet per slot.
 
-    Two runs of 0.1 and three of 1.4 Mbit/s: 0.88 on average, deviation 0.712, and with t(0.975, 4) = 2.776 a
-    half-width of 0.884.
+    Two runs of 0.1 and three of 1.4 Mbit/s have a mean of 0.88, a deviation of 0.712, and with t(0.975, 4) =
+    2.776 a half-width of 0.884.
     """
     values = {"goodput_bps": [1e5, 1e5, 1.4e6, 1.4e6, 1.4e6], "throughput_per_slot": [0.1, 0.1, 1, 1, 1]}
     most = {"goodput_bps": 1.5e6 * 1360 / 1400, "throughput_per_slot": 1.0}
@@ -130,10 +133,11 @@ def test_no_interval_goes_beyond_what_the_link_carries(tmp_path: Path) -> None:
 
 
 def test_no_interval_of_a_round_trip_goes_below_the_propagation(tmp_path: Path) -> None:
-    """30 ms there and 20 ms back. Runs of 60 ms four times and 300 ms: 108 ± 133 ms, and no less than 50.
+    """Intervals of delays end at the propagation delay: 30 ms forward and 20 ms back. Four runs of 60 ms and
+    one of 300 ms are 108 ± 133 ms, but not below 50 ms.
 
-    One way 32 ms four times and 270 ms: 80 ± 132 ms, and no less than the 20 ms of the shorter way: data may
-    go either way.
+    One-way delays of 32 ms four times and 270 ms once are 80 ± 132 ms, but not below the 20 ms of the shorter
+    direction, since data may go either way.
     """
     values = {"one_way_delay_p95_s": [0.032] * 4 + [0.27], "rtt_p95_s": [0.06] * 4 + [0.3]}
     away = {"link.delay": "30 ms", "reverse.delay": "20 ms"}

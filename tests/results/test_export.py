@@ -1,4 +1,4 @@
-"""Exported files, read back by other libraries: the same numbers under the same names."""
+"""Exported files read by other libraries: the same numbers under the same names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OPTIONS: dict[str, Any] = {"methods": ["simulation", "analysis"], "runs": 3}
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    """Two axes, two methods."""
+    """Results file with two axes and two methods."""
     path = tmp_path / "results.sqlite"
     cf.sweep(SWEEP, out=path, **OPTIONS)
     return path
@@ -35,7 +35,9 @@ def results(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def odd(tmp_path: Path) -> Path:
-    """Quantities, zipped keys, words beyond ASCII, parts, missing runs, a failure, a precision, a seed."""
+    """Results file with quantities, zipped keys, non-ASCII text, parts, missing runs, a failure, a precision
+    and a large seed.
+    """
     path = tmp_path / "odd.sqlite"
     add_plan(
         path,
@@ -129,7 +131,7 @@ def test_parquet_says_what_is_in_it(odd: Path, tmp_path: Path) -> None:
         [20.0, "reno", 6, "simulation", 3],
         [20.0, "reno", 6, "analysis:exact", 0],
         [20.0, 'straße, "x"', 24, "analysis:exact", 0],
-        [30.0, 'straße, "x"', 24, "simulation", 20],  # where the precision is reached
+        [30.0, 'straße, "x"', 24, "simulation", 20],  # point at which the precision is reached
     ]
     assert table["goodput_bps"].null_count == 1
     cf.store.export(odd, tmp_path / "runs.parquet", runs=True)
@@ -163,10 +165,10 @@ def test_netcdf_opens_as_the_dataset(runs: bool, results: Path, odd: Path, tmp_p
 
 @pytest.mark.parametrize("runs", [False, True])
 def test_datasets_are_legal_netcdf(runs: bool, results: Path, odd: Path, tmp_path: Path) -> None:
-    """By the writer of the older format, which allows less: names, attributes and types."""
+    """Datasets can be written in the classic NetCDF format, which restricts names, attributes and types."""
     for path in (results, odd):
         expected = wide(path, per_run=runs)
-        # What the older format cannot hold at all: integers beyond 32 bits.
+        # The classic format has no integers beyond 32 bits.
         expected.attrs["seed"] %= 2**31
         expected.to_netcdf(tmp_path / "a.nc", engine="scipy")
         with xr.open_dataset(tmp_path / "a.nc", engine="scipy") as found:

@@ -1,4 +1,4 @@
-"""The results file: rows and plans come back as they were put, whatever happens to process or disk."""
+"""The results file: rows and plans are read back as written, despite killed processes and full disks."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_killed_writer_loses_nothing_that_was_committed(tmp_path: Path) -> Non
 
 
 def keys_in_now(path: Path) -> set[str]:
-    """The keys in a file that may not be there yet, or be in the making."""
+    """Keys in a file that may not exist yet, or may be under construction."""
     try:
         with ResultsFile.open(path) as file:
             return {line[0].hex() for line, _ in file.lines()}
@@ -138,7 +138,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing_committed(mount: Mount) -> No
     path = mount(256) / "results.sqlite"
     with ResultsFile.create(path) as file:
         file.put(make_row(n) for n in range(100))
-        assert len(file.get(f"{n:032x}" for n in range(100))) == 100  # and commits them
+        assert len(file.get(f"{n:032x}" for n in range(100))) == 100  # and commits the rows
         file.put(make_row(n) for n in range(100, 10_000))
         with pytest.raises(cf.errors.OutputError, match=r"results\.sqlite: cannot be written \(.*full.*\)"):
             put_until_it_fails(file)
@@ -164,7 +164,7 @@ def test_plans_are_found_by_what_they_ask_for(tmp_path: Path) -> None:
         assert file.plan() == file.plans()[1] == file.plan(2) == file.plan("2") == file.plan(second[:10])
         assert file.plan().description == plan(seed=2)
         file.set_warnings(first, ["careful", "ümlaut"])
-        # The same once more, in other words: the one that readers take now.
+        # An equal plan with another name keeps its id, and becomes the default of readers.
         assert file.add_plan(plan(seed=1, name="other")) == first
         assert file.plan().id == first
         assert file.plan().description["name"] == "other"
@@ -175,7 +175,7 @@ def test_plans_are_found_by_what_they_ask_for(tmp_path: Path) -> None:
                 cf.errors.ResultsError, match=f"plan {which}: .*1: {second[:8]}, 2: {first[:8]}"
             ):
                 file.plan(which)
-        # More digits than Python makes a number of.
+        # More digits than Python converts to a number.
         with pytest.raises(cf.errors.ResultsError, match="plan 9999"):
             file.plan("9" * 5000)
 
@@ -227,7 +227,7 @@ def test_merging_is_the_union(tmp_path: Path) -> None:
     other_metrics = make_row(7)._replace(names="delay_mean_s", values=struct.pack("<d", 0.5))
     one = write(tmp_path / "one.sqlite", [make_row(n) for n in range(1500)], seed=1)
     two = write(tmp_path / "two.sqlite", [make_row(n) for n in range(1200, 1800)], seed=2)
-    # The same row took another time elsewhere, which makes no difference.
+    # Equal rows may have different durations on different machines.
     slow = write(
         tmp_path / "slow.sqlite", [make_row(1)._replace(seconds=9.0), other_metrics._replace(key="ab" * 16)]
     )
@@ -345,7 +345,7 @@ def test_results_files_are_told_from_tables(tmp_path: Path) -> None:
 
 @pytest.fixture
 def nobody() -> Iterator[None]:
-    """A user who may write nothing that is not public; root may everything."""
+    """Context as a user without write permissions, since root may write everything."""
     if os.geteuid() != 0:
         yield
         return

@@ -1,4 +1,4 @@
-"""The dataset that users see: few variables, short names, flows, links and the like along dimensions."""
+"""Layout of datasets: few variables with short names, and flows, links and other parts along dimensions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_estimate_is_at_its_place(scenario: str, options: dict[str, Any], 
     results = cf.sweep(scenario, out=path, **options)
     data, in_memory = cf.open_results(path), results.to_xarray()
     in_memory.attrs, data.attrs = {}, {}
-    # What a run calls the links of a mesh are those of the whole.
+    # Metrics of a mesh's link in a run are those of the whole network.
     assert {str(name) for name in {*in_memory} - {*data}} <= {f"{name}_by_link" for name in results.metrics}
     shared = [name for name in in_memory if name in data]
     if "link" not in in_memory.dims or "mesh" not in in_memory["link"]:

@@ -1,4 +1,4 @@
-"""Numbers keep every digit on their way through CSV and JSON."""
+"""Numbers keep every digit in CSV and JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_csv_reads_back_as_the_same_table(rows: list[tuple[Cell, ...]]) -> None:
     table = Table(["a", "b", "c", "d"], [list(row) for row in rows])
     again = Table.from_csv(table.to_csv())
     assert again.columns == table.columns
-    assert repr(again.rows) == repr(table.rows)  # repr tells 0.0 from -0.0 and 1 from 1.0
+    assert repr(again.rows) == repr(table.rows)  # repr distinguishes 0.0 from -0.0 and 1 from 1.0
 
 
 @given(value=finite, ci95=st.none() | finite)
@@ -112,7 +112,7 @@ def test_people_see_the_digits_that_count(value: float | None, ci95: float | Non
         (0.0, None, 0.0, 0.29957, "0 (< 0.3)"),
         (1.0, None, 0.74113, 1.0, "1 (> 0.74)"),
         (0.2, None, 0.0242, 0.7225, "0.20 (0.02 to 0.72)"),
-        # Not much like value ± ci95, and much like it.
+        # Intervals unlike value ± ci95, and one like it.
         (1.6, 1.13, 0.49, 4.94, "1.6 (0.5 to 4.9)"),
         (12.34, 0.96, 11.3, 13.4, "12.34 ± 0.96"),
         (3.0, 0.0, 3.0, 3.0, "3 ± 0"),
@@ -131,7 +131,7 @@ def test_a_rate_without_an_event_is_not_certain() -> None:
         point.metrics[name] for name in ("frame_error_rate", "frame_errors", "frame_transmissions")
     )
     assert (rate.value, rate.ci95, rate.low) == (0.0, None, 0.0)
-    # -ln 0.05 events at the most, of all that were sent in ten runs.
+    # At most -ln 0.05 events among all packets sent in ten runs.
     assert out_of.value is not None
     assert rate.high == pytest.approx(2.995732273554 / (10 * out_of.value))
     assert events.value == 0.0
@@ -192,7 +192,9 @@ def test_the_same_seed_gives_the_same_numbers_and_another_one_others() -> None:
 
 
 def test_a_notebook_shows_results_in_a_few_words(notebook: Results) -> None:
-    """Two TCPs and two error rates; 1.5 Mbit/s are 1.5 there, and what comes from outside is text."""
+    """A notebook shows results in short: two TCPs and two error rates, 1.5 Mbit/s as 1.5; texts from outside
+    are escaped.
+    """
     words = "4 points over tcp.variant, channel.p_e; simulation, analysis:exact; 2 runs"
     assert repr(notebook) == f"<Results 'A <b>small</b> scenario': {words}>"
     assert repr(notebook.points[0]) == (
@@ -230,7 +232,9 @@ def notebook() -> Results:
 
 
 def test_samples_of_the_whole_are_not_those_of_a_flow() -> None:
-    """A metric that is undefined in every run stays so; a flow's is asked for by its name."""
+    """A metric undefined in every run stays undefined, even if a flow has it; a flow's metric is selected by
+    its name.
+    """
     names = "flow:goodput_bps\nflow:near.goodput_bps\ngoodput_bps"
     row = make_row(0)._replace(names=names, values=struct.pack("<3d", 5, 2, math.nan))
     point = Point({}, {}, "simulation", 1, {}, {}, [], [], [], [], [row])

@@ -1,4 +1,4 @@
-"""Foreign logs beside a results file, which SQLite would replay with the reader's rights."""
+"""Foreign log files beside a results file, which SQLite would replay with the rights of the reader."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def lay_journal(database: Path, victim: Path) -> None:
     The format is that of https://www.sqlite.org/fileformat2.html, section 3.
     """
     data = bytearray(database.read_bytes())
-    data[18:20] = b"\x01\x01"  # rollback journal, not a write-ahead log
+    data[18:20] = b"\x01\x01"  # mode of a rollback journal, not of a write-ahead log
     database.write_bytes(data)
     pages = len(data) // PAGE
     header = MAGIC + struct.pack(">IIIII", 0, 7, pages, 512, PAGE)
     name = os.fsencode(victim)
     checksum = sum(struct.unpack(f"{len(name)}b", name)) & 0xFFFFFFFF
-    # The page that would hold the lock byte (at 1 GiB) stands for "a name follows".
+    # The number of the page with the lock byte (at 1 GiB) means that a name follows.
     tail = struct.pack(">I", 0x40000000 // PAGE + 1) + name + struct.pack(">II", len(name), checksum) + MAGIC
     Path(f"{database}-journal").write_bytes(header.ljust(512, b"\0") + tail)
 
@@ -64,7 +64,7 @@ def snapshot(folder: Path) -> dict[str, tuple[int, bytes]]:
 
 
 def test_the_journal_is_one_that_sqlite_plays_back(results: Path, victim: Path) -> None:
-    """Else the tests below would show nothing."""
+    """SQLite really replays this journal; otherwise the tests below would prove nothing."""
     lay_journal(results, victim)
     database = sqlite3.connect(results)
     database.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -138,7 +138,7 @@ def test_what_a_killed_writer_left_in_its_log_is_read_from_a_copy(tmp_path: Path
     with ResultsFile.create(path) as file:
         file.put([make_row(1), make_row(2)])
         file.commit()
-        for part in ("", "-wal"):  # as kill -9 leaves them
+        for part in ("", "-wal"):  # state after kill -9
             shutil.copy(f"{path}{part}", left / f"x.sqlite{part}")
     before = snapshot(left)
     with ResultsFile.open(left / "x.sqlite") as file:

@@ -1,4 +1,4 @@
-"""Flows that were unfinished when their run ended: no time looks shorter than it is for a short run."""
+"""Flows that were unfinished at the end of their run: short runs never make completion times look shorter."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ traffic = "transfer"
 size = "1500 kB"
 """
 DURATIONS = [8, 10, 12, 20, 60]
-# So much is 1.2 times the rate of the link: the longer it goes on, the longer a transfer takes.
+# Load of 1.2 times the link's rate, so transfers take longer the longer the run lasts.
 OVERLOAD = """\
 schema = 1
 run = { duration = "20 s", runs = 10 }
@@ -43,12 +43,12 @@ sizes = "fixed"
 
 @pytest.fixture(scope="module")
 def swept() -> Results:
-    """The transfer, by the time that a run lasts."""
+    """Results of the transfer for several durations of the run."""
     return cf.run(TRANSFER, over={"run.duration": [f"{seconds} s" for seconds in DURATIONS]}, cache=False)
 
 
 def times_of(results: Results) -> np.ndarray:
-    """Duration of the transfer in each run, from long runs in which all transfers ended."""
+    """Duration of the transfer in each run, from the longest runs, in which all transfers ended."""
     whole = results.points[-1]
     assert whole.samples("flows_completed") == [1.0] * 20
     return np.array(whole.samples("completion_time_s"))
@@ -65,7 +65,7 @@ def test_no_duration_tells_a_lie(swept: Results) -> None:
         assert completed.value == pytest.approx((20 - unfinished) / 20)
         assert completed.n == mean.n == 20
         assert point.metrics["flows_unfinished"].value == pytest.approx(unfinished / 20)
-        # Each counts with what was seen of it.
+        # Each unfinished transfer counts with its observed time.
         assert mean.value == pytest.approx(np.minimum(times, seconds).mean(), rel=1e-9)
         assert mean.at_least == (unfinished > 0)
         assert mean.value is not None
@@ -82,7 +82,7 @@ def test_no_duration_tells_a_lie(swept: Results) -> None:
             assert mean.value == truth
             assert mean.ci95 is not None
             assert "unfinished" not in " ".join(point.warnings)
-        # 95 % of all have ended, or nobody knows when they will have.
+        # The 95 % quantile is known if 95 % have ended; otherwise it is a lower bound.
         quantile = point.metrics["completion_time_p95_s"]
         assert quantile.at_least == (unfinished > 1)
         exact = np.quantile(np.minimum(times, seconds), 0.95, method="inverted_cdf")
@@ -116,13 +116,13 @@ def test_some_of_twenty_and_twenty_of_twenty_are_not_equal(swept: Results) -> No
         (pair.first, pair.second): pair.verdict
         for pair in cf.compare(swept, "run.duration", metric="completion_time_s").pairs
     }
-    # The same transfers, of which some were not seen to their end.
+    # The same transfers, some of them unfinished in the shorter run.
     assert verdicts.pop(("20 s", "60 s")) == "equal", "all ended in both"
     assert set(verdicts.values()) == {"cannot tell"}
     (decision,) = cf.best(swept, "run.duration", metric="completion_time_s").decisions
     assert decision.at_least
     assert decision.verdict != "best", "the shortest run is not the quickest transfer"
-    # Seen for the same time: with fewer losses more ended.
+    # With equal observation times, more transfers end with fewer losses.
     found = cf.run(TRANSFER, set={"run.duration": "10 s"}, over={"channel.p_e": [0.04, 0.005]}, cache=False)
     few, all_of_them = (point.value("flows_completed") for point in found.points)
     assert 0.0 < few < 0.5
@@ -136,7 +136,7 @@ def test_some_of_twenty_and_twenty_of_twenty_are_not_equal(swept: Results) -> No
 
 def test_at_a_load_above_one_times_are_bounds() -> None:
     point = cf.run(OVERLOAD, cache=False).points[0]
-    # The first 20 s of runs long enough for all that began in them to end.
+    # Transfers that began in the first 20 s, in runs long enough for all of them to end.
     longer = cf.store.Table.of_frame(cf.runs.transfers(OVERLOAD, set={"run.duration": "200 s"}))
     columns = [map(number, longer.cells(name)) for name in ("start_s", "completion_time_s")]
     pairs = [(start, time) for start, time in zip(*columns, strict=True) if start < 20.0]

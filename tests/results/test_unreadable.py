@@ -1,4 +1,4 @@
-"""Files that hold no results that can be read, and plans that are not in them: one line each."""
+"""Files without readable results, and plans that a file lacks: one line of error each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A part of results, for comparisons, choices and reports; what is set is no axis any more."""
+"""Selection of parts of results (``where``) for comparisons, choices and reports; fixed axes are no axes any
+more.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +48,6 @@ def test_what_is_set_is_fixed(cli: Cli, sweep: Path) -> None:
     found = json.loads(cli("run", sweep, "--runs", "2", "--set", "tcp.variant=newreno", "--json").out)
     assert [point["axes"] for point in found] == [{"channel.p_e": 0.01}, {"channel.p_e": 0.1}]
     assert found[0]["scenario"]["tcp"]["variant"] == "newreno"
-    # What the command line asks for twice is still a contradiction.
+    # Setting a key and sweeping it on the same command line is still an error.
     both = ["--set", "tcp.w_max=4", "--over", "tcp.w_max=4,8"]
     expect_one_line(cli("run", sweep, *both), "tcp.w_max (set) contradicts axis")

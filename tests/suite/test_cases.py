@@ -1,4 +1,4 @@
-"""Suites as files: what ships is right, and what is wrong is one line that names it."""
+"""Files of suites: shipped ones are valid, and an error in one is a line that names it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ target = [{ metric = "main.completion_time_s", at_most = "5 s", why = "ours" }]
 
 
 def own(folder: Path, text: str = SUITE, scenario: str = SCENARIO) -> str:
-    """A suite in a folder."""
+    """Name of a suite in a folder with these texts."""
     (folder / "short.toml").write_text(scenario)
     (folder / "suite.toml").write_text(text)
     return str(folder)
@@ -55,10 +55,10 @@ def test_what_ships() -> None:
             assert case.clause
             assert bool(case.live) is not bool(case.not_live)
             for target in case.targets:
-                # A limit without a reason is arbitrary.
+                # Every limit has a reason.
                 assert len(target.why) > 3
     assert used == {name for name in shipped_scenarios() if name.startswith("suites/")}
-    # A suite is no scenario.
+    # Suite files are not listed as scenarios.
     assert not any(name.endswith("/suite") for name in shipped_scenarios())
 
 

@@ -1,4 +1,4 @@
-"""Suites with real programs: measured by what their hosts saw; what goes wrong is one line."""
+"""Suites with real programs, measured by their hosts' captures; any failure is one line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CLIENT = "curl -sf -o $CROSSFADE_DOWNLOAD http://$CROSSFADE_SERVER:$CROSSFADE_PO
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A suite of one short transfer; processes of its runs have its folder in their environment."""
+    """Suite of one short transfer; processes of its runs carry its folder in their environment."""
     need_live()
     need("curl", "openssl")
     monkeypatch.chdir(tmp_path)
@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def left_behind(tmp_path: Path) -> list[str]:
-    """The processes that know of a folder."""
+    """Processes with a folder in their environment."""
     found = []
     for environment in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -61,10 +61,10 @@ def test_a_transfer_is_measured_by_its_packets(cli: Cli, folder: str, tmp_path: 
     assert done.code == 0, done.err  # type: ignore[attr-defined]
     (row,) = json.loads(done.out)  # type: ignore[attr-defined]
     assert row["tested"] == "curl"
-    # 300 kB over 4 Mbit/s are 0.6 s and more, with a handshake and losses; the start of curl is not in it.
+    # 300 kB over 4 Mbit/s take at least 0.6 s, plus handshake and losses; the start of curl does not count.
     assert all(0.6 < value < 3.0 for _, value in row["values"])
     assert len(row["values"]) == 2
-    # The journal of the worst run replays to the packet.
+    # The journal of the worst run replays exactly.
     again = cli(*shlex.split(row["replay"])[1:])
     assert again.code == 0, again.err
     assert again.out.count("identical") == 2
@@ -82,9 +82,9 @@ def test_two_builds_meet_the_same_losses(cli: Cli, folder: str) -> None:
         journals = sorted(Path(out).rglob("*.cfj"))
         reports.append([json.loads((journal.parent / "report.json").read_text()) for journal in journals])
     for first, second in zip(*reports, strict=True):
-        # Packet n is lost in both or in none, so counts differ by the last few packets at most.
+        # Packet n is lost in both runs or in neither, so counts differ at most by the last few packets.
         assert abs(first["directions"][0]["lost"] - second["directions"][0]["lost"]) <= 2
-    # Runs differ from each other.
+    # Different runs lose different numbers of packets.
     assert len({report["directions"][0]["lost"] for report in reports[0]}) >= 1
     refused = suite(cli, folder, CLIENT, SERVER, "--out", "a")
     assert refused.code == 2  # type: ignore[attr-defined]
@@ -126,7 +126,7 @@ def test_what_cannot_be_tested_is_one_line(
     assert len(lines) == 1, lines
     assert re.search(rf"^error: case short, run 0: {said}", lines[0]), lines[0]
     assert left_behind(tmp_path) == []
-    # The folder of the runs stays where the line names a log in it, and else is no obstacle to the next try.
+    # The folder of runs stays if the message names a log in it, and never prevents the next try.
     out = tmp_path / f"suite-{tmp_path.name}"
     assert out.exists() == (str(out) in lines[0])
 
@@ -155,7 +155,7 @@ def test_a_client_that_does_not_do_its_part_fails(
     done = cli("suite", folder, "--client", client, "--server", SERVER, "--runs", "3", "--json")
     assert done.code == 1, done.err
     problems = [line for line in done.err.splitlines() if line.startswith("case short, run")]
-    # It is not tried a third time.
+    # A failing run is not tried a third time.
     assert len(problems) == 2
     for line in problems:
         assert re.search(said, line), line
@@ -166,7 +166,7 @@ def test_a_client_that_does_not_do_its_part_fails(
 
 
 def test_a_server_that_ends_within_a_transfer_is_named(cli: Cli, folder: str, tmp_path: Path) -> None:
-    """It sends half of what it promised, and is gone."""
+    """A server that ends after half of a transfer is reported with its exit code."""
     program = tmp_path / "server.py"
     program.write_text(
         "import os, socket, sys\n"
@@ -192,7 +192,9 @@ def test_a_missing_qlog_is_one_line(cli: Cli, folder: str) -> None:
 
 
 def test_a_qlog_that_is_missing_later_ends_nothing(cli: Cli, folder: str, tmp_path: Path) -> None:
-    """A server that writes its qlog at the end never hears of it where the farewell is lost."""
+    """Runs after the first may lack a qlog: a server that writes it at the end may miss the lost close of the
+    connection.
+    """
     seen, log = tmp_path / "seen", "echo '{}' > $QLOGDIR/x.qlog"
     client = f"{CLIENT} && {{ [ -e {seen} ] || {log}; }} && : > {seen}"
     done = suite(cli, folder, client, f"{log}; {SERVER}", "--qlog")
@@ -200,7 +202,9 @@ def test_a_qlog_that_is_missing_later_ends_nothing(cli: Cli, folder: str, tmp_pa
 
 
 def test_a_transfer_without_an_end(cli: Cli, folder: str, tmp_path: Path) -> None:
-    """The client is ended, and the rate of the link and its queue are what the hosts saw."""
+    """A case of limited duration ends the client; rate and queue of the link come from the hosts'
+    captures.
+    """
     text = SUITE.replace("size = 300000", 'size = 30000000\nlasts = "2 s"')
     names = ("goodput_bps", "link_utilisation", "forward.queueing_delay_p95_s", "rtt_p95_s")
     targets = ", ".join(f'{{ metric = "{name}", {at_least(name)}, why = "ours" }}' for name in names)
@@ -208,12 +212,12 @@ def test_a_transfer_without_an_end(cli: Cli, folder: str, tmp_path: Path) -> Non
     done = suite(cli, folder, CLIENT, SERVER, "--json")
     assert done.code == 0, done.err  # type: ignore[attr-defined]
     found = {row["metric"]: row["value"] for row in json.loads(done.out)}  # type: ignore[attr-defined]
-    # 4 Mbit/s, of which TCP's data have 1448 bytes of 1500; some packets are lost.
+    # TCP carries 1448 of 1500 bytes at 4 Mbit/s, less some losses.
     assert 1.5e6 < found["goodput_bps"] < 4e6 * 1448 / 1500
     assert found["goodput_bps"] / 4e6 < found["link_utilisation"] <= 1.01
     assert 0.0 < found["forward.queueing_delay_p95_s"] < found["rtt_p95_s"] < 3.0
     assert left_behind(tmp_path) == []
-    # One whose file is too short for the time says so.
+    # A file too short for the duration is an error.
     own(tmp_path, SUITE.replace("size = 300000", 'size = 30000\nlasts = "20 s"'))
     done = suite(cli, folder, CLIENT, SERVER, "--out", "short", "--json")
     assert done.code == 1  # type: ignore[attr-defined]
@@ -221,12 +225,14 @@ def test_a_transfer_without_an_end(cli: Cli, folder: str, tmp_path: Path) -> Non
 
 
 def at_least(metric: str) -> str:
-    """A limit that every value keeps to."""
+    """A lower limit that every value meets."""
     return 'at_least = "0 bit/s"' if metric.endswith("_bps") else "at_least = 0"
 
 
 def test_a_run_that_cannot_be_carried_out_later_fails_alone(tmp_path: Path) -> None:
-    """If the stack has worked before, other runs keep their rows; if it never has, the suite ends."""
+    """If the stack has worked before, a failing run leaves the others their rows; if it never has, the suite
+    ends.
+    """
 
     class Broken:
         stack, congestion, folder = own_stack("c", "s", 1, False), None, tmp_path
@@ -250,7 +256,9 @@ def test_a_run_that_cannot_be_carried_out_later_fails_alone(tmp_path: Path) -> N
 
 
 def test_delays_by_hand(tmp_path: Path) -> None:
-    """Two full packets that take 10 and 30 ms, an acknowledgement that takes 5; a lost one counts nowhere."""
+    """Delays of two full packets (10 and 30 ms) and of an acknowledgement (5 ms); a lost packet does not
+    count.
+    """
 
     def captured(name: str, *packets: tuple[float, str, bytes]) -> Path:
         body = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 1 << 16, 101)
@@ -284,7 +292,7 @@ def test_quic_with_its_qlog(cli: Cli, folder: str, tmp_path: Path) -> None:
     for role in ("client", "server"):
         log = json.loads(Path(row["files"][f"{role} qlog"]).read_text())
         assert log["traces"]
-    # What the stack found lost is what the link lost and dropped, a tail and a spurious one apart.
+    # The stack's losses equal those of the link and its queue, except for tail losses and spurious ones.
     events = log["traces"][0]["events"]
     lost = sum(event["name"] == "recovery:packet_lost" for event in events)
     down = json.loads(Path(row["files"]["report"]).read_text())["directions"][0]
@@ -294,10 +302,10 @@ def test_quic_with_its_qlog(cli: Cli, folder: str, tmp_path: Path) -> None:
 
 
 def test_a_slowed_stack_is_caught(cli: Cli, folder: str, tmp_path: Path) -> None:
-    """Beside a baseline: the unchanged one is no worse, one whose client reads slowly is."""
+    """Against a baseline the unchanged stack is not worse, and one whose client reads slowly is."""
     first = cli("suite", folder, "--stack", "curl", "--runs", "3", "--quiet", "--json", "--out", "a")
     Path("old.json").write_text(first.out)
-    # curl reads no faster than 100 kB/s: the window of the receiver closes.
+    # curl reads at most 100 kB/s, so the receive window closes.
     slow = f"{CLIENT} --limit-rate 100k"
     done = suite(cli, folder, slow, SERVER, "--runs", "3", "--baseline", "old.json", "--out", "b")
     assert done.code == 1, done.err  # type: ignore[attr-defined]
@@ -424,7 +432,7 @@ def test_flags_of_many_runs_are_one_line() -> None:
         "runs 0, 1 and 3: forward: up to 15.7 % of packets were more than 0.30 ms late",
         "run 1: no clock",
     ]
-    # Another limit is another statement.
+    # Warnings with different limits are not combined.
     other = late.format(3.0).replace("0.30", "0.60")
     assert len(gathered([*flags, (4, other)])) == 3
     assert gathered([]) == []
@@ -442,7 +450,7 @@ def test_one_line_warns_of_other_work_on_the_machine(tmp_path: Path) -> None:
 
     source = Programs(Loaded(), 3, None)  # type: ignore[arg-type]
     source.measure(load_suite(own(tmp_path)).cases[0], "c")
-    # Two of three runs had more than three processes a processor.
+    # Two of three runs had more than three processes per processor.
     assert source.warnings() == [
         "case short, runs 1 and 2: up to 2.0 % late",
         "up to 4.5 processes wanted each processor in 2 of 3 runs: what is slow may be the machine, and not "

@@ -1,4 +1,4 @@
-"""The recipes for CI, of the page and of the workflow, in a project that knows nothing of this one."""
+"""The CI recipes of the page and of the workflow, applied to an independent project."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CLIENT = '#!/bin/sh\nexec curl -sf -o "$4" "http://$1:$2/$3"\n'
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with a Makefile, a client, a server, and a suite of one short transfer."""
+    """Project with a Makefile, a client, a server, and a suite of one short transfer."""
     need_live()
     need("curl", "openssl", "make", "bash")
     folder = tmp_path / "project"
@@ -39,7 +39,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def block(language: str, beginning: str) -> str:
-    """The page's block of a language that begins so."""
+    """Code block of the page with this language and beginning."""
     (found,) = re.findall(rf"^```{language}\n({re.escape(beginning)}.*?)^```$", PAGE, re.M | re.S)
     return str(found)
 
@@ -69,7 +69,7 @@ def test_the_workflow_with_the_inputs_of_the_page(project: Path, against_baselin
     """In the long form also beside a baseline, as a suite is in ``test_a_slowed_stack_is_caught``."""
     yaml = pytest.importorskip("yaml")
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "suite.yml").read_text())
-    # YAML 1.1 takes the word "on" for true.
+    # YAML 1.1 parses the key "on" as true.
     inputs: dict[str, Any] = workflow[True]["workflow_call"]["inputs"]
     given = yaml.safe_load(block("yaml", "jobs:\n"))["jobs"]["transport"]["with"]
     assert given.keys() <= inputs.keys()
@@ -80,7 +80,7 @@ def test_the_workflow_with_the_inputs_of_the_page(project: Path, against_baselin
         name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: values[found[1]], value)
         for name, value in job["env"].items()
     } | {"SUITE": "short"}
-    # What installs, and what opens a runner of GitHub, is not for this machine.
+    # Steps that install software or configure GitHub's runner are left out.
     steps = [step["run"] for step in job["steps"] if "run" in step]
     mine = [step for step in steps if not step.startswith(("pip ", "sudo "))]
     assert len(mine) == len(steps) - 3
@@ -92,7 +92,7 @@ def test_the_workflow_with_the_inputs_of_the_page(project: Path, against_baselin
 
     if not against_baseline:
         return
-    # A client that takes 100 kB/s where the link has five times as much is worse than that baseline.
+    # A client limited to 100 kB/s, a fifth of the link, is worse than the baseline.
     (project / "rows.json").rename("old.json")
     (project / "client.sh").write_text(CLIENT.replace("curl", "curl --limit-rate 100k"))
     in_shell("make && rm -r crossfade-runs")

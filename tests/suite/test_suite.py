@@ -1,4 +1,4 @@
-"""Suites carried out with simulated controls: verdicts, rows, JUnit, pages, baselines, exit codes."""
+"""Suites with simulated controls: verdicts, rows, JUnit files, pages, baselines, exit codes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from crossfade.suite.running import read_rows, run_suite
 from tests.conftest import Cli, expect_one_line
 from tests.suite.test_cases import SUITE, own
 
-# Reno that takes 1/5 in place of a half is what CUBIC's users know; one that never grows is broken.
+# A broken control: its window never exceeds four segments.
 STUBBORN = """
 from crossfade.teaching import CongestionControl
 
@@ -44,7 +44,7 @@ def no_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_a_suite_of_ones_own(tmp_path: Path) -> None:
     result = run_suite(own(tmp_path), "cubic,bbr-v1", cache=False)
     assert [(row.tested, row.verdict) for row in result.rows] == [("cubic", "pass"), ("bbr-v1", "pass")]
-    # The values are those of the scenario by itself.
+    # The values equal those of a plain run of the scenario.
     alone = cf.run(str(tmp_path / "short.toml"), runs=5, cache=False).points[0]
     assert list(result.rows[0].values.values()) == alone.samples("main.completion_time_s")
     assert result.counts() == {"pass": 2, "fail": 0, "too close to call": 0}
@@ -63,7 +63,7 @@ def test_a_failure_is_named_with_what_repeats_it(cli: Cli, tmp_path: Path) -> No
     run = int(re.search(r"run (\d+) is the worst", line)[1])  # type: ignore[index]
     events = (tmp_path / f"run{run}.csv").read_text().splitlines()
     assert len(events) > 100
-    # It is that run: the last event stands where the transfer ends, but for its way back.
+    # The events are of this run: the last one is at the end of the transfer, plus the reverse path.
     value = run_suite(folder, "reno", cache=False).rows[0].values[run]
     assert float(events[-1].split(",")[0]) == pytest.approx(value, abs=0.1)
 
@@ -105,11 +105,11 @@ def test_two_runs_say_the_same(cli: Cli, tmp_path: Path) -> None:
 def test_stretches_of_time_and_recovery(tmp_path: Path) -> None:
     result = run_suite("c4", "cubic", cases=["blackhole"], runs=3, cache=False)
     recovery = next(row for row in result.rows if row.metric == "main.recovery_s")
-    # Nothing comes before 4 s, and a sample is 0.1 s long.
+    # Nothing arrives before 4 s, and a sample is 0.1 s long.
     assert all(0.09 < value < 3.0 for value in recovery.values.values())
     result = run_suite("rfc8867", "cubic", cases=["5.1-capacity"], runs=2, cache=False)
     values = [row.value or 0.0 for row in result.rows if row.metric == "main.goodput_bps"]
-    # Between headers and the rate of each stretch.
+    # Goodput lies between 90 % and 100 % of the rate of each interval, because of headers.
     for value, rate in zip(values, (1e6, 2.5e6, 1e6), strict=True):
         assert 0.9 * rate < value < rate
 
@@ -146,7 +146,7 @@ def test_baseline(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_the_interval_of_a_change_is_paired() -> None:
-    """Runs that differ by far more than the change: pairs tell it, means do not."""
+    """If runs differ more than the change, paired differences show the change, and means do not."""
     old = run_suite("interop", "cubic", cases=["transferloss"], runs=6, cache=False)
     rows = json.loads(old.to_json())
     for row in rows:
@@ -168,7 +168,7 @@ def test_a_page_for_somebody_who_did_not_write_it(tmp_path: Path) -> None:
     assert "<b>A suite" not in text
     for word in ("main.completion_time_s at most 0.2 s", "section 1", "fail", "To replay it", "ours"):
         assert word in text
-    # What the metric means, what the scenario is, what bars and lines are.
+    # The page explains the metric, the scenario, bars and lines.
     for word in ("Mean time of flows that have an end", "the red line is the limit", "(scenario <code>"):
         assert word in " ".join(text.split())
     assert "http" not in text.replace('http-equiv="Content-Security-Policy"', "")

@@ -1,4 +1,4 @@
-"""Verdicts by hand: intervals, limits, lower bounds, quotients, times of recovery."""
+"""Verdicts of suites by hand: intervals, limits, lower bounds, ratios, recovery times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def runs(*values: float) -> Sample:
 
 
 def test_by_hand() -> None:
-    # Student's quantile of 3 degrees of freedom is 3.182, the standard error of 1, 2, 3, 4 is 0.6455.
+    # The half-width is Student's quantile for 3 degrees of freedom, 3.182, times the standard error of 1, 2,
+    # 3, 4, 0.6455.
     for limit, verdict in (
         (4.6, "pass"),
         (4.5, "too close to call"),
@@ -72,7 +73,7 @@ def test_quotients_are_of_the_runs_that_both_have() -> None:
     of = Sample({0: 4.0, 1: 9.0, 2: 5.0})
     by = Sample({0: 2.0, 1: 3.0, 3: 7.0})
     assert dict(quotient(of, by).values) == {0: 2.0, 1: 3.0}
-    # What is at least 3 is no divisor.
+    # A lower bound such as "at least 3" cannot be a divisor.
     assert dict(quotient(of, Sample({0: 2.0, 1: 3.0}, unfinished=frozenset({1}))).values) == {0: 2.0}
 
 
@@ -96,7 +97,9 @@ def test_recovery(after: str, level: str, value: float) -> None:
 
 
 def test_a_time_of_recovery_that_equals_its_limit_keeps_to_it() -> None:
-    """Samples end at multiples of 0.1 s: 92 times 0.1 s less 7 s is 2.2 s, and no rounding error more."""
+    """A recovery time equal to its limit meets it: 92 samples of 0.1 s less 7 s are exactly 2.2 s, without
+    rounding errors.
+    """
     target = read_target(most("2.2 s", metric="recovery_s", after="7 s", level="8 Mbit/s"))
     line = Timeline({"goodput_bps": [(n * 0.1, 8e6 if n == 92 else 0.0) for n in range(1, 100)]})
     assert line.value(target) == (target.limit, False)
@@ -118,7 +121,7 @@ def test_means_over_a_stretch() -> None:
             "why": "w",
         }
     )
-    # Samples at 1.5, 2.0 and 2.5 are of the time from 1 s to 2.5 s.
+    # Samples at 1.5, 2.0 and 2.5 s cover the time from 1 s to 2.5 s.
     found, _ = LINE.value(target)
     assert math.isclose(found, 10e6 / 3)
     with pytest.raises(ScenarioError, match="samples have goodput_bps"):

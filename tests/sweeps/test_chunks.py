@@ -1,4 +1,4 @@
-"""The work on a plan in chunks, with workers that do whatever workers do: the rows are always the same."""
+"""Scheduling of a plan's runs in chunks: whatever workers do, the rows are always the same."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ STOPS: list[dict[str, Any]] = [{"runs": 60}, {"precision": "2 %"}]
 
 
 class Made:
-    """Workers in this process, which make each chunk at once; ``seconds`` is what they say a run took."""
+    """Workers in this process that make each chunk at once; ``seconds`` is the duration reported for a
+    run.
+    """
 
     def __init__(self, plan: Plan, threads: Mapping[str, int], seconds: float | None = None) -> None:
         self.plan = plan
@@ -48,7 +50,7 @@ class Made:
         return attempt
 
     def go_on(self) -> None:
-        """Make what is waiting."""
+        """Make all waiting chunks."""
         while self.waiting:
             attempt, tasks, _ = self.waiting.pop()
             self.make(attempt, tasks)
@@ -62,7 +64,7 @@ class Made:
 
 
 class WithOneThatHangs(Made):
-    """Of these workers, ``a`` never makes what it is given."""
+    """Workers of which ``a`` never finishes a chunk."""
 
     def go_on(self) -> None:
         for attempt, tasks, worker in list(self.waiting):
@@ -78,7 +80,7 @@ def load(**stop: Any) -> Plan:
 
 
 def finish(workers: Made, known: Sequence[Row] = ()) -> list[Row]:
-    """The rows that come out, without their seconds."""
+    """Rows that the work gives in the end, without their durations."""
     rows: list[Row] = []
     last = (0, 0)
 
@@ -128,7 +130,7 @@ def test_chunks_may_come_in_any_order(stop: dict[str, Any]) -> None:
                 attempt, tasks, _ = self.waiting.pop()
                 self.make(attempt, tasks)
 
-        def threads(self) -> Mapping[str, int]:  # asked now and then
+        def threads(self) -> Mapping[str, int]:  # called now and then
             if self.waiting:
                 attempt, tasks, _ = self.waiting.pop()
                 self.make(attempt, tasks)
@@ -142,10 +144,10 @@ def test_chunks_take_a_second_and_are_short_at_first_and_in_the_end() -> None:
     workers = Made(load(runs=2000), {"a": 1}, seconds=0.004)
     finish(workers)
     sizes = [len(tasks) for tasks in workers.chunks]
-    assert sizes[:4] == [1, 1, 5, 5]  # two at once, then twice as many as are known, and one
+    assert sizes[:4] == [1, 1, 5, 5]  # two chunks of one run, then twice the number of finished runs plus one
     assert max(sizes) == 250
     assert sizes.count(250) > 10
-    assert sizes[-1] <= 13  # 50 ms
+    assert sizes[-1] <= 13  # 13 runs of 4 ms are about 50 ms
     assert sizes[-10:] == sorted(sizes[-10:], reverse=True)
 
 
@@ -166,9 +168,9 @@ def test_runs_that_take_longer_make_smaller_chunks() -> None:
     workers = Uneven(load(runs=1000), {"a": 1})
     finish(workers)
     took = [sum(0.4 if point >= 2 else 0.004 for point, _, _ in tasks) for tasks in workers.chunks]
-    # A second, and what is left of the run that fills it.
+    # A chunk takes a second, plus the rest of the run that exceeds it.
     assert max(took[8:]) == pytest.approx(1.2, abs=0.02)
-    # Those handed out before the first of their point was there are judged by the other points.
+    # Chunks given out before the first run of their point ended are estimated by other points.
     assert sum(seconds > 1.4 for seconds in took) <= 4
 
 
@@ -212,7 +214,7 @@ def test_a_chunk_that_comes_twice_counts_once(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(chunks, "LATE", 0.0)
 
     class Waking(WithOneThatHangs):
-        """What another worker has made, ``a`` makes as well."""
+        """Worker ``a`` finally also makes the chunks that another worker has made."""
 
         twice = 0
 
@@ -252,7 +254,7 @@ def test_what_was_with_a_lost_worker_is_made_by_others(
 
 
 class Dying(Made):
-    """Workers that die of a run; if ``beside``, only of a chunk with others."""
+    """Workers that die of one run; with ``beside``, only if the chunk has other runs."""
 
     run = (1, "simulation", 30)
     beside = False

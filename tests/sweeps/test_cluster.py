@@ -29,7 +29,7 @@ from tests.conftest import SMALL, Cli, expect_one_line, long_form
 from tests.test_rules import FADING
 from tests.test_rust_controls import EXAMPLES
 
-# Half a second of work: more than what is handed out at first.
+# Half a second of work, more than the first chunks contain.
 MANY = SMALL.replace("2000 slots", "20000 slots") + '[sweep]\n"channel.p_e" = "log:0.001:0.3:8"\n'
 STOPS: list[dict[str, Any]] = [{"runs": 50}, {"precision": "1 %"}]
 
@@ -45,7 +45,7 @@ def two_workers() -> Iterator[cf.store.Cluster]:
 
 
 def pids(of: cf.store.Cluster) -> list[int]:
-    """The processes of the workers."""
+    """Process ids of the workers."""
     connection = of.connection
     return [connection.start(connection.submit(name, os.getpid)).result() for name in connection.threads()]
 
@@ -70,14 +70,14 @@ def scheduler_of(found: cf.store.Cluster) -> str:
 
 
 def certificate_of(found: cf.store.Cluster) -> Any:
-    """Certificates for clients of the scheduler."""
+    """Certificates for clients of the cluster's scheduler."""
     return found.connection.client.security
 
 
 def on(
     workers: cf.store.Cluster, plan: Plan, *, at_first_rows: Callable[[], object] = lambda: None
 ) -> list[Row]:
-    """The rows made by workers; a function is called once the first ones are there."""
+    """Rows made by the workers; ``at_first_rows`` is called once the first rows arrive."""
     rows: list[Row] = []
 
     def take(batch: Sequence[Row]) -> None:
@@ -158,7 +158,7 @@ def test_a_worker_that_hangs_does_not_hold_up_the_rest(
     finally:
         os.kill(hanging, signal.SIGCONT)
     assert rows == on_threads(**stop)
-    # What it had begun comes a second time now, and nobody minds.
+    # Runs that the worker had begun are now made again, without harm.
     assert on(two_workers, plan) == rows
 
 
@@ -197,7 +197,7 @@ def test_a_scheduler_that_goes_away(two_workers: cf.store.Cluster) -> None:
 
 @contextmanager
 def one_worker(monkeypatch: pytest.MonkeyPatch, program: str) -> Iterator[cf.store.Cluster]:
-    """A cluster whose worker does something before it serves."""
+    """Context of a cluster whose worker runs ``program`` before it serves."""
     monkeypatch.setattr(worker, "WORKER", f"from crossfade.sweeps import worker\n{program}\n{worker.WORKER}")
     with cf.store.Cluster("local", 1) as found:
         yield found
@@ -308,7 +308,7 @@ def test_without_dask_it_says_what_to_install(cli: Cli, monkeypatch: pytest.Monk
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:
-    """The command in a process group of its own, which commits often."""
+    """Start the command in its own process group, with frequent commits."""
     program = (
         "import sys; from crossfade.cli.app import main; from crossfade.results import file; "
         "file.COMMIT_EVERY_S = 0.02; sys.exit(main(sys.argv[1:]))"
@@ -324,15 +324,15 @@ def start(*arguments: str) -> subprocess.Popen[str]:
 
 
 def children(pid: int) -> list[int]:
-    """The processes that a process has started. From /proc where there is one: not every machine has ps."""
+    """Processes started by a process, read from /proc if it exists, since not every machine has ps."""
     if not Path("/proc/self/stat").exists():
         found = subprocess.run(["ps", "-A", "-o", "ppid=,pid="], capture_output=True, text=True, check=True)
         pairs = [line.split() for line in found.stdout.splitlines()]
         return [int(child) for parent, child in pairs if int(parent) == pid]
     of = []
     for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it has ended meanwhile
-            # The name, in brackets, may hold anything.
+        with suppress(OSError):  # the process has ended meanwhile
+            # The name in brackets may contain any characters.
             parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
             of += [int(folder.name)] if int(parent) == pid else []
     return of
@@ -351,7 +351,7 @@ def count_rows(path: Path) -> int:
     try:
         with closing(ResultsFile.open(path)) as file:
             return sum(1 for _ in file.lines())
-    except cf.errors.ResultsError:  # there is no table in it yet
+    except cf.errors.ResultsError:  # the file has no table yet
         return 0
 
 
@@ -376,7 +376,7 @@ def test_a_stopped_sweep_leaves_no_workers_and_is_resumed(
     tmp_path: Path, how: signal.Signals, resumed_on: str | None
 ) -> None:
     """The long form resumes on a cluster too, which starts a scheduler and two workers once more."""
-    # Some tenths of a second of work: an interrupt that comes late still finds the sweep running.
+    # Some tenths of a second of work, so that a late interrupt still finds the sweep running.
     runs = 400 if resumed_on == "cluster" else 200
     scenario, file = tmp_path / "many.toml", tmp_path / "many.sqlite"
     scenario.write_text(MANY)

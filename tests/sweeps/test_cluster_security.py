@@ -1,4 +1,4 @@
-"""Only the session that made a local cluster can use it; plain TCP to other clusters causes a warning."""
+"""Only the session that started a local cluster can use it; a cluster without TLS causes a warning."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["two_workers"]
 LISTENS = "0A"
 LOOPBACK_IN_PROC = ("0100007F", "00000000000000000000000001000000")
 
-# A cluster as a user may have started it, until standard input closes: {0} are the options of its parts.
+# Program that runs a cluster like a user's until standard input closes; {0} are the options of its parts.
 OTHERS = """
 import asyncio, logging, sys
 from distributed import Scheduler, Security, Worker
@@ -44,18 +44,18 @@ asyncio.run(serve())
 
 
 def tree(pid: int) -> list[int]:
-    """A process and all below it."""
+    """Ids of a process and all its descendants."""
     return [pid, *(below for child in children(pid) for below in tree(child))]
 
 
 def listeners(pids: list[int]) -> list[tuple[str, int]]:
-    """Addresses (as in /proc) and ports at which these processes listen, for all protocols."""
+    """Addresses (as in /proc) and ports on which these processes listen, for all protocols."""
     sockets = set()
     for pid in pids:
         for descriptor in Path(f"/proc/{pid}/fd").iterdir():
             try:
                 sockets.add(os.readlink(descriptor))
-            except FileNotFoundError:  # closed meanwhile
+            except FileNotFoundError:  # the socket was closed meanwhile
                 continue
     found = []
     for table in ("tcp", "tcp6"):
@@ -90,7 +90,7 @@ def who_answers(address: str, security: Any, within_s: float = 60.0) -> str:
             return str((await asyncio.wait_for(there.identity(), within_s + 1))["type"])
 
     with warnings.catch_warnings():
-        # A handshake that comes to nothing leaves its socket to the collector.
+        # A failed handshake leaves its socket to the garbage collector.
         warnings.simplefilter("ignore", ResourceWarning)
         try:
             return asyncio.run(ask())
@@ -99,7 +99,7 @@ def who_answers(address: str, security: Any, within_s: float = 60.0) -> str:
 
 
 def strangers(address: str) -> list[tuple[str, Any]]:
-    """TLS contexts of a client without the cluster's certificate: no certificate, and one of its own."""
+    """TLS contexts of clients without the cluster's certificate: without one, and with another one."""
     from distributed import Security
 
     return [(address.replace("tls://", "tcp://"), Security()), (address, Security.temporary())]
@@ -133,7 +133,7 @@ def test_the_key_is_in_no_argument_environment_or_file(two_workers: cf.store.Clu
 
 @contextmanager
 def second_namespace() -> Iterator[tuple[str, str]]:
-    """A network namespace beside this one: its name, and our address there."""
+    """Context of a second network namespace: its name, and this machine's address in it."""
     name = f"cf{os.getpid()}"
     here, ours, theirs = f"{name}a", "10.203.113.1", "10.203.113.2"
 
@@ -164,7 +164,7 @@ def connects(namespace: str, host: str, port: int) -> bool:
 
 
 def open_ports(namespace: str, host: str) -> set[int]:
-    """The ports of ours to which a second namespace can connect, all of them tried."""
+    """All ports of this machine to which the second namespace can connect; every port is tried."""
     program = (
         "import socket\n"
         "for port in range(1, 65536):\n"
@@ -179,7 +179,7 @@ def open_ports(namespace: str, host: str) -> set[int]:
 
 def test_another_machine_cannot_connect(two_workers: cf.store.Cluster) -> None:
     with second_namespace() as (namespace, host):
-        with socket.create_server(("0.0.0.0", 0)) as open_to_all:  # what it would look like
+        with socket.create_server(("0.0.0.0", 0)) as open_to_all:  # example of a reachable port
             wait_for(lambda: connects(namespace, host, open_to_all.getsockname()[1]))
         for address in addresses(two_workers):
             assert not connects(namespace, host, int(address.rpartition(":")[2]))
@@ -187,7 +187,7 @@ def test_another_machine_cannot_connect(two_workers: cf.store.Cluster) -> None:
 
 @contextmanager
 def others(protocol: str, files: dict[str, str]) -> Iterator[str]:
-    """A cluster that somebody else has started; its address."""
+    """Context of a cluster started by another program; its address."""
     program = OTHERS.format(tls=protocol == "tls://", files=files, protocol=protocol)
     with subprocess.Popen(
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -213,7 +213,7 @@ def test_plain_tcp_is_warned_of(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.fixture
 def pem(tmp_path: Path) -> dict[str, Path]:
-    """The files of a certificate, and those of another one."""
+    """Files of a certificate, and of another, unrelated one."""
     from distributed import Security
 
     files = {}

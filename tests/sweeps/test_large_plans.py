@@ -1,4 +1,4 @@
-"""Plans of many runs: the first line soon, little memory a run, the same rows found as in small ones."""
+"""Plans of many runs: quick first output, little memory per run, and the same rows as small plans."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from crossfade.sweeps.stored import StoredRows
 from crossfade.sweeps.times import Times
 from tests.conftest import SWEEP, Cli
 
-# Ten million runs.
+# A plan of ten million runs.
 LARGE = """
 schema = 1
 run = { duration = "100 slots", runs = 1000 }
@@ -58,7 +58,8 @@ print(json.dumps([left.missing, used() - before]))
     missing, memory = json.loads(found.stdout)
     assert missing == 10_000_000
     assert memory / missing < 100
-    # Nor do 10,000 points: what is needed of one is made when its runs come (6 kB each if they were kept).
+    # 10,000 points also take little memory: each is prepared when its runs begin (keeping them would take 6
+    # kB each).
     assert memory / 10_000 < 2000
 
 
@@ -84,7 +85,7 @@ def test_a_run_of_many_points_says_so_first(
         cf.run(LARGE, jobs=0, progress=True)
     with pytest.raises(cf.errors.ScenarioError, match="memory"):
         cf.run(LARGE, set={"run.memory": "1 kB"}, progress=True)
-    # What is wrong without the points is told without them.
+    # Errors that do not depend on the points are reported before the points are read.
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(plans, "MANY_POINTS", 100)
     few = {"channel.p_e": [0.01]}
@@ -112,7 +113,7 @@ def test_what_is_finished_of_a_large_plan_needs_no_other_points() -> None:
 
     results = making.of_known(plan.stored, known, rows_of, complete=False)
     assert [point.axes["tcp.w_max"] for point in results.points] == [8, 100]
-    # Of all points they come in parts, between which there may be a Ctrl-C, when they are looked at.
+    # Rows of all points are read in parts, when accessed, so that Ctrl-C works in between.
     read.clear()
     results = making.of_known(plan.stored, known, rows_of, complete=True, at_once=False)
     assert (len(read), results.points[0].runs, results.points[7].runs) == (1, 0, 1)
@@ -132,7 +133,7 @@ def test_rows_of_a_large_plan_are_found_as_those_of_a_small_one(
         assert [entry[:3] for entry in StoredRows(plan, file).known.entries()] == by_scan
         assert len(by_scan) == len(plan.description["points"]) * 2
         one, other = list(file.get(plan.core.keys()).values())[:2]
-    # One with a key of another is not taken for it.
+    # A row with the key of another row is not accepted.
     store = MemoryStore()
     store.put([one, one._replace(key=other.key)])
     assert len(StoredRows(plan, store).known) == 1
@@ -164,7 +165,7 @@ print(len(rows.known), used() - before)
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     rows, memory = map(int, found.stdout.split())
     assert rows == 40_000
-    assert memory / rows < 100  # a row in memory takes a kilobyte
+    assert memory / rows < 100  # a whole row in memory would take a kilobyte
 
 
 def test_results_of_many_rows_are_read_when_they_are_looked_at(
@@ -184,7 +185,7 @@ def test_results_of_many_rows_are_read_when_they_are_looked_at(
     assert large.to_json() == small.to_json()
     assert large.warnings == small.warnings
     assert large.by_method("simulation").to_csv() == small.by_method("simulation").to_csv()
-    # Of a part those points that have something.
+    # Results of a shard contain the points that have rows.
     part = cf.sweep(SWEEP, **options, out=tmp_path / "part.sqlite", shard=(2, 7))
     assert not part.complete
     assert len(part.points) == len(list(part.points)) > 0
@@ -221,7 +222,7 @@ assert point.rows[-1].run == point.rows[5:][-1].run == 59_999
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     rows, memory, said = map(int, found.stdout.split())
     assert rows == 60_000
-    assert memory < said == 1200 * rows  # with all of them held it is 1.5 kB each
+    assert memory < said == 1200 * rows  # keeping all rows would take 1.5 kB each
 
 
 def test_rows_that_are_read_in_parts_give_the_same_results(

@@ -1,4 +1,4 @@
-"""Sweeps: the same rows whatever happens on the way, and nothing that is finished is lost."""
+"""Sweeps: the same rows despite interruptions, and finished runs are never lost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from crossfade.sweeps.times import Times
 from tests.conftest import SMALL, SWEEP, Cli, Mount, expect_one_line, reseal
 from tests.results.test_file import integrity, keys_in_now
 
-# 800 runs that take a second on one core.
+# A sweep of 800 runs, which takes a second on one core.
 MANY = SMALL.replace("2000 slots", "20000 slots") + '[sweep]\n"channel.p_e" = "log:0.001:0.3:20"\n'
 ALL = 800
 MANY_RUNS = ("--runs", str(ALL // 20))
@@ -44,7 +44,7 @@ def many(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def all_rows(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
-    """The rows of an uninterrupted sweep of the 800 runs."""
+    """Rows of an uninterrupted sweep of the 800 runs."""
     path = tmp_path_factory.mktemp("whole") / "whole.sqlite"
     assert cf.sweep(MANY, runs=ALL // 20, out=path).complete
     rows = rows_in(path)
@@ -53,7 +53,7 @@ def all_rows(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
 
 
 def rows_in(path: Path) -> list[tuple[Any, ...]]:
-    """All that is in the table of rows but their seconds, in the order of their keys."""
+    """All columns of all rows in a results file except durations, ordered by key."""
     with closing(sqlite3.connect(path)) as database:
         return database.execute(
             'SELECT key, point, method, seed, run, names, "values", failure, results_version, version '
@@ -62,7 +62,7 @@ def rows_in(path: Path) -> list[tuple[Any, ...]]:
 
 
 def start(*arguments: str | Path, commit_every_s: float = 0.02) -> subprocess.Popen[str]:
-    """The command in a process of its own, which commits often, so that tests need not wait."""
+    """Start the command in its own process, with frequent commits, so that tests need not wait."""
     program = (
         f"import sys; from crossfade.cli.app import main; from crossfade.results import file; "
         f"file.COMMIT_EVERY_S = {commit_every_s}; sys.exit(main(sys.argv[1:]))"
@@ -73,7 +73,7 @@ def start(*arguments: str | Path, commit_every_s: float = 0.02) -> subprocess.Po
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ,
-        # A shell's background job ignores Ctrl-C and hands that down; what is tested here must not.
+        # A shell's background job ignores SIGINT, and its children inherit that; the tested command must not.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
@@ -198,7 +198,7 @@ def test_shards_are_joined_to_the_whole(
 
 
 class Scattered:
-    """An engine that makes a few runs at once and hands them over in any order, some of them twice."""
+    """Engine that makes a few runs at once, and hands over rows in any order, some of them twice."""
 
     workers = 5
 
@@ -238,7 +238,7 @@ def test_rows_under_a_precision_do_not_depend_on_who_made_them(tmp_path: Path, s
     for number in range(1, shards + 1):
         cf.sweep(SWEEP, **options, jobs=3, shard=(number, shards), out=many)
     assert rows_in(many) == rows_in(one)
-    # Some are lost, and made again.
+    # Delete some rows; they are made again.
     with closing(sqlite3.connect(many)) as database, database:
         database.execute("DELETE FROM rows WHERE rowid % 3 = 1")
     assert cf.sweep(SWEEP, **options, jobs=2, out=many).to_json() == results.to_json()
@@ -376,7 +376,7 @@ def test_a_plan_of_another_version_is_merged_as_it_is(cli: Cli, tmp_path: Path, 
     old, out = tmp_path / "old.sqlite", tmp_path / "out.sqlite"
     assert cli("sweep", small, "--out", old).code == 0
     with closing(sqlite3.connect(old)) as database, database:
-        # Another results version gives other ids.
+        # Another results version has other ids.
         database.execute(
             "UPDATE plans SET id = '77', description = json_set(description, '$.version', '0.0.1'), "
             "warnings = '[\"old\"]'"
@@ -411,7 +411,7 @@ def test_a_pilot_is_spread_over_the_plan_and_made_once() -> None:
     made = make_pilot(plan, times(64), missing, keep)
     assert len(made) == len(rows) == 16
     by_method = {method: sorted(task[0] for task in made if task[1] == method) for _, method, _ in made}
-    # The middle points of eight equal parts.
+    # Pilot runs are at the middle points of eight equal parts of the plan.
     assert by_method == {
         "analysis:exact": [4, 12, 20, 28, 36, 44, 52, 60],
         "simulation": [4 + 8 * i for i in range(8)],
@@ -425,7 +425,7 @@ def test_a_pilot_is_spread_over_the_plan_and_made_once() -> None:
         if of.method == "simulation" or (of.point, of.method, 0) not in made
     ]
     assert make_pilot(plan, times(64), rest, keep) == []
-    # Where only the first half is timed, the other half is tried.
+    # If only the first half has known durations, pilot runs are in the other half.
     assert all(task[0] > 32 for task in make_pilot(plan, times(32), rest, keep))
 
 
@@ -434,7 +434,7 @@ def test_the_time_is_that_of_the_nearest_points() -> None:
     for point, seconds in ((0, 1.0), (0, 3.0), (3, 10.0)):
         times.learn("simulation", point, seconds)
     tasks = [Missing(point, "simulation", 5, 6, 2) for point in (0, 1, 2, 4)]
-    # Points 0 and 1 as point 0 (2 s a run), points 2 and 4 as point 3.
+    # Points 0 and 1 count like point 0 (2 s per run), points 2 and 4 like point 3.
     assert cpu_seconds(times, tasks) == 4 * 2.0 + 4 * 10.0
 
 

@@ -1,4 +1,6 @@
-"""The long form of the trials: ``python -m tests.trials [TRIAL ...]``, an hour and a half on two cores."""
+"""Attack trials in their long form: ``python -m tests.trials [TRIAL ...]``, an hour and a half on two
+cores.
+"""
 
 import argparse
 import subprocess
@@ -22,7 +24,7 @@ from tests.trials.properties import property_tests, python_properties
 from tests.trials.strangers import strangers
 
 ROOT = Path(__file__).parents[2]
-# What is done to a results file, how often.
+# Attacks on a results file, and the number of repetitions of each.
 ATTACKS = {flipped_bits: 1_500, tampered_reads: 4_000, killed_sweeps: 20, killed_merges: 10}
 MUTATED = (
     *("cargo", "test", "--profile", "checked", "-p", "crossfade-experiment", "--test", "mutated"),
@@ -32,18 +34,20 @@ CLUSTER = (sys.executable, "-m", "pytest", "-q", "tests/sweeps/test_cluster_secu
 
 
 def attack(trial: Callable[[Path, Path, int], Counter[str]], count: int) -> Counter[str]:
-    """A trial on a results file of its own."""
+    """Run a trial on a newly made results file in a temporary folder; gives the count of each outcome."""
     with tempfile.TemporaryDirectory() as name:
         return trial(make_results(Path(name)), Path(name), count)
 
 
 def program(*command: str) -> None:
-    """What is not done in this process: its own output tells what it did."""
+    """Run a trial as a command in a process of its own, whose output the user reads; fails as the command
+    does.
+    """
     subprocess.run(command, cwd=ROOT, check=True)
 
 
 def hunt() -> Counter[str]:
-    """Property tests, for as long as was asked."""
+    """Run the property tests for the processor time of ``--seconds`` each."""
     return property_tests(options.seconds, options.only)
 
 

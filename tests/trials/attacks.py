@@ -1,6 +1,7 @@
-"""Deliberate damage to results files, and the required outcome: equal results, a warning, or one line.
+"""Deliberate damage to results files, after which a reader gives equal results, a warning, or a one-line
+error.
 
-``python -m tests.trials`` makes the long form, pytest the short one.
+``python -m tests.trials`` runs the long form of these trials, pytest a short one.
 """
 
 from __future__ import annotations
@@ -39,14 +40,16 @@ RUNS = 6
 
 
 def make_results(folder: Path) -> Path:
-    """A results file of four points, and its scenario beside it."""
+    """Write a results file of four points and, beside it, its scenario; gives the path of the results
+    file.
+    """
     (folder / "trial.toml").write_text(SWEEP.replace("2000 slots", "200 slots"))
     cf.sweep(folder / "trial.toml", runs=RUNS, out=folder / "trial.sqlite")
     return folder / "trial.sqlite"
 
 
 def command(*arguments: str | Path) -> tuple[int, str, str]:
-    """A command line as in a process of its own: exit code, standard output, standard error."""
+    """Run a command line in this process; gives its exit code, standard output and standard error."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         code = main([str(argument) for argument in arguments])
@@ -54,7 +57,7 @@ def command(*arguments: str | Path) -> tuple[int, str, str]:
 
 
 def is_one_line(err: str) -> bool:
-    """Whether a command ended with one error, perhaps behind warnings."""
+    """True if the standard error of a command is one error line, after any number of warnings."""
     *before, last = err.splitlines()
     return (
         last.startswith("error: ")
@@ -65,7 +68,7 @@ def is_one_line(err: str) -> bool:
 
 
 def flipped_bits(source: Path, folder: Path, count: int, seed: int = 1) -> Counter[str]:
-    """Read copies with one flipped bit each: never other numbers without a word."""
+    """Read copies with one flipped bit each: no reader gives other numbers without a warning."""
     draw, found = random.Random(seed), Counter[str]()
     read = ("--to", "csv", "--runs", "--out", "-")
     whole = command("export", source, *read)
@@ -82,7 +85,7 @@ def flipped_bits(source: Path, folder: Path, count: int, seed: int = 1) -> Count
         if code == 0 and out == whole[1]:
             outcome = "the same numbers, with a warning" if told else "the same numbers"
         elif code == 0:
-            # What is missing is said in the attributes of every format, and of damage a warning tells.
+            # Attributes of every export format mark an unfinished file; a warning tells of damage.
             outcome = "fewer rows, with a warning" if told or unfinished(path) else "OTHER NUMBERS"
             assert set(out.splitlines()) <= set(whole[1].splitlines()), f"bit {bit}: a row that never was"
         else:
@@ -143,7 +146,9 @@ SCHEMES = [
 
 
 def tamper(path: Path, draw: random.Random) -> str:
-    """Change something in a results file, often with the right checksum; gives what."""
+    """Change something at random in a results file, often with a correct checksum; gives a description of the
+    change.
+    """
     table = draw.choice(list(COLUMNS))
     with (
         closing(sqlite3.connect(path)) as database,
@@ -190,7 +195,7 @@ def set_plan(database: sqlite3.Connection, line: tuple[Any, ...]) -> None:
 
 
 def mutate(description: dict[str, Any], draw: random.Random) -> str:
-    """Put something else somewhere into a description."""
+    """Replace or delete a random value within a plan's description; gives a text for the change."""
     place: Any = description
     path = []
     while True:
@@ -209,7 +214,9 @@ def mutate(description: dict[str, Any], draw: random.Random) -> str:
 
 
 def tampered_reads(source: Path, folder: Path, count: int, seed: int = 1) -> Counter[str]:
-    """Read copies that somebody has changed: results or one line, soon, and never a traceback."""
+    """Read copies with a deliberate change: each read gives results or a one-line error within 30 s, never a
+    traceback.
+    """
     draw, found = random.Random(seed), Counter[str]()
     reads: list[Callable[[Path], tuple[str | Path, ...]]] = [
         lambda path: ("export", path, "--to", "csv", "--out", "-"),
@@ -231,7 +238,7 @@ def tampered_reads(source: Path, folder: Path, count: int, seed: int = 1) -> Cou
             code, _, err = command(*read)
         except BaseException as error:
             raise AssertionError(f"{read[0]} after {what}: {error!r}") from error
-        # Of a processor: a machine may be busy.
+        # Processor time, because a busy machine lengthens wall-clock time.
         assert time.process_time() - began < 30, f"{read[0]} after {what}: too slow"
         assert code in (0, 1) or is_one_line(err), f"{read[0]} after {what}: {err}"
         assert "\x1b" not in err
@@ -242,7 +249,9 @@ def tampered_reads(source: Path, folder: Path, count: int, seed: int = 1) -> Cou
 
 
 def killed_sweeps(source: Path, folder: Path, count: int, seed: int = 1) -> Counter[str]:
-    """Kill sweeps at any time, each where the last one was: in the end the rows are those of one alone."""
+    """Kill sweeps into the same file at random times, then finish it: its rows equal those of an
+    uninterrupted sweep.
+    """
     draw, found = random.Random(seed), Counter[str]()
     scenario, target = source.with_suffix(".toml"), folder / "killed.sqlite"
     more = ["--set", "run.duration=20000 slots", "--runs", "40", "--jobs", "1", "--quiet"]
@@ -251,7 +260,7 @@ def killed_sweeps(source: Path, folder: Path, count: int, seed: int = 1) -> Coun
         sweep = [sys.executable, "-m", "crossfade", "sweep", str(scenario), *more, "--out", str(target)]
         process = subprocess.Popen(sweep, stderr=subprocess.DEVNULL)
         began = time.monotonic()
-        # What is before the file is there is the start of the interpreter.
+        # Until the file exists, only the interpreter is starting.
         while process.poll() is None and not target.exists():
             assert time.monotonic() - began < 60
         with suppress(subprocess.TimeoutExpired):
@@ -267,7 +276,9 @@ def killed_sweeps(source: Path, folder: Path, count: int, seed: int = 1) -> Coun
 
 
 def cluster_ports() -> Counter[str]:
-    """Try every port from a second network namespace, before there is a local cluster and while there is."""
+    """Try every port from a second network namespace, before and during a local cluster: the cluster opens
+    none.
+    """
     found = Counter[str]()
     with second_namespace() as (namespace, host):
         before = open_ports(namespace, host)
@@ -286,7 +297,7 @@ def cluster_ports() -> Counter[str]:
 
 
 def killed_merges(source: Path, folder: Path, count: int, seed: int = 1) -> Counter[str]:
-    """Kill merges at any time: the sources are as they were, the target is whole or not there."""
+    """Kill merges at random times: the sources stay unchanged, and the target is complete or absent."""
     draw, found = random.Random(seed), Counter[str]()
     other, target = folder / "other.sqlite", folder / "target.sqlite"
     cf.sweep(source.with_suffix(".toml"), runs=RUNS, seed=9, out=other)
@@ -297,7 +308,8 @@ def killed_merges(source: Path, folder: Path, count: int, seed: int = 1) -> Coun
         process = subprocess.Popen(merge, stderr=subprocess.DEVNULL)
         with suppress(subprocess.TimeoutExpired):
             process.wait(draw.uniform(0.0, 2.0))
-        # Half of them when the draft is there: what is before is the start of the interpreter.
+        # Half of the kills wait for the draft of the target, because until then only the interpreter is
+        # starting.
         if draw.random() < 0.5:
             while process.poll() is None and not any(folder.glob(".crossfade-*")):
                 assert time.monotonic() - began < 60

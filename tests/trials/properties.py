@@ -1,6 +1,6 @@
-"""The hunt: each property test meets cases drawn anew, for so long as a minute of a processor lasts.
+"""Property tests with newly drawn cases, each for a given processor time (a minute by default).
 
-The tests themselves meet the same few hundred each time (``.cargo/config.toml``, ``tests/conftest.py``).
+The ordinary test run repeats a few hundred fixed cases (``.cargo/config.toml``, ``tests/conftest.py``).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ BUILD = (
     "--test",
     "all",
 )
-# A function of `proptest!` takes what it draws, of types or `in` strategies.
+# Test function in a `proptest!` block: its parameters are the drawn values, unlike those of a plain test.
 PROPERTY = re.compile(r"#\[test\]\s+fn (\w+)\(\s*[\w(]")
-# What proptest would give up after.
+# Limits of rejected cases after which proptest gives up, set so high as never to be met.
 PATIENT = {f"PROPTEST_MAX_{what}_REJECTS": str(2**32 - 1) for what in ("GLOBAL", "LOCAL")}
 FIRST_CASES = 256
 MOST_CASES = 50_000_000
@@ -41,14 +41,18 @@ MOST_CASES = 50_000_000
 
 @dataclass(frozen=True)
 class Property:
-    """A property test: its crate's folder, the program that has it, and its name there."""
+    """A Rust property test: the folder of its crate, the test program that contains it, and its name in the
+    program.
+    """
 
     folder: Path
     program: str
     name: str
 
     def run(self, cases: int, seed: int) -> tuple[float, str]:
-        """Seconds of a processor that so many cases took, and what the test says where it fails."""
+        """Run a number of cases; gives the processor time in seconds, and the output of the test if it
+        failed.
+        """
         environment = {
             **os.environ,
             **PATIENT,
@@ -70,7 +74,9 @@ class Property:
             return usage.ru_utime + usage.ru_stime, said.read() if status else ""
 
     def hunt(self, seconds: float) -> tuple[int, float, str]:
-        """``PROPTEST_CASES`` of all runs until the time is spent, that time, and what is found."""
+        """Run newly drawn cases until the processor time in seconds is spent, or one fails. Gives the number
+        of cases, the time, and the failure with its seed (empty if none failed).
+        """
         cases, tried, spent = FIRST_CASES, 0, 0.0
         while True:
             seed = secrets.randbits(32)
@@ -80,7 +86,7 @@ class Property:
                 return tried, spent, f"PROPTEST_RNG_SEED={seed} PROPTEST_CASES={cases}\n{said}"
             if spent > 0.8 * seconds or tried >= MOST_CASES:
                 return tried, spent, ""
-            # Starting takes a while, so that few cases tell little of how long many take.
+            # The time of few cases is mostly that of starting the program, so that the number grows in steps.
             times = min(64.0, (seconds - spent) / max(took, 0.01))
             cases = max(1, min(int(cases * times), MOST_CASES))
 
@@ -118,7 +124,9 @@ def properties() -> list[Property]:
 
 
 def property_tests(seconds: float, only: str = "") -> Counter[str]:
-    """Hunt with each test for that time of a processor; ``only`` is a part of the names of those meant."""
+    """Run each property test for that many seconds of processor time; ``only`` selects the tests whose crate
+    and name contain it.
+    """
     counts: Counter[str] = Counter()
     failures: list[str] = []
     tests = [test for test in properties() if only in f"{test.folder.name} {test.name}"]

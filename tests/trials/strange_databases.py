@@ -1,7 +1,7 @@
-"""Results files and caches as a stranger could make them: what is in them, and what lies beside them.
+"""Results files and caches as an attacker could make them, by their content or by files beside them.
 
-:func:`make` gives a folder of them, each a sound results file to which one thing was done. Some name a
-file, the victim, that no reader may touch.
+:func:`make` fills a folder with sound results files that have one hostile change each. Some refer to another
+file, the victim, which no reader may touch.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ Act = Callable[[Path, random.Random, Path], object]
 
 
 def make(folder: Path, seed: int, victim: Path | None = None) -> list[Path]:
-    """Hostile databases in a folder, one of each kind; the victim is made there where none is named."""
+    """Write one hostile database of each kind into a folder, with a victim file if none is named; gives their
+    paths.
+    """
     draw = random.Random(seed)
     if victim is None:
         victim = folder / "victim.txt"
@@ -51,7 +53,7 @@ def points(count: int) -> list[dict[str, Any]]:
 
 
 def description(**changes: Any) -> dict[str, Any]:
-    """The description of a plan of the rows that are there."""
+    """The description of a plan that matches the rows of the template file, with the named keys replaced."""
     return {
         "name": "strange",
         "title": "Strange",
@@ -78,7 +80,7 @@ def _make_sound(path: Path) -> None:
 def journal(victim: Path, pages: list[tuple[int, bytes]] | None = None, of: int = 8) -> bytes:
     """A hot rollback journal whose super-journal is the victim (https://www.sqlite.org/fileformat2.html, 3).
 
-    SQLite plays the pages back; then it deletes the super-journal, as no other journal names it.
+    SQLite plays the pages back; then it deletes the super-journal, because no other journal names it.
     """
     header = JOURNAL_MAGIC + struct.pack(">5I", len(pages or []), 0, of, 512, PAGE)
     records = b"".join(
@@ -123,7 +125,7 @@ def _link(part: str) -> Act:
 
 def _hard_link(part: str) -> Act:
     def act(path: Path, draw: random.Random, victim: Path) -> None:
-        # Of a copy beside it: to make a link of the victim itself would change its time.
+        # A link to a copy of the victim, because a link to the victim would change the victim's time.
         copy = path.with_name("another.txt")
         shutil.copy(victim, copy)
         os.link(copy, _beside(path, part))
@@ -144,7 +146,7 @@ def _folder(part: str) -> Act:
 
 
 def _log_of(*statements: str) -> Act:
-    """A write-ahead log that is sound, with what a stranger wrote."""
+    """Put a valid write-ahead log with an attacker's statements beside the database."""
 
     def act(path: Path, draw: random.Random, victim: Path) -> None:
         other = path.with_suffix(".other")
@@ -171,14 +173,14 @@ def _sql(*statements: str) -> Act:
     def act(path: Path, draw: random.Random, victim: Path) -> None:
         with closing(sqlite3.connect(path, isolation_level=None)) as database:
             for statement in statements:
-                with suppress(sqlite3.Error):  # of a module that this SQLite may lack
+                with suppress(sqlite3.Error):  # this SQLite may lack a module
                     database.execute(statement)
 
     return act
 
 
 def _schema(kind: str, name: str, statement: str) -> Act:
-    """Something in the schema that SQLite itself would not make there."""
+    """Insert an entry into the schema table that SQLite itself would not create."""
     values = ", ".join(f"'{value.replace(chr(39), chr(39) * 2)}'" for value in (kind, name, name))
     quoted = statement.replace("'", "''")
     return _sql(
@@ -219,11 +221,11 @@ def _plan(**changes: Any) -> Act:
 
 
 def _one_blob_many_times(path: Path, draw: random.Random, victim: Path) -> None:
-    """Rows whose cells go on in the same pages: read, they are larger than the file."""
+    """Rows whose cells share the same overflow pages, so that the rows read are larger than the file."""
     size = 2_000_000
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("DELETE FROM rows")
-        # A row of its own page each: what does not fit there is a chain of pages.
+        # Each row begins in the table's page and continues in its own chain of overflow pages.
         for number in range(6):
             database.execute(
                 "INSERT INTO rows VALUES (?, ?, 'simulation', 1, ?, 1, zeroblob(?), NULL, 7, '0', 0.25, 0)",
@@ -326,7 +328,7 @@ KINDS: dict[str, Act] = {
 
 
 def strange_database(folder: Path, draw: random.Random, victim: Path) -> Path:
-    """One hostile database of a kind that is drawn; the victim is named by what names a file."""
+    """Write one hostile database of a random kind; some kinds refer to the victim's path."""
     template = folder / ".template.sqlite"
     _make_sound(template)
     name = draw.choice(list(KINDS))

@@ -1,7 +1,7 @@
-"""Files as somebody would make them who means harm, or who is careless: of every kind that a command reads.
+"""Hostile or careless input files of every kind that a command reads.
 
-Each maker is given a folder of its own and draws; it leaves good files there beside the strange one, whose
-name it gives. ``victim`` is a file of the reader's that none of them may touch.
+Each maker writes into an empty folder of its own a random strange file, with the good files that it needs,
+and gives the path of the strange one. ``victim`` is a file of the reader that no command may touch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.trials.attacks import tamper
 
-# Characters of a line or a cell that are too many to be quoted whole.
+# Characters of a line or cell, too many for an error message to quote whole.
 LONG = 5000
 
 NASTY_WORDS = [
@@ -97,7 +97,7 @@ NASTY_BYTES = [
     b"PK\3\4",
     b"%PDF-1.7",
 ]
-# What is not to run when somebody looks at a scenario.
+# Python code that must not run when a command only reads a scenario.
 MARKER = 'open("VICTIM", "w").write("run")\n'
 
 SMALL = """\
@@ -156,7 +156,7 @@ Maker = Callable[[Path, random.Random, Path], Path]
 
 
 class Makers:
-    """The makers by kind, for which good files of each kind are needed."""
+    """Makers of strange files by kind, from a good results file and, if there is one, a good journal."""
 
     def __init__(self, results: Path, journal: Path | None) -> None:
         self._results, self._journal = results, journal
@@ -170,19 +170,23 @@ class Makers:
             "control": self.control,
             "page": self.page,
         }
-        # SQLite files with sidecars, schema tricks and sizes have a generator of their own.
+        # Hostile SQLite files (sidecars, schema entries, sizes) come from a module of their own.
         if importlib.util.find_spec("tests.trials.strange_databases"):
             self.all["database"] = importlib.import_module("tests.trials.strange_databases").strange_database
 
     def scenario(self, folder: Path, draw: random.Random, victim: Path) -> Path:
-        """A scenario with other words, lines or bytes; sometimes no file but a link, a pipe or a folder."""
+        """A scenario with changed words, lines or bytes; sometimes a link or a folder in place of the
+        file.
+        """
         path = folder / "strange.toml"
         if draw.random() < 0.05:
             return no_file(path, draw, victim)
         return spoilt(path, SMALL, draw)
 
     def named(self, folder: Path, draw: random.Random, victim: Path, names: tuple[str, ...]) -> Path:
-        """A good scenario that names a strange file."""
+        """A good scenario that names a strange file, or in a quarter of the cases the path of the strange
+        file.
+        """
         name = draw.choice(names)
         strange = folder / (f"{name}.gz" if draw.random() < 0.05 else name)
         if draw.random() < 0.08:
@@ -195,11 +199,11 @@ class Makers:
         )
         path = folder / "naming.toml"
         path.write_text(text + FOLLOWING[name].replace("NAME", asked))
-        # Some commands take such a file itself.
+        # Some commands take a trace or table as their argument.
         return strange if draw.random() < 0.25 else path
 
     def results(self, folder: Path, draw: random.Random, victim: Path) -> Path:
-        """A results file with other cells or tables, or other bytes."""
+        """A results file with changed cells, tables or bytes."""
         path = folder / "strange.sqlite"
         if draw.random() < 0.03:
             return no_file(path, draw, victim)
@@ -214,7 +218,7 @@ class Makers:
         return path
 
     def journal(self, folder: Path, draw: random.Random, victim: Path) -> Path:
-        """The journal of a live run with other bytes."""
+        """The journal of a live run with changed bytes."""
         path = folder / "strange.cfj"
         good = self._journal.read_bytes() if self._journal else b"crossfade journal" + bytes(2000)
         data = bytearray(good)
@@ -225,14 +229,14 @@ class Makers:
         return path
 
     def capture(self, folder: Path, draw: random.Random, victim: Path) -> Path:
-        """A capture of packets, which no command reads: so each must say."""
+        """A packet capture: no command reads captures, so that each must refuse it."""
         path = folder / draw.choice(["strange.pcap", "strange.pcapng", "strange.toml", "strange.sqlite"])
         head = draw.choice([b"\xd4\xc3\xb2\xa1\x02\0\x04\0", b"\x0a\x0d\x0d\x0a\x1c\0\0\0"])
         path.write_bytes(head + draw.randbytes(draw.randrange(4000)))
         return path
 
     def control(self, folder: Path, draw: random.Random, victim: Path) -> Path:
-        """A scenario with a control that would do harm if anybody ran it; or one that is no program."""
+        """A scenario with its own congestion control, whose program does harm when run or is not valid."""
         marker = MARKER.replace("VICTIM", str(victim))
         name = draw.choice(["mine.py", "mine.rs"])
         text = draw.choice(
@@ -246,7 +250,7 @@ class Makers:
         return path
 
     def page(self, folder: Path, draw: random.Random, victim: Path) -> Path:
-        """A notebook or a report, which no command reads."""
+        """A notebook, web page, picture or table: no command reads these, so that each must refuse it."""
         path = folder / draw.choice(["strange.ipynb", "strange.html", "strange.svg", "strange.csv"])
         text = '{"cells": [{"cell_type": "code", "source": ["!touch VICTIM"]}], "nbformat": 4}'
         text = draw.choice(
@@ -257,7 +261,7 @@ class Makers:
 
 
 def spoilt(path: Path, text: str, draw: random.Random, *, cells: bool = False) -> Path:
-    """Write a text with some strange words, lines, cells or bytes."""
+    """Write a text with some lines, words, cells or bytes replaced at random; gives the path."""
     for _ in range(draw.choice([1, 1, 1, 2, 5])):
         lines = text.split("\n")
         at = draw.randrange(len(lines))
@@ -289,7 +293,7 @@ def spoilt(path: Path, text: str, draw: random.Random, *, cells: bool = False) -
 
 
 def no_file(path: Path, draw: random.Random, victim: Path) -> Path:
-    """Something of that name that is no file, or another's."""
+    """Put a symbolic link or a folder at a path in place of a regular file; gives the path."""
     match draw.randrange(5):
         case 0:
             path.symlink_to(victim)

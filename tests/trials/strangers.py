@@ -1,7 +1,7 @@
-"""Hostile files of each kind through every command that takes one: ``python -m tests.trials strangers``.
+"""Hostile files of each kind through every command that takes a file: ``python -m tests.trials strangers``.
 
-Nothing but the output of a command changes, no process starts, no address is opened, memory is bounded;
-each file gives a result or one line.
+A command changes only its output, starts no process, opens no address and uses bounded memory; each file
+gives a result or a one-line error.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BATCH = 50
 PATIENCE_S = 3.0
 
 Arguments = tuple[str | Path, ...]
-# Every command that takes a file, given one and a folder for what it writes.
+# Arguments of every command that takes a file, from the file and a folder for its output.
 COMMANDS: dict[str, Callable[[Path, Path], Arguments]] = {
     "check": lambda file, out: ("check", file),
     "run": lambda file, out: ("run", file, "--runs", "1", "--quiet", "--csv", out / "rows.csv"),
@@ -62,7 +62,8 @@ COMMANDS: dict[str, Callable[[Path, Path], Arguments]] = {
     "verify": lambda file, out: ("verify", file.parent),
     "live": lambda file, out: ("live", file, "--json", out / "live.json", "--", "true"),
 }
-# A scenario's control is code that a run runs, as its user wants it to; who looks at one runs none of it.
+# Commands for scenarios with a control of their own: these only read the scenario and must not execute the
+# control's code, which a run rightly executes.
 ONLY_LOOKED_AT = {
     "control": ("check", "plot", "report", "export csv", "merge", "fit", "verify", "live", "reuse")
 }
@@ -87,7 +88,9 @@ LIKELY = {
 
 
 def strangers(files: int, seed: int) -> Counter[str]:
-    """Try so many files, in namespaces of their own where the machine has them."""
+    """Try a number of hostile files, in separate namespaces if the machine allows; gives the count of each
+    outcome.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = canaries(Path(name).resolve())
         for part in ("work", "out", "good"):
@@ -124,7 +127,9 @@ def strangers(files: int, seed: int) -> Counter[str]:
 
 
 def make_good(folder: Path) -> None:
-    """Originals of hostile files: results, and the journal of a live run if live runs are possible."""
+    """Write the originals of the hostile files: results and, if live runs are possible, the journal of
+    one.
+    """
     (folder / "good.toml").write_text(SMALL.replace('"a link"', '"<script>stranger()</script> $x_{$ =1+1"'))
     cf.sweep(folder / "good.toml", runs=3, out=folder / "good.sqlite")
     live = ["live", "--rate", "1 Mbit/s", "--quiet", "--record", str(folder / "good.cfj"), "--", "true"]
@@ -132,7 +137,9 @@ def make_good(folder: Path) -> None:
 
 
 def try_all(place: Path, files: int, seed: int) -> Counter[str]:
-    """Try the files, each batch in a process of its own, which cannot take its watch off again."""
+    """Try the files in batches, each in a process of its own, because a watch cannot be removed from a
+    process.
+    """
     warm_up(place)
     found: Counter[str] = Counter()
     for first in range(0, files, BATCH):
@@ -162,7 +169,9 @@ def try_all(place: Path, files: int, seed: int) -> Counter[str]:
 
 
 def warm_up(place: Path) -> None:
-    """What commands load, and what libraries keep for themselves, before anybody watches."""
+    """Run each command once before the watch begins, so that modules are loaded and libraries have filled
+    their caches.
+    """
     good, out = place / "good", place / "out"
     for name in ("check", "run", "sweep", "compare"):
         command(*COMMANDS[name](good / "good.toml", out))
@@ -181,12 +190,12 @@ def empty(out: Path) -> None:
 
 
 def try_batch(place: Path, numbers: range, seed: int) -> Counter[str]:
-    """Try the files of these numbers."""
+    """Try the files of these numbers under a watch; gives the count of each outcome."""
     found: Counter[str] = Counter()
     good, out, work = place / "good", place / "out", place / "work"
     journal = good / "good.cfj"
     makers = Makers(good / "good.sqlite", journal if journal.exists() else None)
-    # What makes a live run would become another process here.
+    # The step of a live run that replaces this process by its helper does nothing here.
     live_command.__dict__["_become_helper"] = lambda config: 0
     limit()
     watch = Watch([out, place / "tmp"])
@@ -217,7 +226,7 @@ def try_batch(place: Path, numbers: range, seed: int) -> Counter[str]:
 
 
 def tried(arguments: Arguments, about: str) -> str:
-    """Outcome of a command: a result, a line, or a stop."""
+    """Outcome of a command as a phrase: a result, a refusal in one line, or a stop after the time limit."""
     began = time.process_time()
     try:
         with patience(PATIENCE_S):

@@ -1,4 +1,4 @@
-"""The short form of the trials."""
+"""Attack trials in their short form."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_a_strangers_file_does_nothing_to_the_reader(files: int) -> None:
 
 
 def test_the_watch_sees_what_a_file_must_not_lead_to(tmp_path: Path) -> None:
-    """Each step that a hostile file could lead to, in a process of its own: there the watch
-    cannot be taken off.
+    """The watch reports each forbidden step, tried in a process of its own because a watch cannot be
+    removed.
     """
     program = """
 import os, sys

@@ -1,7 +1,8 @@
-"""A process that is watched: what it opens to write, starts, removes or connects to, and what changed.
+"""Watch over a process: files that it opens to write, removes or changes, processes it starts, addresses it
+opens.
 
-Python tells of each such step (PEP 578, :func:`sys.addaudithook`); what happens below Python, in SQLite or
-in the extension, is seen by comparing the other files before and after: names, contents, modes and times.
+Python reports each such step (PEP 578, :func:`sys.addaudithook`). Steps below Python, in SQLite or in the
+extension, show in a comparison of all other files before and after: names, contents, modes and times.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# Memory that a command may take beyond what the process has, and seconds of a processor.
+# Bytes that a command may allocate beyond those of the process, and seconds of processor time that it may
+# take.
 MOST_BYTES = 3 << 30
 MOST_SECONDS = 30.0
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
-# Steps that change a file, and how many of their first arguments are names.
+# Audit events that change a file, with the number of leading arguments that are file names.
 CHANGES = {
     **dict.fromkeys(
         ("os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.chown", "os.truncate", "os.utime"), 1
@@ -33,9 +35,10 @@ CHANGES = {
     **dict.fromkeys(("os.setxattr", "os.removexattr", "os.listxattr", "shutil.rmtree", "shutil.chown"), 1),
     **dict.fromkeys(("os.rename", "os.link", "os.symlink", "shutil.copyfile", "shutil.move"), 2),
 }
-# Which argument of these is the open folder that a name is in.
+# Audit events with a folder's open descriptor, with the index of the argument; the name is relative to that
+# folder.
 FOLDERS = {"os.remove": 1, "os.rmdir": 1, "os.mkdir": 2}
-# Steps that no file of a stranger may lead to.
+# Audit events that reading an untrusted file must never cause.
 FORBIDDEN = (
     *("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "os.startfile"),
     *("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo"),
@@ -52,11 +55,13 @@ FORBIDDEN = (
 
 
 class Watch:
-    """Watches the actions of this process, from :meth:`begin` on; it cannot be ended."""
+    """Records forbidden steps of this process in ``found``, from :meth:`begin` on; the watch cannot be
+    ended.
+    """
 
     def __init__(self, outputs: Sequence[Path]) -> None:
         self.found: list[str] = []
-        # Python's own files it compiles into caches that nobody's input names.
+        # Python may write its bytecode caches, whose paths do not depend on any input.
         own = [
             sysconfig.get_paths()["stdlib"],
             sysconfig.get_paths()["purelib"],
@@ -67,13 +72,13 @@ class Watch:
         self._is_on = False
 
     def begin(self) -> None:
-        """Watch from now on."""
+        """Start the watch."""
         sys.addaudithook(self._hook)
         self._is_on = True
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Mark actions of the trial itself, which are allowed."""
+        """Ignore steps within the context, which are those of the trial itself."""
         self._is_on = False
         try:
             yield
@@ -94,7 +99,7 @@ class Watch:
             folder = arguments[FOLDERS[event]] if event in FOLDERS else -1
             for path in arguments[: CHANGES[event]]:
                 if not isinstance(path, int):
-                    # A name within an open folder, as shutil.rmtree gives it.
+                    # The name is relative to an open folder, as in shutil.rmtree.
                     self._check(event, path if folder < 0 else f"/proc/self/fd/{folder}/{os.fsdecode(path)}")
         elif event in FORBIDDEN:
             self.found.append(f"{event} {arguments!r:.200}")
@@ -110,7 +115,7 @@ class Watch:
 
 
 def limit() -> None:
-    """Bound what this process may take."""
+    """Limit the memory of this process to its present size and ``MOST_BYTES``, and forbid core dumps."""
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (taken + MOST_BYTES, taken + MOST_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -118,7 +123,7 @@ def limit() -> None:
 
 @contextmanager
 def patience(seconds: float) -> Iterator[None]:
-    """Press Ctrl-C after this time."""
+    """Raise KeyboardInterrupt, as Ctrl-C does, once the context has lasted that many seconds."""
 
     def press(*_: object) -> None:
         raise KeyboardInterrupt
@@ -133,7 +138,9 @@ def patience(seconds: float) -> Iterator[None]:
 
 
 def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
-    """All that is in a folder: kind, mode, owner, size, times of a change, and what it is."""
+    """Every entry of a folder by its relative path: mode, owner, inode, size, times, and content as a link
+    target or hash.
+    """
     found: dict[str, tuple[object, ...]] = {}
     for path in sorted(folder.rglob("*")):
         status = path.lstat()
@@ -141,16 +148,16 @@ def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
         if path.is_symlink():
             content = os.readlink(path)
         elif path.is_file():
-            with open(path, "rb") as file:  # of a file with holes, a terabyte long, the beginning
+            with open(path, "rb") as file:  # the first 64 MiB, for huge sparse files
                 content = hashlib.sha256(file.read(1 << 26)).hexdigest()
-        # A folder's time changes as a file comes and goes in it, which the names tell.
+        # Times of folders are left out: they change with the files inside, which the names show.
         times = () if path.is_dir() else (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         found[str(path.relative_to(folder))] = (status.st_mode, status.st_uid, status.st_ino, *times, content)
     return found
 
 
 def difference(before: dict[str, tuple[object, ...]], after: dict[str, tuple[object, ...]]) -> list[str]:
-    """Files that were created, removed or changed."""
+    """Lines for the entries created, removed or changed between two snapshots."""
     return [
         *(f"gone: {name}" for name in before.keys() - after.keys()),
         *(f"new: {name}" for name in after.keys() - before.keys()),
@@ -159,7 +166,9 @@ def difference(before: dict[str, tuple[object, ...]], after: dict[str, tuple[obj
 
 
 def canaries(folder: Path) -> Path:
-    """A home, a temporary folder and a neighbour's folder, with files that somebody would miss."""
+    """Fill a folder with a home, a temporary folder and a neighbour's folder, whose files must stay as they
+    are.
+    """
     for name in (
         *("home/.bashrc", "home/.ssh/id_ed25519", "home/.ssh/authorized_keys", "home/thesis.tex"),
         *("home/.config/matplotlib/matplotlibrc", "home/.cache/crossfade/controls/mine.so"),
@@ -170,7 +179,7 @@ def canaries(folder: Path) -> Path:
     return folder
 
 
-# So that the rest of the machine can be read and not written to, but for what is under the folder.
+# Shell script that makes every file system read-only except the given folder, then runs the command.
 ENCLOSE = """\
 set -e
 mount --make-rprivate /
@@ -186,9 +195,10 @@ exec "$@"
 
 
 def enclosed(folder: Path, command: Sequence[str]) -> list[str]:
-    """A command in namespaces of its own: no network, no other processes, and ``folder``, as ``/mnt``, the
-    only
-    one that can be written to, with its ``tmp`` as ``/tmp``. As it is where the machine allows none."""
+    """A command line that runs a command in separate namespaces: no network, no other processes, ``folder``
+    at ``/mnt`` as the only writable place, and its ``tmp`` at ``/tmp``. Without namespaces on the machine, it
+    only runs in ``folder``.
+    """
     plain = ["sh", "-c", 'cd "$0" && exec "$@"', str(folder), *command]
     if shutil.which("unshare") is None:
         return plain
@@ -202,5 +212,5 @@ def enclosed(folder: Path, command: Sequence[str]) -> list[str]:
 
 
 def processor_seconds() -> float:
-    """Of this process."""
+    """Processor time of this process in seconds."""
     return time.process_time()

@@ -1,5 +1,5 @@
-//! Fields that block acknowledgements and their requests share, for one station or several (IEEE 802.11ax-2021 clause
-//! 9.3.1).
+//! Fields of block acknowledgements and requests (IEEE 802.11ax-2021 clause 9.3.1): a file of its own, since frames of
+//! one station and of several have them.
 
 /// Variant "compressed" of a block acknowledgement or request, in bits 1 to 4 of the control field (table 9-30).
 const COMPRESSED: u16 = 2 << 1;

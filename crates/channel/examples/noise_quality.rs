@@ -1,9 +1,9 @@
 //! Quality of the counter-based noise: moments, the distribution from 0 to beyond 5 standard deviations, and
 //! correlations between neighbours, sequences and streams.
 //!
-//! `cargo run --release -p crossfade-channel --example noise_quality [-- MILLIONS]`; 200 million values unless
-//! said. Each line is a number of standard errors; one in 16,000 good ones is beyond 4. Exit status 1 if any
-//! is.
+//! `cargo run --release -p crossfade-channel --example noise_quality [-- MILLIONS]`; 200 million values by default.
+//! Each line has a deviation from theory in standard errors; with perfect noise one in 16,000 would exceed 4. The exit
+//! status is 1 if any does.
 
 use crossfade_channel::simd::{Kernel, Simd, Vector};
 use crossfade_channel::{NoiseSource, Use, positions};
@@ -11,10 +11,11 @@ use crossfade_core::RunSeed;
 use std::process::ExitCode;
 
 const BLOCK: usize = 1 << 14;
-/// Borders between classes in standard deviations; beyond 5 there are 57 of 100 million.
+/// Borders between classes of |x| in standard deviations; of 100 million normal values 57 lie beyond 5.
 const BORDERS: [f64; 12] = [0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0];
 
-/// One block of a sequence: the parts of `BLOCK / 4` counters.
+/// Kernel that fills a block with Gaussian values: noise source, number of the sequence, and output, in four parts:
+/// real and imaginary parts of the first and of the second Gaussian of each counter.
 struct Draw<'a>(NoiseSource, u64, &'a mut [f32]);
 
 impl Kernel for Draw<'_> {
@@ -32,13 +33,13 @@ impl Kernel for Draw<'_> {
     }
 }
 
-/// Sums over all values, in standard deviations.
+/// Sums over all values of the noise, in units of standard deviations.
 #[derive(Default)]
 struct Sums {
     powers: [f64; 4],
-    /// Values in each class, by sign.
+    /// Number of values in each class of magnitude, for each sign.
     classes: [[u64; BORDERS.len()]; 2],
-    /// Products with the next value, the next part, the next sequence and another stream.
+    /// Sums of products of a value with the next value, the next part, the next sequence and another stream.
     products: [f64; 4],
 }
 

@@ -1,4 +1,4 @@
-//! Correlation of antennas that stand close together.
+//! Correlation of the gains of closely spaced antennas.
 //!
 //! Waves from one cluster of scatterers meet a linear array at the mean angle phi, spread around it by a
 //! Gaussian of standard deviation delta. Antennas i and j at a spacing of d wavelengths are correlated as
@@ -19,11 +19,11 @@ use std::f64::consts::{PI, TAU};
 /// Angular distribution of the waves at one end of a link, and the array there. Angles are in radians.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AngularSpread {
-    /// Mean angle of the waves to the array, phi.
+    /// Mean angle phi in radians between the waves and the axis of the antenna array.
     pub mean_angle: f64,
-    /// Standard deviation of the angle, delta.
+    /// Standard deviation delta of the angle of the waves, in radians.
     pub spread: f64,
-    /// Distance between neighbours in wavelengths, d.
+    /// Distance d between neighbouring antennas, in wavelengths.
     pub spacing: f64,
 }
 
@@ -31,8 +31,8 @@ impl AngularSpread {
     /// Correlation matrix of a linear array of `antennas`.
     ///
     /// # Errors
-    /// An angle outside [0, pi], a spread outside [0, pi / 2], a spacing outside [0, 1000], more than 8
-    /// antennas or none.
+    /// If an angle is outside [0, pi], a spread is outside [0, pi / 2], a spacing is outside [0, 1000], or there are no
+    /// antennas or more than 8.
     pub fn correlation(self, antennas: usize) -> Result<Matrix, ChannelError> {
         let check = |parameter, value: f64, most: f64, allowed: &'static str| {
             if (0.0..=most).contains(&value) {
@@ -54,18 +54,20 @@ impl AngularSpread {
     }
 }
 
-/// Correlation of the antennas of a link.
+/// Correlation of the antennas at both ends of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum AntennaCorrelation {
     /// Uncorrelated antennas.
     #[default]
     None,
-    /// Spread of 7 degrees, mean angles of 84 (transmitter) and 60 degrees, half a wavelength apart: "low
-    /// correlation" in Table 1 of the paper, though neighbours have 0.93 and 0.95.
+    /// Angular spread of 7 degrees around mean angles of 84 (transmitter) and 60 degrees (receiver), antennas half a
+    /// wavelength apart: "low correlation" in Table 1 of "TCP performance over wireless MIMO channels", though
+    /// neighbouring antennas have correlations of 0.93 and 0.95.
     Urban,
-    /// Angular spread of 2 degrees: correlations of neighbours are 0.994 and 0.996.
+    /// Angular spread of 2 degrees around mean angles of 84 (transmitter) and 60 degrees (receiver), antennas half a
+    /// wavelength apart: neighbouring antennas have correlations of 0.994 and 0.996.
     Rural,
-    /// Given angular spreads.
+    /// Correlation from the given angular spreads.
     Custom {
         /// Angular spread at the transmitter.
         transmitter: AngularSpread,
@@ -93,7 +95,8 @@ impl AntennaCorrelation {
         }
     }
 
-    /// Square roots `R_t^(1/2)` and `R_r^(1/2)` of the correlation matrices; `None` without correlation.
+    /// Square roots `R_t^(1/2)` and `R_r^(1/2)` of the correlation matrices of `n_t` transmit and `n_r` receive
+    /// antennas; `None` without correlation.
     ///
     /// # Errors
     /// If [`AngularSpread::correlation`] refuses a spread.
@@ -106,10 +109,10 @@ impl AntennaCorrelation {
     }
 }
 
-/// Reads an angle in degrees (`"60 deg"`, `"60°"`) or radians (`"1.05 rad"`); gives radians.
+/// Reads an angle in degrees (`"60 deg"`, `"60°"`) or radians (`"1.05 rad"`); returns radians.
 ///
 /// # Errors
-/// The text has another form, such as a number without a unit: a spread of 7 degrees read as 7 rad would leave no
+/// If the text has another form, such as a number without a unit: a spread of 7 degrees read as 7 rad would leave no
 /// correlation.
 pub fn parse_angle(text: &str) -> Result<f64, ChannelError> {
     let text = text.trim();
@@ -121,7 +124,7 @@ pub fn parse_angle(text: &str) -> Result<f64, ChannelError> {
     read.ok_or_else(|| ChannelError::Angle { text: text.into() })
 }
 
-/// Checks a number of antennas.
+/// Checks that a number of antennas, the key `parameter`, is between 1 and 8.
 pub(crate) fn check_antennas(parameter: &'static str, antennas: usize) -> Result<(), ChannelError> {
     if (1..=MOST_ANTENNAS).contains(&antennas) {
         return Ok(());

@@ -11,7 +11,7 @@ use std::f64::consts::SQRT_2;
 pub(crate) struct Autoregressive {
     pole: f64,
     deviation: f64,
-    /// Standard deviation of the innovation in a step.
+    /// Standard deviation of the innovation in one step, sqrt(1 - a^2) sigma.
     innovation: f64,
     start: Stream,
     stream: Stream,
@@ -20,7 +20,7 @@ pub(crate) struct Autoregressive {
 }
 
 impl Autoregressive {
-    /// The sequence with pole a, in [0, 1), and standard deviation sigma, drawn from `stream`.
+    /// Creates the sequence with pole a, in [0, 1), and standard deviation sigma, drawn from `stream`.
     pub(crate) fn new(pole: f64, deviation: f64, stream: Stream) -> Self {
         let innovation = (1.0 - pole * pole).sqrt() * deviation;
         let start = stream.clone();
@@ -29,7 +29,7 @@ impl Autoregressive {
         sequence
     }
 
-    /// x(`index`).
+    /// Value x(k) of the sequence at k = `index`; an index below that of the last call restarts from 0.
     pub(crate) fn at(&mut self, index: u64) -> f64 {
         if index < self.index {
             self.restart();

@@ -2,19 +2,20 @@
 
 use crossfade_core::chi_square_survival;
 
-/// The outcome of a test of a hypothesis.
+/// Outcome of a chi-square test of a hypothesis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChiSquareTest {
-    /// Test statistic, which is large where the hypothesis is wrong.
+    /// Test statistic, which is large if the hypothesis is wrong.
     pub statistic: f64,
-    /// Degrees of freedom of its distribution under the hypothesis.
+    /// Degrees of freedom of the chi-square distribution that the statistic has under the hypothesis.
     pub freedom: u32,
-    /// The probability, under the hypothesis, of a statistic at least as large.
+    /// Probability, under the hypothesis, of a statistic at least as large.
     pub p_value: f64,
 }
 
 impl ChiSquareTest {
-    /// Test with this statistic; `None` without degrees of freedom, when data cannot contradict the hypothesis.
+    /// Outcome for a `statistic` with `freedom` degrees of freedom; `None` for 0, where data cannot contradict the
+    /// hypothesis.
     pub(crate) fn new(statistic: f64, freedom: u32) -> Option<Self> {
         if freedom == 0 {
             return None;
@@ -24,9 +25,11 @@ impl ChiSquareTest {
         Some(Self { statistic, freedom, p_value: chi_square_survival(statistic, f64::from(freedom)) })
     }
 
-    /// The likelihood-ratio statistic for independence of rows and columns, with its degrees of freedom.
+    /// Likelihood-ratio statistic for the independence of the rows and columns of a table of counts, with its degrees
+    /// of freedom.
     ///
-    /// G^2 = 2 sum n ln(n N / (row column)), without empty rows and columns.
+    /// G^2 = 2 sum n ln(n N / (row column)) over the cells with n > 0, N the total; empty rows and columns do not
+    /// count.
     pub(crate) fn likelihood_ratio(table: [[u64; 2]; 2]) -> (f64, u32) {
         let rows = table.map(|row| row[0] + row[1]);
         let columns = [0, 1].map(|column| table[0][column] + table[1][column]);

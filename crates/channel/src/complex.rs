@@ -1,13 +1,14 @@
-//! Polar form by the pinned libm: the methods of `num-complex` take the system's wherever a crate asks for `std`.
+//! Modulus and polar form of complex numbers by the pinned libm: the methods of `num-complex` use the system's libm as
+//! soon as any crate enables its feature `std`, and results would depend on the platform.
 
 use num_complex::Complex64;
 
-/// |z|, without overflow.
+/// Modulus |z| of a complex number, without overflow.
 pub fn modulus(z: Complex64) -> f64 {
     libm::hypot(z.re, z.im)
 }
 
-/// radius * exp(j angle), with the angle in radians.
+/// Complex number radius * exp(j angle), with the angle in radians.
 pub(crate) fn polar(radius: f64, angle: f64) -> Complex64 {
     let (sin, cos) = libm::sincos(angle);
     Complex64::new(radius * cos, radius * sin)

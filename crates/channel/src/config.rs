@@ -1,4 +1,4 @@
-//! Configuration of loss processes, with the list of all of them.
+//! Configuration of loss processes: one enum that lists all of them.
 
 use crate::error_rate_loss::{ErrorRateLoss, ErrorRateLosses};
 use crate::{
@@ -16,53 +16,53 @@ pub enum LossConfig {
     Lossless,
     /// Independent losses.
     Iid {
-        /// Probability of a loss.
+        /// Probability that a transmission is lost.
         p_e: f64,
     },
     /// Losses in the bad state of a two-state Markov chain.
     Markov {
-        /// The chain.
+        /// Markov chain whose bad steps lose transmissions.
         chain: TwoStateMarkov,
-        /// Clock of its steps.
+        /// Clock of the chain: one step per slot of time or per transmission.
         clock: Clock,
     },
     /// Losses of a finite-state Markov channel.
     FiniteState {
-        /// The states.
+        /// Markov chain with the loss probability of each state.
         channel: FiniteStateChannel,
-        /// Clock of its steps.
+        /// Clock of the chain: one step per slot of time or per transmission.
         clock: Clock,
     },
-    /// Losses while a sampled Rayleigh process is below its threshold.
+    /// Losses while the power of a sampled Rayleigh process is below a threshold.
     Rayleigh {
-        /// The share of time below the threshold.
+        /// Share of time in which the power is below the threshold, the long-run loss rate.
         p_e: f64,
-        /// Normalised Doppler frequency.
+        /// Maximum Doppler frequency times the length of a step of the clock.
         fd_t: f64,
-        /// Clock of the process.
+        /// Clock of the fading process: one step per slot of time or per transmission.
         clock: Clock,
     },
-    /// Losses by an error rate at a fading signal-to-noise ratio.
+    /// Losses by an error rate that depends on a fading signal-to-noise ratio.
     ErrorRate(Box<ErrorRateLoss>),
-    /// Losses of listed transmissions.
+    /// Losses of exactly the listed transmissions.
     DropList(DropList),
-    /// Recorded losses.
+    /// Playback of recorded losses.
     Trace {
-        /// The record.
+        /// Recorded fate of each packet.
         losses: RecordedLosses,
-        /// Clock of its steps.
+        /// Clock of the playback: one packet of the record per slot of time or per transmission.
         clock: Clock,
     },
 }
 
-/// Recorded losses, with what the analysis needs of them.
+/// Recorded losses, with the Markov chain that the analysis uses in their place.
 #[derive(Clone, Debug)]
 pub struct RecordedLosses {
     /// Fate of each packet.
     pub trace: Arc<LossTrace>,
-    /// Whether the number of packets was unknown, so that the trace ends with its last loss.
+    /// True if the number of packets was unknown, so that the trace ends with its last loss.
     pub packets_assumed: bool,
-    /// Markov chain for the analysis, with one packet in each slot.
+    /// Markov chain for the analysis, fitted with one packet in each slot, or the reason why there is none.
     view: Arc<Result<MarkovView, NotMarkov>>,
 }
 
@@ -81,7 +81,7 @@ impl LossConfig {
     /// Builds the process, which draws from `stream`.
     ///
     /// # Errors
-    /// A parameter out of range.
+    /// If a parameter is out of range.
     pub fn build(&self, stream: Stream) -> Result<Box<dyn LossProcess>, ChannelError> {
         Ok(match self {
             Self::Lossless => Box::new(Lossless),
@@ -97,7 +97,8 @@ impl LossConfig {
         })
     }
 
-    /// Long-run loss rate; `None` where there is none.
+    /// Long-run loss rate of packets; `None` if it is undefined (a drop list) or unknown (an error rate over several
+    /// parts of a block).
     pub fn rate(&self) -> Option<f64> {
         match self {
             Self::Lossless => Some(0.0),
@@ -110,15 +111,15 @@ impl LossConfig {
         }
     }
 
-    /// Whether the process can lose any packet.
+    /// True if the process can lose any packet.
     pub fn may_lose(&self) -> bool {
-        // Of blocks of several parts the rate is not known.
+        // The loss rate of blocks of several parts is unknown.
         matches!(self, Self::DropList(_))
             || matches!(self, Self::ErrorRate(config) if config.parts > 1)
             || self.rate().is_some_and(|rate| rate > 0.0)
     }
 
-    /// Whether every packet is lost from some time on.
+    /// True if every packet is lost from some time on.
     pub fn ends_in_loss(&self) -> bool {
         match self {
             // A bad state that is never left, and can be reached.
@@ -130,7 +131,7 @@ impl LossConfig {
     /// Markov chain of the process for the analysis. It takes up to a second if [`Self::needs_fit`].
     ///
     /// # Errors
-    /// The assumption of a Markov chain in time that the process violates.
+    /// If the process is no two-state Markov chain in time: the assumption that it violates.
     pub fn markov_view(&self) -> Result<MarkovView, NotMarkov> {
         match self {
             Self::Rayleigh { p_e, fd_t, clock } => MarkovView::rayleigh(*p_e, *fd_t, *clock),
@@ -142,7 +143,7 @@ impl LossConfig {
     /// chain.
     ///
     /// # Errors
-    /// The assumption of a Markov chain in time that fails.
+    /// If the process is no two-state Markov chain in time: the assumption that it violates.
     pub fn nearby_view(&self) -> Result<MarkovView, NotMarkov> {
         match self {
             Self::Lossless => Ok(MarkovView::lossless()),
@@ -164,7 +165,8 @@ impl LossConfig {
         }
     }
 
-    /// The parameters that a chain has yet to be fitted to, if one has: equal ones have equal views.
+    /// Key of the fit that [`Self::markov_view`] makes, `Some` for Rayleigh fading only: the bits of `p_e` and `fd_t`.
+    /// Processes with equal keys have equal views, so a caller can cache them.
     pub fn needs_fit(&self) -> Option<[u64; 2]> {
         match self {
             Self::Rayleigh { p_e, fd_t, .. } => Some([p_e.to_bits(), fd_t.to_bits()]),

@@ -17,11 +17,11 @@ pub struct CorrelatedShadowing {
 }
 
 impl CorrelatedShadowing {
-    /// Shadowing of standard deviation `std_db`, whose correlation falls to 1/e in the time `decorrelation`;
-    /// it is constant for a `step`.
+    /// Shadowing of standard deviation `std_db`, whose correlation falls to 1/e in the time `decorrelation`. Each value
+    /// holds for a `step`.
     ///
     /// # Errors
-    /// `std_db` outside [0, 40]; a time of zero.
+    /// If `std_db` is outside [0, 40], or a time is zero.
     pub fn new(std_db: f64, decorrelation: SimTime, step: SimTime) -> Result<Self, ChannelError> {
         LogNormalShadowing::new(std_db)?;
         for (parameter, time) in [("decorrelation", decorrelation), ("step", step)] {
@@ -30,24 +30,24 @@ impl CorrelatedShadowing {
         Ok(Self { std_db, decorrelation, step })
     }
 
-    /// Standard deviation in dB.
+    /// Standard deviation of the shadowing in dB.
     pub fn std_db(self) -> f64 {
         self.std_db
     }
 
-    /// A realisation of it, drawn from `stream`.
+    /// Creates a realisation of the shadowing in time, drawn from `stream`.
     pub fn process(self, stream: Stream) -> ShadowingProcess {
         let correlation = libm::exp(-self.step.as_secs_f64() / self.decorrelation.as_secs_f64());
         ShadowingProcess { shadowing: self, steps: Autoregressive::new(correlation, 1.0, stream) }
     }
 }
 
-/// A realisation of shadowing: the power over its median, in dB. It depends on stream and time alone; a step back in
-/// time computes all steps from the start.
+/// Realisation of shadowing in time: received power over its median, in dB. It depends only on stream and time; an
+/// earlier time than in the last call restarts the computation from time zero.
 #[derive(Clone, Debug)]
 pub struct ShadowingProcess {
     shadowing: CorrelatedShadowing,
-    /// Process of standard deviation 1, before it is scaled.
+    /// Autoregressive process of standard deviation 1; its values are multiplied by the standard deviation in dB.
     steps: Autoregressive,
 }
 
@@ -85,7 +85,8 @@ mod tests {
         }
     }
 
-    /// The first value has the deviation of all others, 6 dB; five standard errors of the mean of squares.
+    /// The value at time zero has the standard deviation of all others, 6 dB, within five standard errors of the
+    /// mean square.
     #[test]
     fn the_first_value_is_stationary() {
         let runs = 4000;
@@ -101,7 +102,7 @@ mod tests {
         let forward: Vec<f64> = (0..200).map(|k| process.db_at(at(7 * k))).collect();
         let backward: Vec<f64> = (0..200).rev().map(|k| process.db_at(at(7 * k))).collect();
         assert!(forward.iter().eq(backward.iter().rev()));
-        // Within a step nothing moves.
+        // Shadowing is constant within a step of 10 ms.
         assert_eq!(process.db_at(at(20)), process.db_at(at(29)));
         assert_ne!(process.db_at(at(20)), process.db_at(at(30)));
     }

@@ -4,10 +4,10 @@ use crate::error::{ChannelError, out_of_range};
 use crossfade_core::square;
 use crossfade_core::{OutOfRange, from_db};
 
-/// Greatest number of paths of a profile.
+/// Greatest number of paths of a multipath profile.
 pub const MOST_TAPS: usize = 32;
 
-/// A path of a multipath channel.
+/// One path of a multipath channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tap {
     /// Delay behind the first path, in seconds.
@@ -16,16 +16,16 @@ pub struct Tap {
     pub power: f64,
 }
 
-/// The delays and powers of independent Rayleigh paths; the powers add up to 1.
+/// Power delay profile: the delays and powers of independent Rayleigh paths; the powers add up to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DelayProfile {
     taps: Vec<Tap>,
 }
 
-/// Delays in units of the delay spread and powers in dB.
+/// Paths of a tapped delay line: delay in units of the delay spread, and power in dB.
 type Tdl = &'static [(f64, f64)];
 
-/// 3GPP TR 38.901, table 7.7.2-1.
+/// Paths of TDL-A: 3GPP TR 38.901, table 7.7.2-1.
 const TDL_A: Tdl = &[
     (0.0, -13.4),
     (0.3819, 0.0),
@@ -52,7 +52,7 @@ const TDL_A: Tdl = &[
     (9.6586, -29.7),
 ];
 
-/// 3GPP TR 38.901, table 7.7.2-2.
+/// Paths of TDL-B: 3GPP TR 38.901, table 7.7.2-2.
 const TDL_B: Tdl = &[
     (0.0, 0.0),
     (0.1072, -2.2),
@@ -79,7 +79,7 @@ const TDL_B: Tdl = &[
     (4.7834, -11.3),
 ];
 
-/// 3GPP TR 38.901, table 7.7.2-3.
+/// Paths of TDL-C: 3GPP TR 38.901, table 7.7.2-3.
 #[expect(clippy::approx_constant, reason = "0.6366 is a delay")]
 const TDL_C: Tdl = &[
     (0.0, -4.4),
@@ -108,7 +108,7 @@ const TDL_C: Tdl = &[
     (8.6523, -22.8),
 ];
 
-/// A profile by name.
+/// Standard power delay profile, by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NamedProfile {
     /// Typical urban fading at taps 0.2 us apart, ten of twelve with power (Alfredsson, Brunstrom and Sternad 2007,
@@ -129,11 +129,12 @@ pub enum NamedProfile {
 }
 
 impl DelayProfile {
-    /// A profile of delays in seconds, in order, and powers in dB, which need not add up to 1.
+    /// Creates a profile from delays in seconds, in increasing order, and powers in dB, which are normalised to add up
+    /// to 1.
     ///
     /// # Errors
-    /// Lists that are empty, differ in length or have more than [`MOST_TAPS`] entries; delays that are negative, fall,
-    /// or exceed 1 ms; powers outside [-100, 100].
+    /// If the lists are empty, differ in length or have more than [`MOST_TAPS`] entries, a delay is negative, below the
+    /// one before or above 1 ms, or a power is outside [-100, 100] dB.
     pub fn new(delays_s: &[f64], powers_db: &[f64]) -> Result<Self, ChannelError> {
         let refuse = |parameter, value: String, allowed: String| {
             Err(OutOfRange::new(parameter, value, allowed).into())
@@ -148,7 +149,7 @@ impl DelayProfile {
                 format!("{}, as delays_ns", delays_s.len()),
             );
         }
-        // Rounded: a nanosecond is no binary fraction.
+        // Rounded, since a nanosecond is no binary fraction of a second.
         let nanos = |seconds: f64| ((seconds * 1e15).round() / 1e6).to_string();
         let mut before = 0.0;
         for &delay in delays_s {
@@ -167,10 +168,10 @@ impl DelayProfile {
         Ok(Self::normalised(delays_s.iter().copied().zip(powers_db.iter().copied())))
     }
 
-    /// A profile by name.
+    /// Creates the profile with the given name.
     ///
     /// # Errors
-    /// A delay spread outside [0, 10 us].
+    /// If the delay spread is outside [0, 10 us].
     pub fn named(name: NamedProfile) -> Result<Self, ChannelError> {
         let nanos = |taps: &[(u32, f64)]| {
             Ok(Self::normalised(taps.iter().map(|&(delay, power)| (f64::from(delay) * 1e-9, power))))
@@ -252,7 +253,7 @@ impl DelayProfile {
         (of_squares - square(mean)).max(0.0).sqrt()
     }
 
-    /// The bandwidth in Hz over which the gain stays correlated by 0.5 or more, by the usual rule 1 / (5 spread);
+    /// Bandwidth in Hz over which the gain stays correlated by 0.5 or more, by the usual rule 1 / (5 x delay spread);
     /// infinite for a single path.
     pub fn coherence_bandwidth_hz(&self) -> f64 {
         1.0 / (5.0 * self.delay_spread_s())

@@ -1,11 +1,12 @@
-//! Rayleigh fading of several paths for a slotted radio: one value of each path in each slot, without end.
+//! Rayleigh fading of several paths for a slotted radio: one gain per path and slot, for any number of slots.
 //!
-//! Blocks of a process with Clarke's (Jakes') Doppler spectrum are made in frequency: each cell of a Fourier transform
-//! gets a complex Gaussian whose power is the part of the spectrum in the cell, (asin(b/fd) - asin(a/fd)) / pi between
-//! its edges a and b. Values are exactly Gaussian. Consecutive blocks, independent, overlap by half and are added
-//! with the weights cos and sin of an angle that grows from 0 to a quarter turn: power stays 1, and the
-//! autocorrelation is that of a block times the cosine of how far the angle has moved, 0.3 % at the fifth zero of
-//! `J0`. Blocks are made at 5 samples a Doppler period or more and interpolated, so that slow fading costs less.
+//! Blocks of a process with Clarke's (Jakes') Doppler spectrum are computed in the frequency domain: each cell of a
+//! Fourier transform gets a complex Gaussian whose power is the part of the spectrum in the cell, (asin(b/fd) -
+//! asin(a/fd)) / pi between its edges a and b. Values are exactly Gaussian. Consecutive blocks are independent, overlap
+//! by half and are added with the weights cos and sin of an angle that grows from 0 to a quarter turn. So the power
+//! stays 1, and the autocorrelation is that of a block times the cosine of the change of this angle, at most
+//! 0.3 % less up to the fifth zero of `J0`. Blocks have at least 5 samples per Doppler period and are interpolated, so
+//! slow fading costs less.
 // See `simd`.
 #![allow(clippy::inline_always)]
 
@@ -19,52 +20,54 @@ use rand::Rng;
 use std::f64::consts::{FRAC_PI_2, PI};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// Samples by which blocks follow each other.
+/// Number of samples from the start of one block to the start of the next: blocks overlap by half.
 const HALF: usize = BLOCK / 2;
-/// Samples that an interpolated value is made of.
+/// Number of samples from which one value is interpolated.
 const SPAN: usize = 8;
-/// Most slots a sample.
+/// Greatest number of radio slots per sample.
 const MOST_SLOTS: u64 = 128;
-/// Doppler shift in cycles a sample at the most, where a sample is several slots.
+/// Greatest Doppler shift in cycles per sample, if a sample spans several radio slots.
 const BAND: f64 = 0.2;
-/// Rows have the paths of the widest vectors.
+/// Number of paths to a multiple of which rows are padded: the lanes of the widest vectors.
 const LANES: usize = 16;
 
 /// Complex gains of independent paths, each of mean power 1 and autocorrelation `J0(2 pi fd_t k)` over k slots.
 ///
 /// Gains depend on the stream and the slot alone, so slots can be computed in any order, and the process never repeats.
-/// In increasing order a path takes 10 to 20 ns per slot; a jump costs two blocks of 1024 samples. Clones share what they
-/// make of the process, each at slots of its own.
+/// In increasing order a path takes 10 to 20 ns per slot; a jump costs two blocks of 1024 samples. Clones are the same
+/// realisation and share its computed segments, though each may be at another slot.
 #[derive(Clone, Debug)]
 pub struct DopplerTaps {
     taps: usize,
-    /// Length of half a row: a row has the real parts of all paths, then the imaginary ones.
+    /// Length of half a row: a row has the real parts of all paths, padded to the widest vector, then the imaginary
+    /// ones.
     width: usize,
     is_static: bool,
-    /// Binary logarithm of the slots a sample.
+    /// Binary logarithm of the number of radio slots per sample.
     sample_bits: u32,
     simd: Simd,
     source: NoiseSource,
-    /// Root of the power of the cells at -k to k.
+    /// Square roots of the power of the frequency cells from -k to k.
     amplitudes: Vec<f32>,
     filters: Vec<[f32; SPAN]>,
-    /// Segments in use, and the last ones that any of the clones has made, by parity of their numbers.
+    /// Segments in use, and the last ones that any clone has computed, at index 0 for even and 1 for odd segment
+    /// numbers.
     segments: [Segment; 2],
     made: Arc<Mutex<[Segment; 2]>>,
-    /// Sample of a segment at which the next one is made: processes side by side do so one after the other.
+    /// Sample of a segment at which the next segment is computed, drawn at random: several processes then compute
+    /// theirs at different times.
     ahead: u64,
 }
 
-/// Half a block's worth of samples: the second half of the block of this number, mixed with the first half of the
-/// next.
+/// Samples of half a block: the second half of the block with this number, mixed with the first half of the next block.
 #[derive(Clone, Debug, Default)]
 struct Segment {
     number: Option<u64>,
-    /// Rows of the segment, then those of the second half of the next block, with which the next segment begins.
+    /// Rows of the segment, then those of the second half of the next block, from which the next segment is computed.
     rows: Arc<Vec<f32>>,
 }
 
-/// Cosines and sines of a quarter turn between the middles of its places.
+/// Cosines and sines of the angles by which blocks are mixed: a quarter turn in `HALF` equal steps, each at its middle.
 static FADE: LazyLock<[(f32, f32); HALF]> = LazyLock::new(|| {
     std::array::from_fn(|i| {
         let (sin, cos) = libm::sincos(FRAC_PI_2 * (i as f64 + 0.5) / HALF as f64);
@@ -73,10 +76,11 @@ static FADE: LazyLock<[(f32, f32); HALF]> = LazyLock::new(|| {
 });
 
 impl DopplerTaps {
-    /// A realisation of `taps` paths at the maximum Doppler shift `fd_t`, in cycles a slot; 0 never changes.
+    /// Creates a realisation of `taps` paths with the maximum Doppler shift `fd_t` in cycles per slot; with 0 gains are
+    /// constant.
     ///
     /// # Errors
-    /// `fd_t` neither 0 nor in [5e-5, 0.5): from 0.5 on a value a slot says nothing of what lies between.
+    /// If `fd_t` is neither 0 nor in [5e-5, 0.5): from 0.5 on one value per slot undersamples the process.
     pub fn new(taps: usize, fd_t: f64, stream: Stream, simd: Simd) -> Result<Self, ChannelError> {
         let is_static = fd_t == 0.0;
         if !is_static && !(5e-5..0.5).contains(&fd_t) {
@@ -102,12 +106,13 @@ impl DopplerTaps {
         })
     }
 
-    /// Reals that [`at`](Self::at) writes: real parts of all paths up to half of them, then imaginary parts.
+    /// Number of values that [`at`](Self::at) writes: the real parts of all paths fill the first half, padded, the
+    /// imaginary parts the second.
     pub fn row_len(&self) -> usize {
         2 * self.width
     }
 
-    /// Writes the path gains of packet time `slot` into `row`, of [`row_len`](Self::row_len) numbers.
+    /// Writes the path gains of radio slot number `slot` into `row`, which has [`row_len`](Self::row_len) values.
     pub fn at(&mut self, slot: u64, row: &mut [f32]) {
         let slot = if self.is_static { 0 } else { slot };
         let first = slot >> self.sample_bits;
@@ -134,7 +139,8 @@ impl DopplerTaps {
         self.simd.run(Interpolate { rows, weights: &self.filters[weights], row });
     }
 
-    /// Makes segment `number` ready, from the second half of its block and the first of the next.
+    /// Computes segment `number` if it is not in use: the second half of its block, mixed with the first half of the
+    /// next.
     #[inline]
     fn prepare(&mut self, number: u64) {
         if self.segments[(number % 2) as usize].number != Some(number) {
@@ -149,11 +155,11 @@ impl DopplerTaps {
         let [place, other] = [number % 2, (number + 1) % 2].map(|place| place as usize);
         if made[place].number != Some(number) {
             let middle = HALF * self.row_len();
-            // Of the segment that this one replaces the memory serves again, once nobody has it.
+            // The memory of the replaced segment is reused if no clone holds it.
             self.segments[place] = Segment::default();
             let spare = std::mem::take(&mut made[place].rows);
             let mut rows = Arc::try_unwrap(spare).unwrap_or_default();
-            // Clones far behind or ahead may have made others since.
+            // Clones far behind or ahead may have replaced the preceding segment.
             let before = [&made[other], &self.segments[other]]
                 .into_iter()
                 .find(|segment| segment.number.is_some() && segment.number == number.checked_sub(1));
@@ -171,7 +177,7 @@ impl DopplerTaps {
         self.segments[place] = made[place].clone();
     }
 
-    /// The samples of block `number`, into `rows`.
+    /// Writes the samples of block `number` into `rows`, one row per sample.
     fn block(&self, number: u64, rows: &mut Vec<f32>) {
         let (cells, row_len) = (self.amplitudes.len(), self.row_len());
         let half = (cells * self.taps).div_ceil(2).next_multiple_of(LANES);
@@ -191,7 +197,8 @@ impl DopplerTaps {
     }
 }
 
-/// Roots of the powers of the cells at -k to k for a Doppler shift of `edge` cells; together 1.
+/// Square roots of the powers of the frequency cells from -k to k, for a maximum Doppler shift of `edge` cells; the
+/// powers add up to 1.
 fn amplitudes(edge: f64) -> Vec<f32> {
     let outermost = ((edge + 0.5) as usize).min(HALF - 1);
     let below = |cell: f64| {
@@ -206,8 +213,8 @@ fn amplitudes(edge: f64) -> Vec<f32> {
     powers.iter().map(|power| (power / total).sqrt() as f32).collect()
 }
 
-/// Weights of the samples around a place at `phase` after the fourth of them: a sinc under Kaiser's window, whose
-/// images lie 68 dB down for what changes by up to [`BAND`].
+/// Weights by which [`SPAN`] samples are interpolated at the fraction `phase` of a sample after the fourth of them: a
+/// sinc under Kaiser's window, whose images lie 68 dB down for Doppler shifts up to [`BAND`].
 fn filter(phase: f64) -> [f32; SPAN] {
     const BETA: f64 = 6.5;
     let half = (SPAN / 2) as f64;
@@ -220,7 +227,7 @@ fn filter(phase: f64) -> [f32; SPAN] {
     weights.map(|weight| (weight / total) as f32)
 }
 
-/// I0, by its series.
+/// Modified Bessel function I0(x), by its power series.
 fn bessel_i0(x: f64) -> f64 {
     let (mut term, mut sum) = (1.0, 1.0);
     for k in 1..60 {
@@ -252,7 +259,7 @@ impl Kernel for Draw<'_> {
     }
 }
 
-/// Fades from old rows to new ones, by the cosine and sine of each.
+/// Mixes old rows into new ones: weights are the cosine and the sine of each row's angle.
 struct Mix<'a> {
     old: &'a [f32],
     new: &'a mut [f32],

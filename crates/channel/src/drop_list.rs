@@ -8,15 +8,15 @@ use crossfade_core::SimTime;
 #[derive(Clone, Debug)]
 pub struct DropList {
     drops: Vec<u64>,
-    /// Position of the first drop that is not yet past.
+    /// Index in the list of the first drop at or after the last transmission asked for.
     next: usize,
 }
 
 impl DropList {
-    /// Loses the transmissions numbered `drops`, counted from 0.
+    /// Creates the process that loses the transmissions with the numbers `drops`, counted from 0.
     ///
     /// # Errors
-    /// The numbers do not strictly increase.
+    /// If the numbers do not strictly increase.
     pub fn new(drops: Vec<u64>) -> Result<Self, ChannelError> {
         if let Some(position) = (1..drops.len()).find(|&i| drops[i] <= drops[i - 1]) {
             let (drop, previous) = (drops[position], drops[position - 1]);

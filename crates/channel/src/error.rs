@@ -18,30 +18,30 @@ pub enum ChannelError {
     /// The transmissions of a drop list are not in strictly increasing order.
     #[error("drops[{position}] = {drop}: must be above the drop before it, {previous}")]
     DropsNotIncreasing {
-        /// Position in the list, from 0.
+        /// Position of the faulty number in the drop list, counted from 0.
         position: usize,
-        /// The transmission there.
+        /// Transmission number at this position.
         drop: u64,
-        /// The transmission before it.
+        /// Transmission number at the position before.
         previous: u64,
     },
     /// The text is not an angle with a unit.
     #[error("{text:?} is no angle: write \"60 deg\" or \"1.05 rad\"")]
     Angle {
-        /// The given text.
+        /// Text that is not an angle.
         text: String,
     },
     /// The environment variable `CROSSFADE_SIMD` names instructions that this processor lacks.
     #[error("CROSSFADE_SIMD = {name:?}: must be one of {available} on this processor")]
     Simd {
-        /// Value of the variable.
+        /// Value of the environment variable.
         name: String,
-        /// Available instructions.
+        /// Instruction sets that this processor has, in words.
         available: String,
     },
 }
 
-/// A number outside its range.
+/// Error of a number outside its range.
 pub(crate) fn out_of_range(
     parameter: &'static str,
     value: f64,
@@ -50,7 +50,7 @@ pub(crate) fn out_of_range(
     OutOfRange::new(parameter, format!("{value:?}"), allowed).into()
 }
 
-/// `value` if it is a probability.
+/// Returns `value` if it is a probability, an error about `parameter` otherwise.
 pub(crate) fn probability(parameter: &'static str, value: f64) -> Result<f64, ChannelError> {
     if (0.0..=1.0).contains(&value) {
         Ok(value)

@@ -1,9 +1,9 @@
 //! Losses by an error rate that depends on a signal-to-noise ratio which fades in time.
 //!
-//! The ratio of a transmission is the mean ratio times the power |h|^2 of a Rayleigh fading gain of mean power 1 (or 1
-//! without fading), times log-normal shadowing. A gain is constant over a step of the channel, or over a part of a step
-//! where there are several [`parts`](ErrorRateLoss::parts). What a ratio means for a block is the [`ErrorRate`]'s to
-//! say.
+//! The signal-to-noise ratio of a transmission is the mean ratio times the power |h|^2 of a Rayleigh fading gain of
+//! mean power 1 (or 1 without fading), times log-normal shadowing. A gain is constant over a step of the channel, or
+//! over a part of a step where there are several [`parts`](ErrorRateLoss::parts). An [`ErrorRate`] maps these ratios to
+//! the error rate of a block.
 
 use crate::antenna_correlation::AntennaCorrelation;
 use crate::correlated_shadowing::{CorrelatedShadowing, ShadowingProcess};
@@ -18,46 +18,50 @@ use std::sync::{Arc, OnceLock};
 
 /// Error rate of blocks as a function of the signal-to-noise ratio, which is linear, not in dB.
 pub trait ErrorRate: Debug + Send + Sync {
-    /// Effective ratio of a block whose equally long parts have these ratios; for one part, its own ratio.
+    /// Effective signal-to-noise ratio of a block whose equally long parts have the given ratios (all linear, not in
+    /// dB); with a single part, its own ratio.
     fn effective(&self, ratios: &[f64]) -> f64;
 
-    /// Error rate of a block of `bytes` whose `copies` received copies are combined; their ratios add up to `sum`.
+    /// Error rate of a block of `bytes` whose `copies` received copies are combined; their signal-to-noise ratios
+    /// (linear, not in dB) add up to `sum`.
     fn error_rate(&self, sum: f64, copies: u32, bytes: u32) -> f64;
 }
 
-/// Configuration of losses by an error rate.
+/// Configuration of losses by an error rate at a fading signal-to-noise ratio.
 #[derive(Clone, Debug)]
 pub struct ErrorRateLoss {
-    /// The error rate.
+    /// Error rate of a block as a function of its signal-to-noise ratio.
     pub rates: Arc<dyn ErrorRate>,
-    /// Mean ratio in dB; with shadowing, the median of the mean.
+    /// Mean signal-to-noise ratio in dB; with shadowing, the median of the mean.
     pub snr_db: f64,
     /// Rayleigh fading of the SNR; `None`: a constant gain of 1.
     pub fading: Option<Motion>,
-    /// Shadowing of the mean SNR; `None`: none.
+    /// Log-normal shadowing of the mean SNR in time; `None`: no shadowing.
     pub shadowing: Option<CorrelatedShadowing>,
-    /// Number of parts of a step with gains of their own.
+    /// Number of equal parts of a channel step, each with its own fading gain.
     pub parts: u32,
-    /// Bytes of the usual block, for which [`rate`](Self::rate) holds.
+    /// Block size in bytes for which [`rate`](Self::rate) holds, and of transmissions without a stated size.
     pub bytes: u32,
-    /// Whether the receiver combines the copies of a block, for which it needs more than the fate of each.
+    /// True if the receiver combines the copies of a block, for which it needs more than the fate of each copy.
     pub combines: bool,
     /// Cached result of [`rate`](Self::rate), which takes milliseconds.
     known: OnceLock<Option<f64>>,
 }
 
-/// Greatest number of parts of a step.
+/// Greatest number of parts of a channel step.
 pub const MOST_PARTS: u32 = 64;
 
-/// Steps of the sum over shadowing on either side of its mean, which spans 6 standard deviations.
+/// Steps of the sum over shadowing on either side of its median; the sum spans 6 standard deviations each way.
 const STEPS: i32 = 48;
 
-/// Positions in the channel's stream of shadowing and verdicts: far from the gains, and from each other.
+/// Offsets in the channel's random stream of the draws for shadowing and for verdicts: far from those of the gains, and
+/// from each other.
 const SHADOWING: u128 = 1 << 100;
 const VERDICTS: u128 = 1 << 101;
 
 impl ErrorRateLoss {
-    /// A constant ratio, for usual blocks of `bytes`; whatever else there is, is to be set before it is used.
+    /// Creates a configuration with a constant SNR of `snr_db` and blocks of `bytes`; fading, shadowing and further
+    /// fields are set before its first use.
     pub fn new(rates: Arc<dyn ErrorRate>, snr_db: f64, bytes: u32) -> Self {
         let known = OnceLock::new();
         Self { rates, snr_db, fading: None, shadowing: None, parts: 1, bytes, combines: false, known }
@@ -66,8 +70,8 @@ impl ErrorRateLoss {
     /// Checks the configuration.
     ///
     /// # Errors
-    /// A ratio outside [-50, 60] dB, not 1 to 64 parts, several parts of gains that do not move in time, `fd_t` out of
-    /// range; an impossible `CROSSFADE_SIMD`.
+    /// If `snr_db` is outside [-50, 60] dB, `parts` outside 1 to 64 or above 1 with gains that do not move in time,
+    /// `fd_t` out of range, or `CROSSFADE_SIMD` names instructions that this processor lacks.
     pub fn check(&self) -> Result<(), ChannelError> {
         if !(-50.0..=60.0).contains(&self.snr_db) {
             return Err(out_of_range("snr_db", self.snr_db, "between -50 and 60"));
@@ -79,17 +83,17 @@ impl ErrorRateLoss {
         if self.parts > 1 && !moves_in_time {
             return Err(out_of_range("parts", f64::from(self.parts), "1 where gains do not move in time"));
         }
-        // A realisation tells.
+        // Creating a realisation checks `fd_t` and the instructions.
         self.gains(rand::SeedableRng::from_seed([0; 32])).map(|_| ())
     }
 
-    /// The gains, and the time of a part of a step.
+    /// Fading gains drawn from `stream`, and the duration of a part of a step; `None` without fading.
     fn gains(&self, stream: Stream) -> Result<Option<(MatrixFading, SimTime)>, ChannelError> {
         let Some(motion) = self.fading else { return Ok(None) };
         let (motion, part) = match motion {
             Motion::Moving { fd_t, clock: Clock::Slot(step) } => {
                 let part = SimTime::from_nanos((step.as_nanos() / u64::from(self.parts)).max(1));
-                // Whole nanoseconds: what a step has of the Doppler shift, a part has for its length.
+                // A part is rounded to whole nanoseconds; its Doppler shift is scaled by its length.
                 let fd_t = fd_t * (part.as_nanos() as f64 / step.as_nanos() as f64);
                 (Motion::Moving { fd_t, clock: Clock::Slot(part) }, part)
             }
@@ -99,22 +103,22 @@ impl ErrorRateLoss {
         Ok(Some((fading, part)))
     }
 
-    /// Makes the ratios of transmissions, drawn from `stream`.
+    /// Creates the process that gives each transmission its signal-to-noise ratio, drawn from `stream`.
     ///
     /// # Errors
-    /// The configuration is refused by [`check`](Self::check).
+    /// If [`check`](Self::check) refuses the configuration.
     pub fn ratios(&self, stream: &Stream) -> Result<FadingRatio, ChannelError> {
         let shadowing = self.shadowing.map(|config| config.process(advanced(stream, SHADOWING)));
         let ratios = vec![from_db(self.snr_db); self.parts as usize];
         Ok(FadingRatio { snr_db: self.snr_db, gains: self.gains(stream.clone())?, shadowing, ratios })
     }
 
-    /// Uniform draw number `number`, against which an error rate is compared.
+    /// Uniform random number of transmission `number`, in [0, 1): the block is lost if it is below the error rate.
     pub fn verdict(stream: &Stream, number: u128) -> f64 {
         advanced(stream, VERDICTS.wrapping_add(number)).random()
     }
 
-    /// Whether blocks fail independently of each other.
+    /// True if blocks fail independently of each other: no shadowing, and no gains that move from step to step.
     pub fn is_independent(&self) -> bool {
         self.shadowing.is_none() && !matches!(self.fading, Some(Motion::Moving { .. }))
     }
@@ -132,11 +136,11 @@ impl ErrorRateLoss {
         }
         let at = |mean: f64| match self.fading {
             None => self.rates.error_rate(mean, 1, self.bytes),
-            // Shadowing smooths steps out: then fewer panels do.
+            // Shadowing smooths steps in the error rate, so fewer panels suffice.
             Some(_) => self.over_fading(mean, if self.shadowing.is_some() { 1 << 10 } else { 1 << 15 }),
         };
         let Some(shadowing) = self.shadowing else { return Some(at(from_db(self.snr_db))) };
-        // The trapezoidal rule.
+        // Mean over shadowing by the trapezoidal rule.
         let (mut sum, mut weights) = (0.0, 0.0);
         for i in -STEPS..=STEPS {
             let z = 6.0 * f64::from(i) / f64::from(STEPS);
@@ -147,7 +151,8 @@ impl ErrorRateLoss {
         Some(sum / weights)
     }
 
-    /// The mean of the error rate at `mean` times an exponential variable g of mean 1: over t = ln g, by midpoints.
+    /// Mean of the error rate at the SNR `mean` x g, g exponential with mean 1: an integral over t = ln g by the
+    /// midpoint rule.
     fn over_fading(&self, mean: f64, panels: u32) -> f64 {
         let (first, last) = (-16.0, 4.0);
         let step = (last - first) / f64::from(panels);
@@ -166,18 +171,20 @@ fn advanced(stream: &Stream, by: u128) -> Stream {
     stream
 }
 
-/// SNR of each transmission, a function of the stream, the time and the number of the transmission.
+/// Signal-to-noise ratio of each transmission, as a function of the stream, the time and the number of the
+/// transmission.
 #[derive(Clone, Debug)]
 pub struct FadingRatio {
     snr_db: f64,
-    /// Gains of the antennas, and the time of a part of a transmission.
+    /// Fading gain between two antennas, and the duration of a part of a transmission.
     gains: Option<(MatrixFading, SimTime)>,
     shadowing: Option<ShadowingProcess>,
     ratios: Vec<f64>,
 }
 
 impl FadingRatio {
-    /// SNR (a ratio, not dB) of each part of transmission number `transmission`, which starts at `now`.
+    /// Signal-to-noise ratio (linear, not in dB) of each part of transmission number `transmission`, which starts at
+    /// `now`.
     pub fn at(&mut self, now: SimTime, transmission: u64) -> &[f64] {
         let moving = self.shadowing.as_mut().map(|shadowing| shadowing.db_at(now));
         let mean = from_db(self.snr_db + moving.unwrap_or_default());
@@ -191,7 +198,7 @@ impl FadingRatio {
     }
 }
 
-/// The losses.
+/// Loss process of an [`ErrorRateLoss`].
 pub(crate) struct ErrorRateLosses {
     config: ErrorRateLoss,
     ratios: FadingRatio,
@@ -199,7 +206,7 @@ pub(crate) struct ErrorRateLosses {
 }
 
 impl ErrorRateLosses {
-    /// Drawn from `stream`.
+    /// Creates the loss process of `config`, drawn from `stream`.
     pub(crate) fn new(config: ErrorRateLoss, stream: Stream) -> Result<Self, ChannelError> {
         Ok(Self { ratios: config.ratios(&stream)?, config, stream })
     }
@@ -222,7 +229,8 @@ mod tests {
     use super::*;
     use crossfade_core::RunSeed;
 
-    /// exp(-x / 4) for the usual block of 100 bytes, scaled; parts count with their mean.
+    /// Test error rate exp(-SNR / 4) for blocks of 100 bytes, scaled to other sizes; the effective ratio of several
+    /// parts is their mean.
     #[derive(Debug)]
     struct Exponential;
 
@@ -314,8 +322,8 @@ mod tests {
         assert_eq!(eight.rate(), None);
     }
 
-    /// A step has the same Doppler shift whatever its parts: powers of one step and the next correlate by
-    /// J0(2 pi 0.1)^2 = 0.8168. One sample a run, five standard errors of their mean.
+    /// Dividing a step into parts leaves its Doppler shift unchanged: powers of one step and the next correlate by J0(2
+    /// pi 0.1)^2 = 0.8168, with one sample per run, within five standard errors of the mean.
     #[test]
     fn parts_do_not_speed_fading_up() {
         for parts in [1, 4] {
@@ -335,9 +343,8 @@ mod tests {
         }
     }
 
-    /// The number that decides a transmission has nothing to do with the shadowing of its time: products of a uniform
-    /// number and the square of a normal one, both less their means, have mean 0 and variance 2 / 12; five standard
-    /// errors.
+    /// The number that decides a transmission is independent of its shadowing: products of a uniform number and the
+    /// square of a normal one, both less their means, have mean 0 and variance 2 / 12; five standard errors.
     #[test]
     fn verdicts_are_independent_of_shadowing() {
         let shadowing = CorrelatedShadowing::new(6.0, SimTime::from_millis(100), SLOT).unwrap();

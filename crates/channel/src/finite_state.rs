@@ -18,18 +18,18 @@ pub struct FiniteStateChannel {
 }
 
 impl FiniteStateChannel {
-    /// Greatest number of states.
+    /// Greatest number of states of a finite-state channel.
     pub const MOST_STATES: usize = 64;
 
-    /// Greatest deviation of a row's sum from 1, as the decimals of a table leave.
+    /// Greatest accepted deviation of a row's sum from 1, since tables print rounded decimals.
     const ROUNDING: f64 = 1e-9;
 
-    /// Channel from the transition probabilities from a state (row) to a state (column), and the loss probability in
-    /// each.
+    /// Creates a channel from the transition probabilities from a state (row) to a state (column), and the loss
+    /// probability in each state.
     ///
     /// # Errors
-    /// No square of probabilities whose rows add up to 1, states that cannot all be reached from each other, or
-    /// not one error probability a state.
+    /// If the transitions are no square matrix of probabilities whose rows add up to 1, some state cannot be reached
+    /// from another, or the number of loss probabilities is not that of the states.
     pub fn new(transitions: Vec<Vec<f64>>, state_p_e: Vec<f64>) -> Result<Self, ChannelError> {
         let states = transitions.len();
         OutOfRange::unless(
@@ -63,18 +63,18 @@ impl FiniteStateChannel {
         Ok(Self { transitions, state_p_e, stationary })
     }
 
-    /// Stationary distribution: share of steps in each state.
+    /// Stationary distribution: long-run share of steps in each state.
     pub fn stationary(&self) -> &[f64] {
         &self.stationary
     }
 
-    /// Long-run loss rate.
+    /// Long-run loss rate: mean of the loss probabilities over the stationary distribution.
     pub fn p_e(&self) -> f64 {
         self.stationary.iter().zip(&self.state_p_e).map(|(share, p_e)| share * p_e).sum()
     }
 }
 
-/// Whether a walk from state 0 can come to every state.
+/// True if a walk from state 0 along the steps that `leads` allows can reach every one of `states` states.
 fn reaches_all(states: usize, leads: impl Fn(usize, usize) -> bool) -> bool {
     let (mut reached, mut open) = (vec![false; states], vec![0]);
     reached[0] = true;
@@ -89,9 +89,9 @@ fn reaches_all(states: usize, leads: impl Fn(usize, usize) -> bool) -> bool {
     reached.into_iter().all(|reached| reached)
 }
 
-/// Stationary distribution of an irreducible chain by state reduction, which subtracts nothing: W. K. Grassmann, M. I.
-/// Taksar and D. P. Heyman, "Regenerative analysis and steady state distributions for Markov chains", Operations
-/// Research 33(5), 1985.
+/// Stationary distribution of an irreducible chain by state reduction, which avoids cancellation as it has no
+/// subtractions: W. K. Grassmann, M. I. Taksar and D. P. Heyman, "Regenerative analysis and steady state distributions
+/// for Markov chains", Operations Research 33(5), 1985.
 fn stationary(mut p: Vec<Vec<f64>>) -> Vec<f64> {
     let states = p.len();
     for last in (1..states).rev() {
@@ -113,9 +113,9 @@ fn stationary(mut p: Vec<Vec<f64>>) -> Vec<f64> {
 
 /// Loss process of a [`FiniteStateChannel`].
 ///
-/// The state depends on the stream and the step; durations of stays in a state are drawn, not single steps. Another
-/// random number, indexed by the transmission, decides whether it is lost. The chain starts in its stationary
-/// distribution.
+/// The state depends on the stream and the step; durations of stays in a state are drawn, not single steps. A second
+/// random number, indexed by the transmission, decides with the state's loss probability. The chain starts in its
+/// stationary distribution.
 #[derive(Clone, Debug)]
 pub struct FiniteStateLoss {
     channel: FiniteStateChannel,
@@ -123,15 +123,15 @@ pub struct FiniteStateLoss {
     clock: Clock,
     states: Stream,
     state: usize,
-    /// The last step of the stay that was drawn last.
+    /// Last step that the chain stays in its current state.
     last_of_stay: u64,
-    /// Gives transmission `next_draw` its draw.
+    /// Random stream of the loss decisions, positioned at that of transmission `next_draw`.
     errors: Stream,
     next_draw: u128,
 }
 
 impl FiniteStateLoss {
-    /// Runs `channel`, one step for each tick of `clock`.
+    /// Creates the losses of `channel`, with one step of the chain per tick of `clock`, drawn from `states`.
     pub fn new(channel: FiniteStateChannel, clock: Clock, mut states: Stream) -> Self {
         let errors = Stream::from_rng(&mut states);
         let leave = |(state, row): (usize, &Vec<f64>)| Geometric::new(others(row, state).min(1.0));
@@ -154,12 +154,13 @@ impl FiniteStateLoss {
     }
 }
 
-/// The probability to leave `state`.
+/// Probability of leaving `state` in a step: the sum of its `row` of transitions without the diagonal.
 fn others(row: &[f64], state: usize) -> f64 {
     row[..state].iter().chain(&row[state + 1..]).sum()
 }
 
-/// The first place at which the sum of `shares` exceeds `draw`; rounding ends at the last share there is.
+/// Index of the first entry at which the sum of `shares` exceeds `draw`; the last entry above 0 if rounding leaves the
+/// sum below.
 fn pick(shares: impl Iterator<Item = f64>, draw: f64) -> usize {
     let (mut sum, mut picked) = (0.0, 0);
     for (place, share) in shares.enumerate().filter(|(_, share)| *share > 0.0) {
@@ -175,7 +176,7 @@ fn pick(shares: impl Iterator<Item = f64>, draw: f64) -> usize {
 impl LossProcess for FiniteStateLoss {
     fn lost(&mut self, now: SimTime, transmission: u64) -> bool {
         let state = self.state(self.clock.step(now, transmission));
-        // Backwards, where one is asked for again, is around the generator's whole period.
+        // An earlier transmission is reached by wrapping around the generator's whole period.
         let transmission = u128::from(transmission);
         self.errors.advance(transmission.wrapping_sub(self.next_draw));
         self.next_draw = transmission + 1;
@@ -197,8 +198,8 @@ mod tests {
         FiniteStateLoss::new(channel, Clock::Transmission, RunSeed { seed, run: 0 }.stream("channel.dl"))
     }
 
-    /// The probability of `length` losses in a row where the first begins a run: the vector of states after a loss that
-    /// follows a success, times the matrix that stays in losses.
+    /// Probability that a run of losses has at least `length` losses: the distribution of states at its first loss,
+    /// times powers of the matrix of steps that end in a loss.
     fn run_survival(channel: &FiniteStateChannel, length: usize) -> f64 {
         let FiniteStateChannel { transitions, state_p_e, stationary } = channel;
         let states = state_p_e.len();
@@ -230,7 +231,7 @@ mod tests {
         }
     }
 
-    /// The shares are proportional to the cofactors of I - P (for three states: the sums of two-step trees).
+    /// Stationary shares are proportional to the cofactors of I - P (for three states: the sums of two-step trees).
     #[test]
     fn the_stationary_distribution_is_that_of_the_closed_form() {
         let channel = three();
@@ -280,7 +281,8 @@ mod tests {
         }
     }
 
-    /// The share of the third state is 0.008 / 0.0845 (by hand, above) at step 0 too; five standard errors.
+    /// At step 0 the share of the third state already is 0.008 / 0.0845 (computed by hand in the test above), within
+    /// five standard errors.
     #[test]
     fn the_first_step_is_stationary() {
         let channel = FiniteStateChannel { state_p_e: vec![0.0, 0.0, 1.0], ..three() };

@@ -6,13 +6,13 @@ use crate::simd::{Kernel, Vector};
 use std::f64::consts::TAU;
 use std::sync::LazyLock;
 
-/// Rows that are transformed: samples of a block.
+/// Number of rows that a transform takes: the samples of a block.
 pub(crate) const BLOCK: usize = 1024;
 const HALF: usize = BLOCK / 2;
-/// Rows that stay in the cache together.
+/// Number of rows that fit into the processor's cache together.
 const CACHED: usize = 256;
 
-/// Cosines and sines of the places of half a turn.
+/// Twiddle factors: cosines and sines of the angles of half a turn, in `HALF` equal steps.
 static TWIDDLES: LazyLock<[(f32, f32); HALF]> = LazyLock::new(|| {
     std::array::from_fn(|i| {
         let (sin, cos) = libm::sincos(TAU * i as f64 / BLOCK as f64);
@@ -20,13 +20,14 @@ static TWIDDLES: LazyLock<[(f32, f32); HALF]> = LazyLock::new(|| {
     })
 });
 
-/// The frequency whose row goes in at `place`: decimation in time takes its input in bit-reversed order.
+/// Index of the frequency whose amplitudes belong in row `place` of the input: decimation in time takes it in
+/// bit-reversed order.
 pub(crate) fn frequency_at(place: usize) -> usize {
     place.reverse_bits() >> (usize::BITS - BLOCK.ilog2())
 }
 
-/// Fourier transform of whole rows, in place, radix 2 (Cooley and Tukey, 1965). Two stages at a time run on parts that
-/// fit into the cache, which changes no sum.
+/// Inverse Fourier transform along the rows, in place, radix 2 (Cooley and Tukey, 1965). Two stages at a time run on
+/// parts that fit into the cache; this changes the order of the computation, but no sum.
 pub(crate) struct Transform<'a> {
     rows: &'a mut [f32],
     width: usize,
@@ -34,8 +35,8 @@ pub(crate) struct Transform<'a> {
 }
 
 impl<'a> Transform<'a> {
-    /// A transform of [`BLOCK`] rows of `width` real parts and as many imaginary ones: from amplitudes in the order of
-    /// [`frequency_at`] to samples in the order of time.
+    /// Creates the transform of [`BLOCK`] rows, each of `width` real parts and as many imaginary ones: from amplitudes
+    /// in the order of [`frequency_at`] to samples in the order of time.
     pub(crate) fn new(rows: &'a mut [f32], width: usize) -> Self {
         Self { rows, width, twiddles: &TWIDDLES }
     }
@@ -56,7 +57,7 @@ impl Kernel for Transform<'_> {
     }
 }
 
-/// The stages that join groups of `size` rows and of twice as many.
+/// Runs two stages of the transform: the first joins groups of `size` rows, the second groups of twice as many.
 #[inline(always)]
 fn two_stages<V: Vector>(rows: &mut [f32], size: usize, width: usize, twiddles: &[(f32, f32); HALF]) {
     let row = 2 * width;
@@ -88,14 +89,14 @@ fn two_stages<V: Vector>(rows: &mut [f32], size: usize, width: usize, twiddles: 
 
 type Complex<V> = (V, V);
 
-/// Cosine and sine of a twiddle factor.
+/// Cosine and sine of the twiddle factor number `place`, in all lanes.
 #[inline(always)]
 fn turn<V: Vector>(twiddles: &[(f32, f32); HALF], place: usize) -> Complex<V> {
     let (cos, sin) = twiddles[place % HALF];
     (V::splat(cos), V::splat(sin))
 }
 
-/// Paths from the one at `at` of a row.
+/// Loads the complex values of a row for the paths from number `at` on, one per lane.
 #[inline(always)]
 fn load<V: Vector>(row: &[f32], at: usize) -> Complex<V> {
     let (re, im) = row.split_at(row.len() / 2);
@@ -109,7 +110,7 @@ fn store<V: Vector>((re, im): Complex<V>, row: &mut [f32], at: usize) {
     im.store(&mut to_im[at..]);
 }
 
-/// Sum and difference of `upper` and of `lower` turned by `cos` and `sin`.
+/// Butterfly of the transform: the sum and the difference of `upper` and of `lower` rotated by `cos` and `sin`.
 #[inline(always)]
 fn butterfly<V: Vector>(
     upper: Complex<V>,
@@ -126,7 +127,7 @@ mod tests {
     use crate::simd::Simd;
     use num_complex::Complex64;
 
-    /// Frequencies, each with an amplitude of its own in every series.
+    /// Frequencies of the test, each with an amplitude of its own in every series.
     const FREQUENCIES: [usize; 6] = [0, 1, 5, 511, 512, 1000];
 
     fn amplitude(frequency: usize, series: usize) -> Complex64 {

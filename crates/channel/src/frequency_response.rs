@@ -1,4 +1,4 @@
-//! Frequency response of independent paths.
+//! Frequency response of a channel of independent paths.
 // See `simd`.
 #![allow(clippy::inline_always)]
 
@@ -10,21 +10,21 @@ use std::f64::consts::TAU;
 
 const LANES: usize = 16;
 
-/// Gains of frequency bins, taken at the centre of each bin: H(f) = sum over paths of sqrt(power) gain exp(-j 2 pi f
+/// Frequency response in bins, taken at the centre of each bin: H(f) = sum over paths of sqrt(power) gain exp(-j 2 pi f
 /// delay).
 #[derive(Clone, Debug)]
 pub struct FrequencyResponse {
     bins: usize,
     taps: usize,
-    /// Factors of all bins for each path: real parts, then imaginary ones.
+    /// Factors sqrt(power) exp(-j 2 pi f delay) by path: real parts of all bins, then the imaginary ones.
     factors: Vec<f32>,
-    /// Factors of all paths for each bin.
+    /// Factors sqrt(power) exp(-j 2 pi f delay) by bin: those of all paths for each bin.
     by_bin: Vec<Complex64>,
     simd: Simd,
 }
 
 impl FrequencyResponse {
-    /// A response of `bins` bins of `width_hz` side by side, the middle one at frequency 0.
+    /// Creates the response of `profile` in `bins` adjacent bins of `width_hz`, the middle one at frequency 0.
     pub fn new(profile: &DelayProfile, bins: usize, width_hz: f64, simd: Simd) -> Self {
         let padded = bins.next_multiple_of(LANES);
         let taps = profile.taps().len();
@@ -43,7 +43,7 @@ impl FrequencyResponse {
         Self { bins, taps, factors, by_bin, simd }
     }
 
-    /// Number of bins.
+    /// Number of frequency bins.
     pub fn bins(&self) -> usize {
         self.bins
     }
@@ -59,7 +59,7 @@ impl FrequencyResponse {
         self.simd.run(Powers { factors: &self.factors, row, taps: self.taps, out: powers });
     }
 
-    /// Complex frequency response H of bin number `bin`; `row` has the gains of the paths
+    /// Complex frequency response H of bin number `bin`, from 0; `row` has the gains of the paths
     /// ([`DopplerTaps::at`](crate::DopplerTaps::at)).
     #[inline]
     pub fn gain(&self, row: &[f32], bin: usize) -> Complex64 {

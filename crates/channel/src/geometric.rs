@@ -5,7 +5,7 @@ use rand::Rng;
 
 /// Number of failures before the first success of trials that succeed with probability p.
 ///
-/// Processes that stay in a state for a geometric time draw such a time, not each step of it.
+/// Loss processes draw the duration of a stay in a state from it, instead of every step.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometric {
     /// 1 / ln(1 - p): minus infinity for p = 0, minus zero for p = 1.
@@ -13,7 +13,8 @@ pub struct Geometric {
 }
 
 impl Geometric {
-    /// Creates the distribution of waits with mean (1 - p) / p; `p` = 0 waits forever, `p` = 1 never waits.
+    /// Creates the distribution for success probability `p`, with mean (1 - p) / p; with `p` = 0 every draw is
+    /// `u64::MAX`, with `p` = 1 it is 0.
     ///
     /// # Panics
     /// If `p` is no probability.
@@ -22,14 +23,15 @@ impl Geometric {
         Self { scale: 1.0 / libm::log1p(-p) }
     }
 
-    /// Draws a wait, always by one random number of the stream; `u64::MAX` stands for waits too long to count.
+    /// Draws a number of failures, always by one random number of the stream; `u64::MAX` stands for numbers too large
+    /// to count.
     pub fn sample(self, stream: &mut Stream) -> u64 {
         // P[ln U / ln(1 - p) >= k] = (1 - p)^k. The conversion rounds down and saturates.
         (libm::log(open_uniform(stream)) * self.scale) as u64
     }
 }
 
-/// Uniform on (0, 1), without the end points: the logarithm is finite and never zero.
+/// Uniform random number on (0, 1) without the end points, so that its logarithm is finite and never zero.
 fn open_uniform(stream: &mut Stream) -> f64 {
     ((stream.next_u64() >> 12) as f64 + 0.5) * f64::EPSILON
 }

@@ -1,11 +1,11 @@
-//! Independent losses.
+//! Independent losses of equal probability.
 
 use crate::error::{ChannelError, probability};
 use crate::geometric::Geometric;
 use crate::loss::LossProcess;
 use crossfade_core::{SimTime, Stream};
 
-/// Independent losses: each transmission is lost with one probability.
+/// Loss process of independent losses: each transmission is lost with the same probability.
 ///
 /// Losses depend on the stream alone. The gaps between losses are drawn, not single transmissions, so a transmission
 /// costs one comparison if losses are rare.
@@ -17,10 +17,10 @@ pub struct Iid {
 }
 
 impl Iid {
-    /// Loses a share `p_e` of the transmissions.
+    /// Creates the process that loses a share `p_e` of the transmissions, drawn from `stream`.
     ///
     /// # Errors
-    /// `p_e` outside [0, 1].
+    /// If `p_e` is outside [0, 1].
     pub fn new(p_e: f64, mut stream: Stream) -> Result<Self, ChannelError> {
         let gap = Geometric::new(probability("p_e", p_e)?);
         let next_loss = gap.sample(&mut stream);
@@ -61,7 +61,7 @@ mod tests {
             let n = n as f64;
             let rate = lost.iter().filter(|&&x| x).count() as f64 / n;
             assert!((rate - p_e).abs() < 4.0 * (p_e * (1.0 - p_e) / n).sqrt(), "p_e {p_e}: {rate}");
-            // Two neighbours are both lost with p_e^2; pairs that share a transmission correlate.
+            // Two neighbours are both lost with probability p_e^2; pairs that share a transmission correlate.
             let pairs = lost.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64 / n;
             let variance = p_e.powi(2) * (1.0 - p_e.powi(2)) + 2.0 * p_e.powi(3) * (1.0 - p_e);
             assert!((pairs - p_e * p_e).abs() < 4.0 * (variance / n).sqrt(), "p_e {p_e}: {pairs}");

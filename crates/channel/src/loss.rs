@@ -16,7 +16,7 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// The channel's step for transmission number `transmission` (from 0) that starts at `now`.
+    /// Number of the channel's step for transmission number `transmission` (from 0), which starts at `now`.
     pub fn step(self, now: SimTime, transmission: u64) -> u64 {
         match self {
             Self::Slot(slot) => now / slot,
@@ -27,20 +27,20 @@ impl Clock {
 
 /// Decides which transmissions a channel loses.
 pub trait LossProcess: Send {
-    /// Whether transmission number `transmission`, counted from 0, which starts at `now`, is lost.
+    /// True if transmission number `transmission`, counted from 0, which starts at `now`, is lost.
     ///
     /// Calls come in order of both arguments. The result depends on the process's random stream, the time and the
     /// number of the transmission, not on earlier calls.
     fn lost(&mut self, now: SimTime, transmission: u64) -> bool;
 
-    /// Like [`lost`](Self::lost), but of a transmission of `bytes`: a process whose losses depend on the size has its
-    /// own.
+    /// Like [`lost`](Self::lost), for a transmission of `bytes` bytes; overridden by processes whose losses depend on
+    /// the size.
     fn lost_of(&mut self, now: SimTime, transmission: u64, bytes: u32) -> bool {
         let _ = bytes;
         self.lost(now, transmission)
     }
 
-    /// Whether the process never loses a transmission, so that it need not be called in time.
+    /// True if the process never loses a transmission, so that it need not be called at all.
     fn is_lossless(&self) -> bool {
         false
     }

@@ -3,19 +3,19 @@
 use std::str::FromStr;
 use thiserror::Error;
 
-/// Text format of a loss trace. `#` starts a comment; white space and commas separate numbers.
+/// Text format of a loss trace. In both formats `#` starts a comment, and white space and commas separate numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
-    /// Detect the format; an error if the text can be read in both.
+    /// Detect the format; an error if the text is valid in both.
     Auto,
-    /// One digit a packet, with or without separators: 0 delivered, 1 lost.
+    /// One digit per packet, with or without separators: 0 delivered, 1 lost.
     Bits,
-    /// The numbers of the lost packets, counted from 0, in increasing order.
+    /// Numbers of the lost packets, counted from 0, in increasing order.
     Lost,
 }
 
 impl TraceFormat {
-    /// `auto`, `bits` or `lost`.
+    /// Name of the format: `auto`, `bits` or `lost`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -36,13 +36,13 @@ impl FromStr for TraceFormat {
     }
 }
 
-/// Error of a text that is not a loss trace, in one line: where, what is there, what is allowed.
+/// Error of a text that is not a loss trace, in one line: the line number, the text found and the allowed values.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}{problem}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
 pub struct TraceError {
-    /// Number of the faulty line, from 1; `None` if the whole text is faulty.
+    /// Number of the faulty line, counted from 1; `None` if the whole text is faulty.
     pub line: Option<usize>,
-    /// Problem, and allowed values.
+    /// Description of the problem, with the allowed values.
     pub problem: String,
 }
 
@@ -56,7 +56,7 @@ impl TraceError {
     }
 }
 
-/// Lost packets of a sequence, as runs of packets with one fate.
+/// Fate of each packet of a sequence, stored as runs of lost and of delivered packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LossTrace {
     first_lost: bool,
@@ -66,19 +66,19 @@ pub struct LossTrace {
 /// A parsed trace and the format of its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedTrace {
-    /// Fate of each packet.
+    /// Fate of each packet of the text.
     pub trace: LossTrace,
-    /// The format that was read, never `Auto`.
+    /// Detected or given format of the text, never `Auto`.
     pub format: TraceFormat,
-    /// Whether the number of packets was unknown, so that the trace ends with its last loss.
+    /// True if the number of packets was unknown, so that the trace ends with its last loss.
     pub packets_assumed: bool,
 }
 
-/// Counts stay exact as reals.
+/// Greatest number of packets of a trace: up to 2^53 counts are exact as `f64`.
 const MOST_PACKETS: u64 = 1 << 53;
 
 impl LossTrace {
-    /// A trace from one truth value a packet: lost or not.
+    /// Creates a trace from one value per packet: true if it was lost.
     pub fn new(lost: impl IntoIterator<Item = bool>) -> Self {
         let mut trace = Self::default();
         for lost in lost {
@@ -87,7 +87,7 @@ impl LossTrace {
         trace
     }
 
-    /// Reads a trace.
+    /// Reads a loss trace from `text`.
     ///
     /// A total number of packets, given as `packets` or by a line `# packets N` in the text, must equal the number of
     /// digits, or be above every lost number. Without a total, a list of lost numbers ends with the last lost packet.
@@ -118,7 +118,7 @@ impl LossTrace {
                 )),
                 (Ok(trace), Err(_)) => parsed(trace, TraceFormat::Bits),
                 (Err(_), Ok(trace)) => parsed(trace, TraceFormat::Lost),
-                // What was meant is what could be read further.
+                // The format that was read further is taken as the intended one.
                 (Err(bits), Err(lost)) if bits.read > lost.read => Err(bits.error),
                 (Err(bits), Err(lost)) if lost.read > bits.read => Err(lost.error),
                 (Err(_), Err(TokenError { error, .. })) => {
@@ -156,7 +156,7 @@ impl LossTrace {
         let mut packets = 0;
         for (read, (line, token)) in tokens(text).enumerate() {
             let refuse = |problem: String| TokenError { read, error: TraceError::at(line, problem) };
-            // Nobody writes a number with leading zeros: 0110 is four digits of one packet each.
+            // Leading zeros mean digits, not a number: 0110 is four packets.
             let is_number = token == "0" || token.starts_with(|first: char| matches!(first, '1'..='9'));
             let number = token.parse().ok().filter(|&number: &u64| is_number && number < MOST_PACKETS);
             let Some(number) = number else {
@@ -181,7 +181,7 @@ impl LossTrace {
         Ok(trace)
     }
 
-    /// `count` more packets of one fate.
+    /// Appends `count` packets, all lost or all delivered.
     pub(crate) fn push(&mut self, lost: bool, count: u64) {
         if count == 0 {
             return;
@@ -196,17 +196,17 @@ impl LossTrace {
         }
     }
 
-    /// The runs in order: whether their packets were lost, and how many there are.
+    /// Runs of the trace in order: whether their packets were lost, and the number of packets.
     pub fn runs(&self) -> impl Iterator<Item = (bool, u64)> {
         self.runs.iter().enumerate().map(|(i, &length)| (self.is_lost(i), length))
     }
 
-    /// Number of packets in the run with this index; 0 beyond the last run.
+    /// Number of packets in the run with this index, counted from 0; 0 beyond the last run.
     pub(crate) fn run_length(&self, run: usize) -> u64 {
         self.runs.get(run).copied().unwrap_or(0)
     }
 
-    /// Whether the packets of the run with this number were lost.
+    /// True if the packets of the run with this index, counted from 0, were lost.
     pub(crate) fn is_lost(&self, run: usize) -> bool {
         self.first_lost ^ (run % 2 == 1)
     }
@@ -222,22 +222,24 @@ impl LossTrace {
     }
 }
 
-/// A failed reading, and how many tokens it understood.
+/// Error of reading a text in one format, and the number of tokens read before it, by which the more plausible format
+/// is chosen.
 struct TokenError {
     read: usize,
     error: TraceError,
 }
 
-/// Stated number of packets, and the source of the statement.
+/// Total number of packets stated by the caller or in the text, and the place of the statement.
 #[derive(Clone, Copy)]
 struct Total {
     packets: u64,
-    /// Line of the header; `None` for the caller's argument.
+    /// Number of the header line that states the total; `None` if the caller's argument does.
     line: Option<usize>,
 }
 
 impl Total {
-    /// Number of packets by the caller and the header lines `# packets N`, if they agree.
+    /// Total number of packets that the caller's argument or header lines `# packets N` state; `None` without any, an
+    /// error if they contradict each other.
     fn find(text: &str, argument: Option<u64>) -> Result<Option<Self>, TraceError> {
         let header = |line: &str| {
             let count = line.trim().strip_prefix('#')?.trim().strip_prefix("packets")?;
@@ -272,7 +274,7 @@ impl std::fmt::Display for Total {
     }
 }
 
-/// Text between separators outside comments, with its line counted from 1.
+/// Text between separators outside comments, each with its line number counted from 1.
 fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(text.lines()).flat_map(|(number, line)| {
         let content = line.split('#').next().unwrap_or_default();
@@ -283,7 +285,7 @@ fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// A token in quotes, cut to what fits into a message.
+/// Token in quotes, shortened for an error message.
 fn quoted(token: &str) -> String {
     const LONGEST: usize = 20;
     if token.chars().count() <= LONGEST {
@@ -347,7 +349,7 @@ mod tests {
             assert_eq!(parse(text, TraceFormat::Bits, None).unwrap().format, TraceFormat::Bits);
             assert_eq!(parse(text, TraceFormat::Lost, None).unwrap().format, TraceFormat::Lost);
         }
-        // A total decides.
+        // A total tells the formats apart.
         assert_eq!(parse("0\n1\n10\n", TraceFormat::Auto, Some(4)).unwrap().format, TraceFormat::Bits);
         assert_eq!(auto("# packets 100\n0\n1\n10\n").unwrap().format, TraceFormat::Lost);
         assert_eq!(auto("0 0 0").unwrap().format, TraceFormat::Bits);

@@ -1,4 +1,4 @@
-//! The two-state Markov channel (Gilbert): good steps deliver, bad steps lose.
+//! The two-state Markov channel of Gilbert: transmissions in good steps are delivered, those in bad steps lost.
 
 use crate::error::{ChannelError, out_of_range, probability};
 use crate::geometric::Geometric;
@@ -19,10 +19,10 @@ pub struct TwoStateMarkov {
 }
 
 impl TwoStateMarkov {
-    /// Chain from the probabilities to stay good and to stay bad.
+    /// Creates the chain from the probabilities that a good step follows a good one and a bad step a bad one.
     ///
     /// # Errors
-    /// One outside [0, 1], or both 1.
+    /// If one is outside [0, 1], or both are 1.
     pub fn new(p_gg: f64, p_bb: f64) -> Result<Self, ChannelError> {
         let (p_gg, p_bb) = (probability("p_gg", p_gg)?, probability("p_bb", p_bb)?);
         if p_gg == 1.0 && p_bb == 1.0 {
@@ -56,17 +56,17 @@ impl TwoStateMarkov {
         Ok(Self::with_all_digits(p_e / (1.0 - p_e) * p_bg, p_bg, 1.0 - p_bg))
     }
 
-    /// Without memory: each step is bad with probability `p_e`, whatever came before.
+    /// Creates a chain without memory: each step is bad with probability `p_e`, whatever the step before.
     ///
     /// # Errors
-    /// `p_e` outside [0, 1].
+    /// If `p_e` is outside [0, 1].
     pub fn iid(p_e: f64) -> Result<Self, ChannelError> {
         let p_e = probability("p_e", p_e)?;
         Ok(Self { p_gg: 1.0 - p_e, p_gb: p_e, p_bg: 1.0 - p_e, p_bb: p_e })
     }
 
-    /// Creates a chain from all its probabilities, for callers that computed small ones without cancellation. Values
-    /// above 1 by rounding are set to 1.
+    /// Creates a chain from given transition probabilities, for callers that computed small ones without cancellation.
+    /// Values that rounding has left above 1 are set to 1.
     pub(crate) fn with_all_digits(p_gb: f64, p_bg: f64, p_bb: f64) -> Self {
         let p_gb = p_gb.min(1.0);
         Self { p_gg: 1.0 - p_gb, p_gb, p_bg: p_bg.min(1.0), p_bb: p_bb.min(1.0) }
@@ -92,12 +92,12 @@ impl TwoStateMarkov {
         self.p_bb
     }
 
-    /// Share of bad steps.
+    /// Long-run share of bad steps, the loss rate.
     pub fn p_e(&self) -> f64 {
         self.p_gb / (self.p_gb + self.p_bg)
     }
 
-    /// Mean number of bad steps in a row; infinite where the bad state is never left.
+    /// Mean number of bad steps in a row; infinite if the bad state is never left.
     pub fn mean_burst(&self) -> f64 {
         1.0 / self.p_bg
     }
@@ -114,12 +114,12 @@ pub struct MarkovLoss {
     clock: Clock,
     stream: Stream,
     bad: bool,
-    /// The last step of the run of equal states that was drawn last.
+    /// Last step of the current run of equal states.
     last_of_run: u64,
 }
 
 impl MarkovLoss {
-    /// Runs `chain`, one step for each tick of `clock`.
+    /// Creates the losses of `chain`, with one step per tick of `clock`, drawn from `stream`.
     pub fn new(chain: &TwoStateMarkov, clock: Clock, mut stream: Stream) -> Self {
         let leave_good = Geometric::new(chain.p_gb);
         let leave_bad = Geometric::new(chain.p_bg);
@@ -130,7 +130,7 @@ impl MarkovLoss {
         Self { leave_good, leave_bad, clock, stream, bad, last_of_run }
     }
 
-    /// Whether `step` is bad. Steps must not decrease from call to call.
+    /// True if `step` is bad. Steps must not decrease from call to call.
     fn is_bad(&mut self, step: u64) -> bool {
         while self.last_of_run < step {
             self.bad = !self.bad;

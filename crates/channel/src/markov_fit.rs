@@ -6,46 +6,49 @@ use crate::markov::TwoStateMarkov;
 use crate::run_lengths::{RunDistance, RunLengths};
 use thiserror::Error;
 
-/// A two-state chain fitted by maximum likelihood, with its uncertainty and its goodness.
+/// Two-state Markov chain fitted to recorded losses by maximum likelihood, with confidence intervals and
+/// goodness-of-fit tests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MarkovFit {
-    /// Packets of the trace.
+    /// Number of packets of the trace.
     pub packets: u64,
-    /// Packets that were lost.
+    /// Number of lost packets of the trace.
     pub losses: u64,
     /// Probability that a delivered packet follows a delivered one.
     pub p_gg: Interval,
     /// Probability that a lost packet follows a lost one.
     pub p_bb: Interval,
-    /// Share of lost packets of the chain.
+    /// Long-run share of lost packets of the fitted chain.
     pub p_e: Interval,
-    /// Mean length of a run of lost packets.
+    /// Mean length of a run of lost packets of the fitted chain, in packets.
     pub mean_burst: Interval,
-    /// ln of the probability of the trace, its first packet given.
+    /// Natural logarithm of the probability of the trace under the fitted chain, given the first packet.
     pub log_likelihood: f64,
-    /// Likelihood-ratio test of independent losses against a first-order chain.
+    /// Likelihood-ratio test of independent losses against a first-order chain; `None` if the trace cannot contradict
+    /// independence.
     pub independence: Option<ChiSquareTest>,
-    /// Likelihood-ratio test of a first-order against a second-order chain.
+    /// Likelihood-ratio test of a first-order against a second-order chain; `None` if the trace cannot contradict the
+    /// first order.
     pub first_order: Option<ChiSquareTest>,
-    /// Runs of delivered packets.
+    /// Lengths of runs of delivered packets, in the trace and in the fitted chain.
     pub good_runs: RunLengths,
-    /// Runs of lost packets.
+    /// Lengths of runs of lost packets, in the trace and in the fitted chain.
     pub bad_runs: RunLengths,
     chain: TwoStateMarkov,
 }
 
-/// A value and its two-sided 95 % confidence interval.
+/// Estimate and its two-sided 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// The estimate.
+    /// Estimated value.
     pub value: f64,
-    /// The lower end.
+    /// Lower end of the 95 % confidence interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the 95 % confidence interval.
     pub high: f64,
 }
 
-/// Error: a trace has too few changes of fate to fit a chain.
+/// Error of a trace with too few changes between delivered and lost packets to fit a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "{packets} packets, {losses} lost, {changes} changes between delivered and lost: a fit needs at least {} \
@@ -53,24 +56,27 @@ pub struct Interval {
     MarkovFit::MIN_CHANGES
 )]
 pub struct FitError {
-    /// Packets of the trace.
+    /// Number of packets of the trace.
     pub packets: u64,
-    /// Packets that were lost.
+    /// Number of lost packets of the trace.
     pub losses: u64,
-    /// Number of times that a lost packet followed a delivered one or the other way round.
+    /// Number of times that a lost packet followed a delivered one or a delivered packet a lost one.
     pub changes: u64,
 }
 
-/// Whether a first-order chain describes a trace.
+/// Verdict on whether a first-order Markov chain describes a trace of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// No test rejects independent losses.
     Independent,
-    /// Independence is rejected, and no test finds memory beyond one packet.
+    /// Independent losses are rejected, and no test finds memory beyond one packet: a first-order chain describes the
+    /// trace.
     FirstOrder,
-    /// A goodness-of-fit test rejects the chain, but the run lengths are nearly those of the chain.
+    /// A goodness-of-fit test rejects the first-order chain, but the distributions of run lengths differ by less than
+    /// [`MarkovFit::NEAR`] from those of the chain.
     NearlyFirstOrder,
-    /// A goodness-of-fit test rejects the chain, and the run lengths differ visibly.
+    /// A goodness-of-fit test rejects the first-order chain, and a distribution of run lengths differs by
+    /// [`MarkovFit::NEAR`] or more from that of the chain.
     NotFirstOrder,
 }
 
@@ -86,16 +92,17 @@ impl Verdict {
     }
 }
 
-/// The two-sided 95 % quantile of the normal distribution.
+/// Two-sided 95 % quantile of the standard normal distribution.
 const Z95: f64 = 1.959963984540054;
 
 impl MarkovFit {
-    /// Fewer changes leave less than five transitions out of a state, and intervals cover less than 93 %.
+    /// Least number of changes between delivered and lost for a fit: fewer leave less than five transitions out of a
+    /// state, and 95 % intervals cover less than 93 %.
     pub const MIN_CHANGES: u64 = 10;
-    /// Significance level: a test rejects below this p-value. With three tests, one true chain in 30 is wrongly
-    /// rejected.
+    /// Significance level: a test rejects below this p-value. With three tests, one true first-order chain in 30 is
+    /// wrongly rejected.
     pub const SIGNIFICANCE: f64 = 0.01;
-    /// Largest difference between two distribution functions of run lengths that count as nearly the same.
+    /// Largest difference between two distribution functions of run lengths that counts as nearly equal.
     pub const NEAR: f64 = 0.02;
 
     /// Fits a chain to independent traces of one process, usually a single trace.
@@ -103,11 +110,12 @@ impl MarkovFit {
     /// `p_gb` = `n_gb / n_g`: the share of delivered packets that are followed by a lost one; `p_bg` is the share of
     /// lost packets that are followed by a delivered one (Anderson and Goodman, Ann. Math. Stat. 28(1), 1957).
     /// Intervals: Agresti and Coull, which unlike Wilson's cover close to 95 % also where `p_bb` is near 0 (Brown, Cai
-    /// and `DasGupta`, Statistical Science 16(2), 2001). That of `mean_burst` is 1 over that of `p_bg`, and that of
-    /// `p_e` comes from ln `p_gb` - ln `p_bg` by the delta method.
+    /// and `DasGupta`, Statistical Science 16(2), 2001). The interval of `mean_burst` is 1 over that of `p_bg`; the
+    /// interval of `p_e` comes from ln `p_gb` - ln `p_bg` by the delta method.
     ///
     /// # Errors
-    /// Fewer than [`Self::MIN_CHANGES`] changes of fate.
+    /// If the traces have fewer than [`Self::MIN_CHANGES`] changes between delivered and lost packets, or no complete
+    /// run of one kind.
     pub fn new(traces: &[LossTrace]) -> Result<Self, FitError> {
         let counts = Counts::of(traces);
         let [[n_gg, n_gb], [n_bg, n_bb]] = counts.pairs;
@@ -141,12 +149,12 @@ impl MarkovFit {
         })
     }
 
-    /// The chain.
+    /// Fitted two-state Markov chain.
     pub fn chain(&self) -> TwoStateMarkov {
         self.chain
     }
 
-    /// Whether the chain will do.
+    /// Verdict on whether the fitted chain describes the trace, from the tests and the run lengths.
     pub fn verdict(&self) -> Verdict {
         let distance = f64::max(self.good_runs.distance.value(), self.bad_runs.distance.value());
         match (rejects(self.independence), self.rejections().is_empty()) {
@@ -157,7 +165,7 @@ impl MarkovFit {
         }
     }
 
-    /// The verdict in a sentence or two, with the numbers it rests on.
+    /// The verdict in one or two sentences, with the numbers that it rests on.
     pub fn explanation(&self) -> String {
         let (name, furthest) = self.furthest();
         let worst = format!(
@@ -181,7 +189,7 @@ impl MarkovFit {
         }
     }
 
-    /// The tests that reject a first-order chain, in words.
+    /// Descriptions of the tests that reject a first-order chain, with their p-values.
     fn rejections(&self) -> Vec<String> {
         let tests = [
             ("good runs are not geometric", self.good_runs.test),
@@ -192,14 +200,14 @@ impl MarkovFit {
         rejecting.map(|(words, test)| format!("{words} ({})", p_value(test))).collect()
     }
 
-    /// Largest difference of run lengths from those of the chain.
+    /// Largest difference between observed run lengths and those of the chain, with the kind of run, `good` or `bad`.
     fn furthest(&self) -> (&'static str, RunDistance) {
         let (good, bad) = (self.good_runs.distance, self.bad_runs.distance);
         if good.value() > bad.value() { ("good", good) } else { ("bad", bad) }
     }
 
-    /// Smallest difference of distributions that this number of runs would show: Kolmogorov's 95 % point, 1.36 over the
-    /// root of the number.
+    /// Sentence with the smallest difference of distributions that this number of runs would show: Kolmogorov's 95 %
+    /// point, 1.36 over the square root of the number.
     fn resolution(&self) -> String {
         let runs = self.bad_runs.runs();
         let size = 1.36 / (runs as f64).sqrt();
@@ -211,7 +219,7 @@ fn rejects(test: Option<ChiSquareTest>) -> bool {
     test.is_some_and(|test| test.p_value < MarkovFit::SIGNIFICANCE)
 }
 
-/// The p-value of a test as a person writes it.
+/// The p-value of a test in words, such as `p = 0.0312`.
 fn p_value(test: Option<ChiSquareTest>) -> String {
     match test.map_or(1.0, |test| test.p_value) {
         p if p < 1e-300 => "p < 1e-300".to_owned(),
@@ -220,7 +228,7 @@ fn p_value(test: Option<ChiSquareTest>) -> String {
     }
 }
 
-/// `hits / (hits + misses)` with its Agresti-Coull interval.
+/// Share `hits / (hits + misses)` with its Agresti-Coull interval of 95 %.
 fn share(hits: u64, misses: u64) -> Interval {
     let (hits, total) = (hits as f64, (hits + misses) as f64);
     let adjusted_total = total + Z95 * Z95;
@@ -229,7 +237,8 @@ fn share(hits: u64, misses: u64) -> Interval {
     Interval { value: hits / total, low: (centre - half).max(0.0), high: (centre + half).min(1.0) }
 }
 
-/// `p_e`: its logit is ln `p_gb` - ln `p_bg`, of variance `p_gg / n_gb` + `p_bb / n_bg`.
+/// Loss rate `p_e` with its 95 % interval: its logit is ln `p_gb` - ln `p_bg`, of variance `p_gg / n_gb` +
+/// `p_bb / n_bg`.
 fn loss_rate(chain: &TwoStateMarkov, n_gb: u64, n_bg: u64) -> Interval {
     let sigma = (chain.p_gg() / n_gb as f64 + chain.p_bb() / n_bg as f64).sqrt();
     let odds = chain.p_gb() / chain.p_bg();
@@ -240,19 +249,19 @@ fn loss_rate(chain: &TwoStateMarkov, n_gb: u64, n_bg: u64) -> Interval {
     Interval { value: chain.p_e(), low: at(-Z95), high: at(Z95) }
 }
 
-/// The largest log-likelihood of so many binary outcomes.
+/// Greatest log-likelihood of independent binary outcomes, of which `first` are of one kind and `second` of the other.
 fn log_likelihood(first: u64, second: u64) -> f64 {
     let total = (first + second) as f64;
     let part = |count: u64| if count == 0 { 0.0 } else { count as f64 * libm::log(count as f64 / total) };
     part(first) + part(second)
 }
 
-/// Statistics of traces for tests and estimates. Index 0 is good (delivered), 1 bad (lost).
+/// Counts over traces for tests and estimates. Index 0 is good (delivered), 1 bad (lost).
 #[derive(Default)]
 struct Counts {
-    /// Counts of two packets in a row: by the first, then the second.
+    /// Counts of two packets in a row, indexed by the first, then the second.
     pairs: [[u64; 2]; 2],
-    /// Counts of three packets in a row: by the second, then the first, then the third.
+    /// Counts of three packets in a row, indexed by the second, then the first, then the third.
     triples: [[[u64; 2]; 2]; 2],
     complete_runs: [Vec<u64>; 2],
 }
@@ -274,7 +283,7 @@ impl Counts {
             let other = 1 - state;
             self.pairs[state][state] += length - 1;
             self.pairs[state][other] += u64::from(!is_last);
-            // The packets of the run as the middle of three: alone, or its first, its last and those between.
+            // Each packet of the run is the middle of three: a single one, or the first, the last and those between.
             let middle = &mut self.triples[state];
             if length == 1 {
                 middle[other][other] += u64::from(!is_first && !is_last);
@@ -362,7 +371,8 @@ mod tests {
         assert_eq!(fit.verdict(), Verdict::FirstOrder);
     }
 
-    /// Shares of traces whose 95 % intervals hold the truth, and of those whose tests reject it at 5 %.
+    /// Over simulated traces, the shares whose 95 % intervals hold the true value (`p_gg`, `p_bb`, `p_e`, mean burst),
+    /// and the shares whose tests reject the true chain at 5 %.
     fn over_traces(chain: &TwoStateMarkov, packets: u64, traces: u64) -> ([f64; 4], [f64; 4]) {
         let (mut covered, mut rejected, mut fitted) = ([0.0; 4], [0.0; 4], 0.0);
         for run in 0..traces {
@@ -380,8 +390,8 @@ mod tests {
         (covered.map(|count| count / fitted), rejected.map(|count| count / fitted))
     }
 
-    /// Given the share of `TRACES` traces, whether the probability can be in `claimed`, at 1e-5 (4.42 standard errors;
-    /// there are some fifty of them).
+    /// True if a `share` observed in `TRACES` traces is consistent with a probability in `claimed`, at 1e-5 (4.42
+    /// standard errors; there are some fifty comparisons).
     fn can_be(share: f64, claimed: std::ops::RangeInclusive<f64>) -> bool {
         let error = |p: f64| (p * (1.0 - p) / TRACES as f64).sqrt();
         let (low, high) = (*claimed.start(), *claimed.end());
@@ -389,8 +399,8 @@ mod tests {
     }
     const TRACES: u64 = 3000;
 
-    /// Intervals and tests are asymptotic ones: coverages between 93 and 96.5 % and rejections between 3 and 7.5 % are
-    /// what so many packets come to.
+    /// Confidence intervals cover the true value in 93 to 96.5 % of traces, and tests reject the true chain in 3 to 7.5
+    /// %: both are asymptotic, so that 95 % and 5 % are not met exactly with so few packets.
     #[test]
     fn intervals_cover_and_tests_reject_as_often_as_they_say() {
         for (p_gg, p_bb, packets) in [(0.99, 0.75, 20_000), (0.9, 0.9, 2_000), (0.97, 0.5, 5_000)] {

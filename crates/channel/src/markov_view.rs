@@ -1,4 +1,4 @@
-//! Channels as the analysis sees them: two-state Markov chains.
+//! Two-state Markov chains by which the analysis replaces channels.
 
 use crate::loss::Clock;
 use crate::markov::TwoStateMarkov;
@@ -6,31 +6,32 @@ use crate::markov_fit::MarkovFit;
 use crate::not_markov::NotMarkov;
 use crate::rayleigh_fit::RayleighFit;
 
-/// A channel as the analysis sees it: a two-state chain that steps every packet time, and its fidelity.
+/// Channel as the analysis sees it: a two-state Markov chain that steps every packet time, and its fidelity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MarkovView {
-    /// The chain.
+    /// Two-state Markov chain, one step per packet transmission time.
     pub chain: TwoStateMarkov,
-    /// Fidelity of the chain.
+    /// Fidelity of the chain to the channel: exact, or fitted with a known difference.
     pub fidelity: Fidelity,
 }
 
-/// Fidelity of a chain to a channel.
+/// Fidelity of a two-state Markov chain to the channel that it replaces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fidelity {
     /// The channel is this chain.
     Exact,
-    /// The chain has the channel's probabilities from one slot to the next; over more slots it is off.
+    /// The chain has the channel's probabilities from one slot to the next; over more slots it only approximates the
+    /// channel.
     Fitted {
-        /// Largest difference in P[good run >= k], over all k.
+        /// Largest difference, over all k, in the probability of a good run of k slots or more.
         good_runs: f64,
-        /// Largest difference in P[bad run >= k], over all k.
+        /// Largest difference, over all k, in the probability of a bad run of k slots or more.
         bad_runs: f64,
     },
 }
 
 impl MarkovView {
-    /// The chain of a lossless channel.
+    /// View of a lossless channel: a chain that never enters the bad state.
     pub fn lossless() -> Self {
         Self::exact(TwoStateMarkov::with_all_digits(0.0, 1.0, 0.0))
     }
@@ -38,7 +39,7 @@ impl MarkovView {
     /// View of independent losses, which need no clock, since a slot holds at most one transmission.
     ///
     /// # Errors
-    /// `p_e` outside [0, 1].
+    /// If `p_e` is outside [0, 1].
     pub fn iid(p_e: f64) -> Result<Self, NotMarkov> {
         Ok(Self::exact(TwoStateMarkov::iid(p_e)?))
     }
@@ -69,7 +70,7 @@ impl MarkovView {
         }
     }
 
-    /// A chain fitted to a trace, one packet a slot.
+    /// View of a trace by the chain fitted to it, with one packet per slot.
     pub fn fitted(fit: &MarkovFit) -> Self {
         let fidelity = Fidelity::Fitted {
             good_runs: fit.good_runs.distance.value(),
@@ -97,7 +98,7 @@ mod tests {
         let iid = TwoStateMarkov::iid(0.1).unwrap();
         let view = MarkovView { chain: iid, fidelity: Fidelity::Exact };
         assert_eq!(MarkovView::iid(0.1), Ok(view));
-        // Without memory it does not matter what makes it step.
+        // Without memory the clock of the chain does not matter.
         assert_eq!(MarkovView::markov(iid, Clock::Transmission), Ok(view));
         assert_eq!(MarkovView::lossless(), MarkovView::iid(0.0).unwrap());
     }

@@ -1,10 +1,10 @@
-//! Small complex matrices: the gains between a few antennas.
+//! Small complex matrices, for the gains between a few antennas.
 
 use crate::complex::modulus;
 use num_complex::Complex64;
 use std::ops::{Index, IndexMut};
 
-/// Greatest number of antennas at either end.
+/// Greatest number of antennas at either end of a link.
 pub const MOST_ANTENNAS: usize = 8;
 
 /// A complex matrix of at most 8 rows and columns, addressed by `[(row, column)]`.
@@ -16,16 +16,16 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// A matrix of zeros.
+    /// Creates a matrix of zeros.
     ///
     /// # Panics
-    /// More than 8 rows or columns.
+    /// If there are more than 8 rows or columns.
     pub fn zeros(rows: usize, columns: usize) -> Self {
         assert!(rows.max(columns) <= MOST_ANTENNAS, "a matrix of {rows} x {columns}");
         Self { rows, columns, entries: [Complex64::ZERO; MOST_ANTENNAS * MOST_ANTENNAS] }
     }
 
-    /// A matrix from its entries.
+    /// Creates a matrix from a function of row and column, both counted from 0.
     pub fn from_fn(rows: usize, columns: usize, entry: impl Fn(usize, usize) -> Complex64) -> Self {
         let mut matrix = Self::zeros(rows, columns);
         for row in 0..rows {
@@ -36,25 +36,25 @@ impl Matrix {
         matrix
     }
 
-    /// The identity matrix.
+    /// The identity matrix of `size` rows and columns.
     pub fn identity(size: usize) -> Self {
         Self::from_fn(size, size, |row, column| if row == column { Complex64::ONE } else { Complex64::ZERO })
     }
 
-    /// Number of rows.
+    /// Number of rows of the matrix.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Number of columns.
+    /// Number of columns of the matrix.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// The product.
+    /// Matrix product `self` x `other`.
     ///
     /// # Panics
-    /// The sizes do not fit.
+    /// If the columns of `self` are not as many as the rows of `other`.
     #[must_use]
     pub fn times(&self, other: &Self) -> Self {
         assert_eq!(self.columns, other.rows);
@@ -63,13 +63,13 @@ impl Matrix {
         })
     }
 
-    /// The mean of the powers of the entries.
+    /// Mean of the squared magnitudes of all entries.
     pub fn mean_power(&self) -> f64 {
         let entries = (0..self.rows()).flat_map(|row| (0..self.columns()).map(move |column| (row, column)));
         entries.map(|entry| self[entry].norm_sqr()).sum::<f64>() / (self.rows() * self.columns()) as f64
     }
 
-    /// The conjugate transpose.
+    /// Conjugate transpose of the matrix.
     #[must_use]
     pub fn adjoint(&self) -> Self {
         Self::from_fn(self.columns, self.rows, |row, column| self[(column, row)].conj())
@@ -77,7 +77,7 @@ impl Matrix {
 
     /// Hermitian root B of a positive semidefinite Hermitian matrix A: B = B^H, B B = A.
     ///
-    /// It is computed from eigenvalues; those below 0, by rounding, count as 0.
+    /// It is computed from eigenvalues, of which those that rounding leaves below 0 count as 0.
     #[must_use]
     pub fn hermitian_root(&self) -> Self {
         let (values, vectors) = self.hermitian_eigen();
@@ -88,7 +88,7 @@ impl Matrix {
         })
     }
 
-    /// Eigenvalues and eigenvectors (columns) of a Hermitian matrix, in no order: Jacobi's method.
+    /// Eigenvalues and eigenvectors (columns) of a Hermitian matrix, in no particular order, by Jacobi's method.
     fn hermitian_eigen(&self) -> ([f64; MOST_ANTENNAS], Self) {
         let n = self.rows;
         let (mut a, mut vectors) = (*self, Self::identity(n));
@@ -114,7 +114,7 @@ impl Matrix {
         (std::array::from_fn(|k| if k < n { a[(k, k)].re } else { 0.0 }), vectors)
     }
 
-    /// Columns p and q times the rotation [cos, sin; -sin*, cos].
+    /// Multiplies the matrix from the right by the rotation [cos, sin; -sin*, cos] of columns p and q.
     fn rotate_columns(&mut self, p: usize, q: usize, cos: f64, sin: Complex64) {
         for row in 0..self.rows {
             let (x, y) = (self[(row, p)], self[(row, q)]);
@@ -123,7 +123,7 @@ impl Matrix {
         }
     }
 
-    /// The adjoint of that rotation times rows p and q.
+    /// Multiplies the matrix from the left by the adjoint of the rotation [cos, sin; -sin*, cos] of rows p and q.
     fn rotate_rows(&mut self, p: usize, q: usize, cos: f64, sin: Complex64) {
         for column in 0..self.columns {
             let (x, y) = (self[(p, column)], self[(q, column)]);

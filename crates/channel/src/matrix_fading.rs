@@ -15,28 +15,29 @@ use rand::{Rng, SeedableRng};
 /// Change of gains from frame to frame; gains are constant within a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Motion {
-    /// Independent gains of each transmission (`block-rayleigh`).
+    /// Gains of each transmission are independent (`block-rayleigh`).
     Independent,
-    /// Gains stay for a block of transmissions, those of the next block are independent (quasi-static).
+    /// Gains are constant for a block of steps, and independent from block to block (quasi-static).
     Blocks {
-        /// Steps of `clock` in a block.
+        /// Number of steps of `clock` in a block.
         length: u64,
-        /// Clock of the steps.
+        /// Clock that counts the steps: slots of time or transmissions.
         clock: Clock,
     },
-    /// Gains move: the autocorrelation over k steps of `clock` is `J0(2 pi fd_t k)`.
+    /// Gains move continuously: their autocorrelation over k steps of `clock` is `J0(2 pi fd_t k)`.
     Moving {
-        /// Maximum Doppler frequency times the length of a step.
+        /// Maximum Doppler frequency times the length of a step of `clock`.
         fd_t: f64,
-        /// Clock of the steps.
+        /// Clock that counts the steps: slots of time or transmissions.
         clock: Clock,
     },
 }
 
-/// Gains between `n_T` transmit and `n_R` receive antennas: a matrix H of `n_R` x `n_T` entries with mean power 1.
+/// Rayleigh fading gains between `n_T` transmit and `n_R` receive antennas: a matrix H of `n_R` x `n_T` entries with
+/// mean power 1.
 ///
 /// Gains depend only on the stream and on the transmission (independent gains), its block, or the step of the clock
-/// (moving gains), so they can be computed in any order. They never repeat, however long a run is.
+/// (moving gains), so they can be computed in any order. The sequence never repeats.
 #[derive(Clone, Debug)]
 pub struct MatrixFading {
     n_t: usize,
@@ -47,23 +48,23 @@ pub struct MatrixFading {
     roots: Option<Box<(Matrix, Matrix)>>,
 }
 
-/// Source of gains.
+/// Source of the fading gains.
 #[derive(Clone, Debug)]
 enum Process {
-    /// A draw for each transmission.
+    /// One independent draw for each transmission.
     Independent,
-    /// A draw for so many steps of the clock.
+    /// One independent draw for each block of this many steps of the clock.
     Blocks(Clock, u64),
-    /// A process for each entry, row by row.
+    /// One fading process for each matrix entry, row by row.
     Moving(Clock, Vec<SampledRayleigh>),
 }
 
 impl MatrixFading {
-    /// Draws a realisation from `stream`.
+    /// Creates a realisation between `n_t` transmit and `n_r` receive antennas, drawn from `stream`.
     ///
     /// # Errors
-    /// If an end has no antenna or more than 8, `fd_t` is outside [1e-100, 1e9], blocks have no step, or angles are out
-    /// of range.
+    /// If an end has no antenna or more than 8, `fd_t` is outside [1e-100, 1e9], a block has no step, or angles of the
+    /// antenna correlation are out of range.
     pub fn new(
         (n_t, n_r): (usize, usize),
         motion: Motion,
@@ -93,12 +94,12 @@ impl MatrixFading {
         Ok(Self { n_t, n_r, simd, source: NoiseSource::new(stream), process, roots })
     }
 
-    /// `n_T` and `n_R`.
+    /// Numbers of transmit and receive antennas, `n_T` and `n_R`.
     pub fn antennas(&self) -> (usize, usize) {
         (self.n_t, self.n_r)
     }
 
-    /// Whether each transmission has independent gains.
+    /// True if the gains of each transmission are independent of all others.
     pub fn is_independent(&self) -> bool {
         matches!(self.process, Process::Independent)
     }
@@ -113,7 +114,7 @@ impl MatrixFading {
         self
     }
 
-    /// The gains of transmission number `transmission`, which starts at `now`.
+    /// Gains (`n_R` rows, `n_T` columns) of transmission number `transmission`, which starts at `now`.
     pub fn gains(&mut self, now: SimTime, transmission: u64) -> Matrix {
         let white = match &mut self.process {
             Process::Independent => self.white(Use::Fading, transmission),
@@ -135,10 +136,10 @@ impl MatrixFading {
         self.colour(&white)
     }
 
-    /// Estimate by the receiver of a transmission's `gains`, when it has the normalised mean
-    /// square error `nmse`: p = (1 - e) h + sqrt(e (1 - e)) w, w drawn like h.
+    /// Receiver's estimate p of the `gains` h of a transmission, with the normalised mean square error e = `nmse`: p =
+    /// (1 - e) h + sqrt(e (1 - e)) w, w independent of h and drawn like it.
     ///
-    /// The error h - p has power e and is orthogonal to p, as that of a minimum mean square error estimate.
+    /// Like the error of a minimum mean square error estimate, h - p has power e and is orthogonal to p.
     pub fn estimate(&self, gains: &Matrix, nmse: f64, transmission: u64) -> Matrix {
         let w = self.colour(&self.white(Use::Estimation, transmission));
         let scale = (nmse * (1.0 - nmse)).sqrt();
@@ -174,7 +175,8 @@ impl MatrixFading {
     }
 }
 
-/// The first half of the entries and the second come from the same counters.
+/// Half of the entries of the largest matrix: the first and the second half of a matrix are drawn from the same
+/// counters.
 const HALF: usize = MOST_ANTENNAS * MOST_ANTENNAS / 2;
 
 #[repr(align(64))]
@@ -214,7 +216,7 @@ mod tests {
         MatrixFading::new(antennas, motion, correlation, stream, Simd::widest()).unwrap()
     }
 
-    /// The mean of x y* over transmissions.
+    /// Mean of x y* over n transmissions.
     fn correlation(n: u64, mut pair: impl FnMut(u64) -> (Complex64, Complex64)) -> Complex64 {
         (0..n).map(&mut pair).map(|(x, y)| x * y.conj()).sum::<Complex64>() / n as f64
     }

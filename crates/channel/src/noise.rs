@@ -1,10 +1,9 @@
 //! Complex Gaussian noise by index: any value of a sequence can be computed without the values before it.
 //!
-//! The generator is Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2,
-//! 3", SC 2011): a bijection of a 128-bit counter under a 64-bit key. Pairs of its words become Gaussians by
-//! Box and Muller (1958), with a logarithm and a cosine of our own, because those of libraries differ by
-//! platform and have no vector form. What a kernel draws depends on key and counter, never on the width of
-//! vectors.
+//! The generator is Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC
+//! 2011): a bijection of a 128-bit counter under a 64-bit key. Pairs of its words become Gaussians by Box and Muller
+//! (1958), with this file's own logarithm and cosine, because those of libraries differ by platform and have no vector
+//! form. The values depend only on key and counter, never on the width of vectors.
 //!
 //! The real part of a value reaches 6.7 standard deviations; its distribution was tested to 5 and more
 //! (`cargo run --release -p crossfade-channel --example noise_quality`).
@@ -15,37 +14,37 @@ use crate::simd::Vector;
 use crossfade_core::Stream;
 use rand::Rng;
 
-/// Random words and Gaussians of one consumer, addressed by what they are for.
+/// Random words and Gaussians of one random stream, addressed by use, sequence, draw and position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoiseSource {
     key: [u32; 2],
 }
 
-/// Use of a draw: values of different uses are independent.
+/// Purpose of a random draw: draws for different purposes are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Use {
-    /// Bits of a payload, by its number.
+    /// Bits of a payload; the sequence is the payload's number.
     Payload = 0,
-    /// Gains of a fading channel, by transmission.
+    /// Gains of a fading channel; the sequence is the number of the transmission, block or segment.
     Fading = 1,
-    /// Noise at the receiver, by transmission.
+    /// Noise at the receiver; the sequence is the number of the transmission.
     Noise = 2,
-    /// Errors of a channel estimate, by transmission.
+    /// Errors of a channel estimate; the sequence is the number of the transmission.
     Estimation = 3,
 }
 
-/// A real and an imaginary part.
+/// Complex numbers, one per lane: vectors of real and of imaginary parts.
 pub type Complex<V> = (V, V);
 
 impl NoiseSource {
-    /// The source of a named stream: the stream's first 64 bits are the key.
+    /// Creates the source of a named stream: the stream's first 64 bits are the key.
     pub fn new(mut stream: Stream) -> Self {
         Self { key: [stream.next_u32(), stream.next_u32()] }
     }
 
-    /// Four words for each lane, at `position`, `position + 1`, ... of sequence `index`, draw `call` (below
-    /// 2^24).
+    /// Four random words for each lane, for the values at the lanes' `position` in sequence `index` of use `what`; draw
+    /// `call` is below 2^24.
     #[inline(always)]
     pub fn words<V: Vector>(&self, what: Use, index: u64, call: u32, position: V::Int) -> [V::Int; 4] {
         let counter = [
@@ -57,7 +56,8 @@ impl NoiseSource {
         philox::<V>(counter, self.key)
     }
 
-    /// Two independent complex Gaussians of variance 1 for each lane, at the same places.
+    /// Two independent complex Gaussians of variance 1 for each lane, for the values at the lanes' `position` in
+    /// sequence `index` of use `what`; draw `call` is below 2^24.
     #[inline(always)]
     pub fn gaussians<V: Vector>(
         &self,
@@ -71,7 +71,7 @@ impl NoiseSource {
     }
 }
 
-/// 0, 1, 2, ... from `first`: the positions of the lanes.
+/// Positions of the lanes of a vector: `first`, `first` + 1, ...
 #[inline(always)]
 pub fn positions<V: Vector>(first: usize) -> V::Int {
     const COUNT: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -92,17 +92,17 @@ fn philox<V: Vector>(counter: [V::Int; 4], key: [u32; 2]) -> [V::Int; 4] {
     [a, b, c, d]
 }
 
-/// A complex Gaussian of variance 1 from two random words: sqrt(-ln u) exp(2 pi j v).
+/// Complex Gaussian of variance 1 from two random words u and v, scaled to (0, 1): sqrt(-ln u) exp(2 pi j v).
 #[inline(always)]
 fn gaussian<V: Vector>(u: V::Int, v: V::Int) -> Complex<V> {
-    // Of the first word 31 bits: small values, which make the tails, keep all their digits.
+    // Only 31 bits of the first word: small values, which make the tails, keep all their digits.
     let uniform = (V::from_int(u >> 1) + V::splat(0.5)) * V::splat(1.0 / (1_u32 << 31) as f32);
     let radius = minus_ln(uniform).sqrt();
     let (cos, sin) = cos_sin_turns::<V>(v);
     (radius * cos, radius * sin)
 }
 
-/// -ln x for positive normal x up to 1, within 2 ulp or 1e-7.
+/// Natural logarithm of x with the sign changed, for positive normal x up to 1, within 2 ulp or 1e-7.
 ///
 /// x = 2^e m, m between sqrt(1/2) and sqrt(2), and ln m = 2 artanh(s), s = (m - 1) / (m + 1).
 #[inline(always)]
@@ -121,7 +121,7 @@ fn minus_ln<V: Vector>(x: V) -> V {
     minus.max(V::splat(0.0))
 }
 
-/// Cosine and sine of a number of turns, given in units of 2^-32; within 1e-7.
+/// Cosine and sine of an angle given in units of 2^-32 turns, within 1e-7.
 #[inline(always)]
 fn cos_sin_turns<V: Vector>(turns: V::Int) -> (V, V) {
     // The nearest quarter turn, and at most an eighth of a turn from it.
@@ -149,7 +149,7 @@ mod tests {
     use crate::simd::{Kernel, Simd};
     use crossfade_core::RunSeed;
 
-    /// Words of a counter under a key, for each width.
+    /// Test kernel: random words of a counter under a key, as the last lane of a vector has them.
     struct Words([u32; 4], [u32; 2]);
 
     impl Kernel for Words {
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// -ln of some numbers, and cosine and sine of some phases.
+    /// Test kernel: -ln of a number, and cosine and sine of an angle in units of 2^-32 turns.
     struct Functions(f32, u32);
 
     impl Kernel for Functions {
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// Real and imaginary parts of two sequences, interleaved.
+    /// Test kernel: real and imaginary parts of two sequences, interleaved; source, number of the sequence, and output.
     struct Sample<'a>(NoiseSource, u64, &'a mut [f32]);
 
     impl Kernel for Sample<'_> {

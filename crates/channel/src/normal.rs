@@ -1,4 +1,4 @@
-//! Normal draws whose algorithm is fixed.
+//! Complex normal random numbers by a fixed algorithm, the same on every platform.
 
 use crossfade_core::Stream;
 use num_complex::Complex64;
@@ -6,9 +6,9 @@ use rand::Rng;
 use std::f64::consts::TAU;
 
 /// Draws a circularly symmetric complex normal number of variance 1, with variance 1/2 of real and imaginary part each
-/// (Box and Muller 1958). It takes two numbers of the stream.
+/// (Box and Muller 1958). It consumes two random numbers of the stream.
 ///
-/// It is the channel coefficient between two antennas under Rayleigh fading.
+/// Such numbers are the channel coefficients between two antennas under Rayleigh fading.
 pub fn complex_normal(stream: &mut Stream) -> Complex64 {
     // Uniform on (0, 1) without the end points: the logarithm is finite.
     let mut uniform = || ((stream.next_u64() >> 12) as f64 + 0.5) * f64::EPSILON;

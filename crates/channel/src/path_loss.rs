@@ -1,4 +1,4 @@
-//! Path loss: mean power over distance.
+//! Path loss: mean received power as a function of distance.
 
 use crate::error::ChannelError;
 use crossfade_core::OutOfRange;
@@ -7,7 +7,7 @@ use std::f64::consts::PI;
 
 const LIGHT_M_PER_S: f64 = 299_792_458.0;
 
-/// Mean power gain over distance: Friis' free space at a reference distance, a power law from there.
+/// Mean power gain g over distance d: Friis' free-space gain at the reference distance d0, a power law beyond it.
 ///
 /// ```text
 /// g(d) = (lambda / (4 pi d0))^2 (d / d0)^-exponent
@@ -23,17 +23,17 @@ pub struct PathLoss {
 }
 
 impl PathLoss {
-    /// ns-2's `pathlossExp_`.
+    /// Default exponent of ns-2: its `pathlossExp_`.
     pub const NS2_EXPONENT: f64 = 2.0;
-    /// ns-2's `dist0_` in metres.
+    /// Default reference distance of ns-2 in metres: its `dist0_`.
     pub const NS2_REFERENCE_M: f64 = 1.0;
-    /// ns-2's `freq_` in hertz.
+    /// Default carrier frequency of ns-2 in hertz: its `freq_`.
     pub const NS2_FREQUENCY_HZ: f64 = 914e6;
 
-    /// A law with `exponent` from `reference_m` metres on, at `frequency_hz`.
+    /// Creates a power law with `exponent` beyond `reference_m` metres, at the carrier frequency `frequency_hz`.
     ///
     /// # Errors
-    /// `exponent` outside [1, 10]; a reference distance or frequency that is not positive.
+    /// If `exponent` is outside [1, 10], or the reference distance or frequency is not positive.
     pub fn new(exponent: f64, reference_m: f64, frequency_hz: f64) -> Result<Self, ChannelError> {
         let refuse = |parameter, value, allowed: &'static str| {
             Err(OutOfRange::new(parameter, format!("{value:?}"), allowed).into())
@@ -51,19 +51,20 @@ impl PathLoss {
         Ok(Self { exponent, reference_m, reference_gain })
     }
 
-    /// ns-2's defaults: exponent 2 from 1 m on, at 914 MHz.
+    /// Creates the path loss with the defaults of ns-2: exponent 2 beyond 1 m, at 914 MHz.
     pub fn ns2() -> Self {
         let wavelength = LIGHT_M_PER_S / Self::NS2_FREQUENCY_HZ;
         let reference_gain = square(wavelength / (4.0 * PI * Self::NS2_REFERENCE_M));
         Self { exponent: Self::NS2_EXPONENT, reference_m: Self::NS2_REFERENCE_M, reference_gain }
     }
 
-    /// The exponent of the power law.
+    /// Exponent of the power law.
     pub fn exponent(&self) -> f64 {
         self.exponent
     }
 
-    /// Received over sent power at `distance_m` metres, above zero.
+    /// Received power over transmitted power (a ratio, not dB) at a distance of `distance_m` metres, which must be
+    /// above 0.
     pub fn gain(&self, distance_m: f64) -> f64 {
         self.reference_gain * libm::pow(distance_m / self.reference_m, -self.exponent)
     }
@@ -87,8 +88,8 @@ mod tests {
         assert_eq!(PathLoss::new(2.0, 1.0, 914e6), Ok(PathLoss::default()));
     }
 
-    /// At the reference distance the loss is that of free space whatever the exponent: at 100 m and 2.4 GHz
-    /// (0.12491 m) 20 log10(400 pi / 0.12491) = 80.05 dB, and at 1 km 35 dB more.
+    /// At the reference distance the loss is that of free space, independent of the exponent: at 100 m and 2.4 GHz
+    /// (0.12491 m) 20 log10(400 pi / 0.12491) = 80.05 dB, and with exponent 3.5 at 1 km 35 dB more.
     #[test]
     fn the_exponent_counts_from_the_reference_distance() {
         let law = PathLoss::new(3.5, 100.0, 2.4e9).unwrap();

@@ -1,4 +1,4 @@
-//! A frequency-selective channel and the transmitter's prediction of it.
+//! A frequency-selective fading channel and the transmitter's prediction of it.
 
 use crate::delay_profile::DelayProfile;
 use crate::doppler_taps::DopplerTaps;
@@ -10,19 +10,19 @@ use num_complex::Complex64;
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-/// The fading of one user: the gains of its bins, and their prediction with a normalised mean square error e,
+/// Fading of one user: the gain h of each frequency bin, and its prediction p with the normalised mean square error e,
 ///
 /// p = (1 - e) h + sqrt(e (1 - e)) w,
 ///
-/// w drawn like h and independent of it. The error h - p has power e and is orthogonal to p, as that of a minimum mean
-/// square error prediction: h given p is Gaussian around p. The errors have the autocorrelation of the channel.
+/// with w drawn like h and independent of it. Like the error of a minimum mean square error prediction, h - p has power
+/// e and is orthogonal to p: h given p is Gaussian around p. The errors have the autocorrelation of the channel.
 ///
-/// Gains depend on the streams and the slot. The channel of a stream does not depend on the error.
+/// Gains depend only on the streams and the slot, and h does not depend on the error.
 #[derive(Clone, Debug)]
 pub struct PredictedFading {
     response: Arc<FrequencyResponse>,
     channel: DopplerTaps,
-    /// The process w and the error e; none where predictions are exact.
+    /// The process w, and the error e; `None` if predictions are exact.
     error: Option<(DopplerTaps, f64)>,
     slot: Option<u64>,
     gains: Vec<f32>,
@@ -54,7 +54,7 @@ impl PredictedFading {
         Ok(Self { response, channel, error, slot: None, gains: row.clone(), predicted: row })
     }
 
-    /// Advances the prediction to `slot`.
+    /// Moves the gains and their prediction to radio slot number `slot`.
     pub fn go(&mut self, slot: u64) {
         if self.slot == Some(slot) {
             return;
@@ -74,25 +74,25 @@ impl PredictedFading {
         if self.error.is_some() { &self.predicted } else { &self.gains }
     }
 
-    /// The predicted |p|^2 of all bins, in [`FrequencyResponse::padded`] places.
+    /// Writes the predicted power gain |p|^2 of every bin to `powers`, which has [`FrequencyResponse::padded`] places.
     pub fn predicted_powers(&self, powers: &mut [f32]) {
         self.response.powers(self.prediction_row(), powers);
     }
 
-    /// The prediction p of a bin.
+    /// Predicted complex gain p of bin number `bin`.
     pub fn prediction(&self, bin: usize) -> Complex64 {
         self.response.gain(self.prediction_row(), bin)
     }
 
-    /// The gain h of a bin.
+    /// Complex gain h of bin number `bin`.
     pub fn gain(&self, bin: usize) -> Complex64 {
         self.response.gain(&self.gains, bin)
     }
 }
 
-/// Normalised mean square error of the best linear predictor, `horizon` slots ahead, from the last `observations`
-/// slots, each observed with a signal-to-noise ratio of `snr`: the Wiener filter for a channel with autocorrelation
-/// `J0(2 pi fd_t k)`.
+/// Normalised mean square error of the best linear prediction of a fading gain `horizon` slots ahead, from the last
+/// `observations` slots, each observed with a signal-to-noise ratio of `snr` (linear, not in dB): the Wiener filter for
+/// a channel with autocorrelation `J0(2 pi fd_t k)`.
 pub fn wiener_nmse(fd_t: f64, horizon: f64, snr: f64, observations: usize) -> f64 {
     let correlation = |slots: f64| libm::j0(TAU * fd_t * slots);
     let n = observations;
@@ -102,7 +102,7 @@ pub fn wiener_nmse(fd_t: f64, horizon: f64, snr: f64, observations: usize) -> f6
         })
         .collect();
     let cross: Vec<f64> = (0..n).map(|i| correlation(horizon + i as f64)).collect();
-    // Cholesky; |L^-1 r|^2 is what the filter explains.
+    // Cholesky; |L^-1 r|^2 is the power that the filter predicts.
     let mut explained = 0.0;
     let mut solved = vec![0.0; n];
     for i in 0..n {
@@ -132,7 +132,7 @@ mod tests {
         PredictedFading::new(&profile, response, 0.0926, nmse, streams, simd).unwrap()
     }
 
-    /// Means over independent slots (of runs) and their standard errors.
+    /// Mean of independent values, and its standard error.
     fn mean(values: impl Iterator<Item = f64>) -> (f64, f64) {
         let values: Vec<f64> = values.collect();
         let n = values.len() as f64;
@@ -148,7 +148,8 @@ mod tests {
         );
     }
 
-    /// Something of slots that have next to nothing in common, of several runs.
+    /// Values of `of` at slots far enough apart to be nearly independent, over several runs, with prediction error
+    /// `nmse`.
     fn visits<T>(nmse: f64, mut of: impl FnMut(&PredictedFading) -> T) -> Vec<T> {
         let mut all = Vec::new();
         for run in 0..8 {
@@ -217,7 +218,7 @@ mod tests {
         let one = wiener_nmse(0.0926, 3.0, 40.0, 1);
         let r = libm::j0(TAU * 0.0926 * 3.0);
         assert!((one - (1.0 - r * r / 1.025)).abs() < 1e-12);
-        // Nothing moves: the noise averages out, 1 / (1 + n snr).
+        // In a constant channel the noise averages out: 1 / (1 + n snr).
         assert!((wiener_nmse(0.0, 3.0, 2.0, 8) - 1.0 / 17.0).abs() < 1e-9);
         // Longer horizons are worse, more observations better, and all below the channel's power.
         let at = |horizon, observations| wiener_nmse(0.0926, horizon, 40.0, observations);

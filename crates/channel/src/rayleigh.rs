@@ -1,4 +1,4 @@
-//! Rayleigh fading, and the two-state Markov chain that stands for it.
+//! Rayleigh fading, and the two-state Markov chain that approximates it.
 //!
 //! A transmission is lost when the power gain |h|^2 (mean 1) is below 1/F, F the fading margin. The gains of
 //! two consecutive steps are complex Gaussians of correlation rho = `J0(2 pi fd_t)`; the chain has the
@@ -25,12 +25,12 @@ use crate::markov::TwoStateMarkov;
 use crossfade_core::to_db;
 use std::f64::consts::PI;
 
-/// The fading margin in dB at which Rayleigh fading loses the share `p_e` = 1 - exp(-1/F).
+/// Fading margin F in dB at which Rayleigh fading loses the share `p_e` = 1 - exp(-1/F) of transmissions.
 ///
-/// Infinite at the ends: no margin is wide enough to lose nothing.
+/// It is infinite for `p_e` = 0, since no margin avoids all losses, and minus infinity for 1.
 ///
 /// # Errors
-/// `p_e` outside [0, 1].
+/// If `p_e` is outside [0, 1].
 ///
 /// ```
 /// let margin = crossfade_channel::fading_margin_db(0.01).unwrap();
@@ -40,10 +40,10 @@ pub fn fading_margin_db(p_e: f64) -> Result<f64, ChannelError> {
     Ok(-to_db(threshold(probability("p_e", p_e)?)))
 }
 
-/// The share of transmissions that Rayleigh fading loses with a fading margin of `fading_margin_db` dB.
+/// Share of transmissions that Rayleigh fading loses with a fading margin of `fading_margin_db` dB.
 ///
 /// # Errors
-/// Not a number.
+/// If `fading_margin_db` is not a number.
 pub fn p_e_from_fading_margin_db(fading_margin_db: f64) -> Result<f64, ChannelError> {
     if fading_margin_db.is_nan() {
         return Err(out_of_range("fading_margin_db", fading_margin_db, "a number of dB"));
@@ -51,22 +51,23 @@ pub fn p_e_from_fading_margin_db(fading_margin_db: f64) -> Result<f64, ChannelEr
     Ok(-libm::expm1(-libm::pow(10.0, -fading_margin_db / 10.0)))
 }
 
-/// 1/F, the power gain below which a transmission is lost.
+/// Power gain 1/F below which a transmission is lost, for the loss rate `p_e`; the mean power gain is 1.
 pub(crate) fn threshold(p_e: f64) -> f64 {
     -libm::log1p(-p_e)
 }
 
-/// Rayleigh fading with Clarke's (Jakes') Doppler spectrum, observed once a step.
+/// Rayleigh fading with Clarke's (Jakes') Doppler spectrum, observed once per step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RayleighFading {
     fd_t: f64,
 }
 
 impl RayleighFading {
-    /// `fd_t` is the maximum Doppler frequency times the length of a step.
+    /// Creates fading whose maximum Doppler frequency times the length of a step is `fd_t`.
     ///
     /// # Errors
-    /// `fd_t` not positive, so small that nothing ever changes, or so large that f64 has lost its fraction.
+    /// If `fd_t` is outside [1e-100, 1e9]: not positive, so small that nothing ever changes, or so large that an f64
+    /// has lost its fraction.
     pub fn new(fd_t: f64) -> Result<Self, ChannelError> {
         if (1e-100..=1e9).contains(&fd_t) {
             Ok(Self { fd_t })
@@ -85,16 +86,16 @@ impl RayleighFading {
         libm::j0(2.0 * PI * self.fd_t)
     }
 
-    /// Two-state chain for this fading, under the threshold with loss rate `p_e`.
+    /// Two-state Markov chain of this fading: transmissions are lost below the power threshold with loss rate `p_e`.
     ///
-    /// For `p_e` of 0, below 1e-290 (where products lose digits) and of 1 it is the limit: bad steps become single as
-    /// losses vanish, good steps as losses prevail.
+    /// For `p_e` of 0, below 1e-290 (where products lose digits) and of 1 the chain is the limit: bad steps become
+    /// single as losses vanish, good steps as losses prevail.
     ///
     /// The relative error of each transition probability is below 5e-15 (measured for `fd_t` 1e-4 to 1.3 and `p_e` 1e-6
-    /// to 0.5). It takes 4 to 15 us there, more in extremely slow fading.
+    /// to 0.5). The computation takes 4 to 15 us in this range, more in extremely slow fading.
     ///
     /// # Errors
-    /// `p_e` outside [0, 1].
+    /// If `p_e` is outside [0, 1].
     pub fn markov(self, p_e: f64) -> Result<TwoStateMarkov, ChannelError> {
         let u = threshold(probability("p_e", p_e)?);
         if p_e < 1e-290 || p_e == 1.0 {
@@ -108,7 +109,7 @@ impl RayleighFading {
         Ok(TwoStateMarkov::with_all_digits(p_gb, p_bg, p_bb))
     }
 
-    /// 1 - |rho|, to full relative precision however slow the fading is.
+    /// 1 - |rho| of two consecutive gains, to full relative precision even in slow fading.
     fn one_minus_abs_rho(self) -> f64 {
         let x = 2.0 * PI * self.fd_t;
         if x >= 1.0 {
@@ -121,17 +122,17 @@ impl RayleighFading {
 }
 
 impl TwoStateMarkov {
-    /// Creates the chain for Rayleigh fading of normalised Doppler frequency `fd_t` with loss rate `p_e`: see
+    /// Creates the chain of Rayleigh fading with the normalised Doppler frequency `fd_t` and the loss rate `p_e`, by
     /// [`RayleighFading::markov`].
     ///
     /// # Errors
-    /// `p_e` outside [0, 1]; `fd_t` outside [1e-100, 1e9].
+    /// If `p_e` is outside [0, 1], or `fd_t` outside [1e-100, 1e9].
     pub fn from_rayleigh(p_e: f64, fd_t: f64) -> Result<Self, ChannelError> {
         RayleighFading::new(fd_t)?.markov(p_e)
     }
 }
 
-/// Means over d in [0, pi] of what the transition probabilities need.
+/// Means over the angle d in [0, pi] from which the transition probabilities follow.
 struct Means {
     /// Mean of 1 - exp(-v).
     saturation: f64,
@@ -139,7 +140,7 @@ struct Means {
     excess: f64,
 }
 
-/// The integrals of the module's head, for s = 1 - |rho|.
+/// Means over the angle d of the functions of v(d) in the module's documentation, for u = 1/F and s = 1 - |rho|.
 ///
 /// Near d = 0 the integrands change over the scales s and sqrt(u s), many decades apart; in log d they are smooth. Each
 /// panel therefore lies twice as far out as the last. The Gauss rule of n points converges like 4.2^-2n: v has its
@@ -168,7 +169,7 @@ fn means_over_the_circle(u: f64, s: f64) -> Means {
     Means { saturation: means.saturation / PI, excess: means.excess / PI }
 }
 
-/// (exp(x) - 1 - x) / x without cancellation.
+/// Value of (exp(x) - 1 - x) / x, computed without cancellation.
 fn excess(x: f64) -> f64 {
     if x.abs() >= 0.5 {
         return (libm::expm1(x) - x) / x;
@@ -195,7 +196,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// `fd_t`, `p_e`, `p_gb`, `p_bg`, `p_bb`: computed in 50 digits from the printed form with Marcum's Q by
+    /// Rows of `fd_t`, `p_e`, `p_gb`, `p_bg`, `p_bb`, computed in 50 digits from the printed form with Marcum's Q by
     /// `scripts/reference_rayleigh_markov.py`.
     fn reference() -> Vec<[f64; 5]> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/rayleigh_markov.csv");
@@ -236,8 +237,8 @@ mod tests {
         }
     }
 
-    /// Table I of "Throughput analysis of TCP on channels with memory":
-    /// `fd_t`, `p_e`, fading margin in dB, `p_gg`, `p_bb`, mean burst; as printed.
+    /// Table I of "Throughput analysis of TCP on channels with memory", as printed: `fd_t`, `p_e`, fading margin in dB,
+    /// `p_gg`, `p_bb`, mean burst.
     const TABLE_I: [[&str; 6]; 9] = [
         ["0.01", "0.001", "29.9978", "0.999329", "0.329452", "1.49132"],
         ["0.01", "0.01", "19.9782", "0.997518", "0.754308", "4.07013"],
@@ -272,7 +273,7 @@ mod tests {
         }
         assert_eq!(differences, MISPRINTS.iter().map(ToString::to_string).collect());
     }
-    /// The last is `1 / (1 - 2 p_bb)`, the first burst follows from the misprinted `p_bb`.
+    /// Misprints of Table I: the last is `1 / (1 - 2 p_bb)`, the first burst follows from the misprinted `p_bb`.
     const MISPRINTS: [&str; 4] = [
         "0.01 0.01 burst: 4.07013, ours 4.07008",
         "0.01 0.01 p_bb: 0.754308, ours 0.754305",
@@ -285,7 +286,7 @@ mod tests {
         for margin in [-20.0, 0.0, 5.0, 30.0, 120.0] {
             let p_e = p_e_from_fading_margin_db(margin).unwrap();
             let error = fading_margin_db(p_e).unwrap() - margin;
-            // Below 0 dB nearly all is lost, and 1 - p_e has few digits left.
+            // Below 0 dB nearly all transmissions are lost, and 1 - p_e has few digits left.
             assert!(margin < -10.0 || error.abs() < 1e-12, "{margin} dB: error {error:e}");
         }
         assert_eq!(fading_margin_db(0.0), Ok(f64::INFINITY));

@@ -1,4 +1,4 @@
-//! The chain fitted to sampled Rayleigh fading, for comparison with the closed-form chain.
+//! Markov chain fitted to sampled Rayleigh fading, for comparison with the closed-form chain.
 
 use crate::loss::{Clock, LossProcess};
 use crate::loss_trace::LossTrace;
@@ -9,35 +9,37 @@ use crate::sampled_rayleigh::RayleighLoss;
 use crossfade_core::square;
 use crossfade_core::{RunSeed, SimTime};
 
-/// A chain fitted to [`RayleighLoss`], how sure it is, and what theory says.
+/// Markov chain fitted to the losses of a [`RayleighLoss`], its precision, and the closed-form chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RayleighFit {
-    /// The fit. Its intervals assume the steps of a chain, unlike `precision`.
+    /// Fit of a chain to the sampled losses. Its confidence intervals assume the steps of a chain, unlike `precision`.
     pub fit: MarkovFit,
-    /// The chain with the probabilities of one step: [`TwoStateMarkov::from_rayleigh`].
+    /// Closed-form chain with the transition probabilities of one step: [`TwoStateMarkov::from_rayleigh`].
     pub closed_form: TwoStateMarkov,
-    /// Independent realisations of the fading.
+    /// Number of independent realisations of the fading.
     pub realisations: u64,
-    /// Steps of each.
+    /// Number of steps of each realisation.
     pub steps: u64,
-    /// The wider of the 95 % intervals of `p_gb` and `p_bg` over realisations: its half-width, relative.
+    /// Relative half-width of the 95 % confidence interval of `p_gb` or `p_bg` over realisations, the wider of both.
     pub precision: f64,
 }
 
-/// Number of bursts to find: `p_bg` is then within 2 % and a distribution of bursts within 0.014.
+/// Number of bursts to sample: `p_bg` is then within 2 % and a distribution of burst lengths within 0.014.
 const BURSTS: f64 = 10_000.0;
-/// Realisations differ in their long-run loss rate by 0.8 % rms; the mean over a hundred by 0.08 %.
+/// Number of realisations: their long-run loss rates differ by 0.8 % rms, so the mean over a hundred is within 0.08 %.
 const REALISATIONS: f64 = 100.0;
-/// With fewer bursts in a realisation, the runs cut off at its ends would be missed among the long ones.
+/// Least number of bursts per realisation: with fewer, the runs cut off at its ends would be missed among the long
+/// ones.
 const BURSTS_PER_REALISATION: f64 = 100.0;
-/// Largest number of sampled steps, about a second. If they contain fewer than 10,000 bursts, `precision` shows the
-/// effect.
+/// Largest number of sampled steps, which take about a second. If they contain fewer than 10,000 bursts, `precision`
+/// shows the effect.
 const MOST_STEPS: f64 = 2e7;
-/// With fewer, `p_bg` would be known to 20 % only.
+/// Least number of expected bursts for a fit: with fewer, `p_bg` would be known to 20 % only.
 const FEWEST_BURSTS: f64 = 100.0;
 
 impl RayleighFit {
-    /// Samples fading of normalised Doppler frequency `fd_t`, with losses below its `p_e` quantile, and fits a chain.
+    /// Samples Rayleigh fading of normalised Doppler frequency `fd_t` that loses a share `p_e` of the steps, and fits a
+    /// chain.
     ///
     /// The realisations are always those of the streams `fit.rayleigh` of seed 0.
     ///
@@ -66,7 +68,8 @@ impl RayleighFit {
     }
 }
 
-/// Relative half-width of the 95 % interval of the probability to leave a state, a ratio over realisations.
+/// Relative half-width of the 95 % confidence interval of the `probability` to leave a `state` (true: lost), a ratio of
+/// sums over independent realisations.
 fn leaving(traces: &[LossTrace], state: bool, probability: f64) -> f64 {
     let (mut squares, mut steps) = (0.0, 0.0);
     for trace in traces {
@@ -114,9 +117,9 @@ mod tests {
         assert!(fast.bad_runs.distance.value() < 0.02, "{:?}", fast.bad_runs.distance);
     }
 
-    /// Two traces of four delivered packets, with two good runs and one: of 3/8 a packet 1.5 are expected, each is 0.5
-    /// off. Their sum has the deviation sqrt(2 (0.25 + 0.25)) = 1; Student's quantile for 1 degree of freedom is
-    /// 12.7062.
+    /// Worked numbers of the precision: two traces of four delivered packets have two good runs and one; with
+    /// probability 3/8 per packet 1.5 are expected, so each is 0.5 off. The deviation of their sum is sqrt(2 (0.25 +
+    /// 0.25)) = 1; Student's quantile for 1 degree of freedom is 12.7062.
     #[test]
     fn precision_is_that_of_independent_realisations() {
         let trace = |lost: &[u8]| LossTrace::new(lost.iter().map(|&lost| lost == 1));

@@ -1,47 +1,48 @@
-//! Lengths of runs of one fate, against the geometric law that a first-order chain gives them.
+//! Lengths of runs of lost or of delivered packets, compared with the geometric law of a first-order chain.
 
 use crate::chi_square::ChiSquareTest;
 use crossfade_core::square;
 
-/// Lengths of the good (or the bad) runs of a trace, and those of the fitted chain.
+/// Lengths of the good (delivered) or of the bad (lost) runs of a trace, compared with those of the fitted chain.
 ///
-/// A run that the trace's first or last packet belongs to is left out: nobody saw all of it.
+/// The first and the last run of the trace are left out, since their full lengths are unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunLengths {
-    /// The lengths that occur, in increasing order.
+    /// Run lengths that occur in the trace, in packets, in increasing order.
     pub lengths: Vec<u64>,
-    /// Number of runs that have each of them.
+    /// Number of runs with each length of `lengths`.
     pub counts: Vec<u64>,
-    /// The share of runs at least as long as each of them.
+    /// Share of runs at least as long as each length of `lengths`.
     pub survival: Vec<f64>,
-    /// Survival function of the fitted chain: `p^(length - 1)`, where p is the probability of staying in the state.
+    /// Share of runs at least as long as each length of `lengths` in the fitted chain: `p^(length - 1)`, p the
+    /// probability of staying in the state.
     pub fitted: Vec<f64>,
-    /// Largest distance of the two distributions.
+    /// Largest difference between the observed and the fitted distribution of run lengths.
     pub distance: RunDistance,
-    /// Pearson's test of the geometric law; `None` for too few runs or lengths.
+    /// Pearson's test of the geometric law; `None` with too few runs or different lengths.
     pub test: Option<ChiSquareTest>,
 }
 
-/// The largest difference of two distributions of run lengths (Kolmogorov's distance).
+/// Largest difference between two distributions of run lengths, observed and fitted (Kolmogorov's distance).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunDistance {
-    /// The length where it is.
+    /// Run length, in packets, at which the difference is largest.
     pub length: u64,
-    /// The share of runs observed to be at least as long.
+    /// Share of observed runs with at least this length.
     pub observed: f64,
-    /// Mean of the fitted chain.
+    /// Probability in the fitted chain of a run of at least this length.
     pub fitted: f64,
 }
 
 impl RunDistance {
-    /// The difference itself, from 0 to 1.
+    /// Largest difference between the two distributions, from 0 to 1.
     pub fn value(&self) -> f64 {
         (self.observed - self.fitted).abs()
     }
 }
 
 impl RunLengths {
-    /// Distribution of complete runs, at least one, and the chain's probability to end a run.
+    /// Compares complete runs (at least one) with a chain that ends a run with probability `p_end` after each packet.
     pub(crate) fn new(mut runs: Vec<u64>, p_end: f64) -> Self {
         runs.sort_unstable();
         let total = runs.len() as f64;
@@ -63,7 +64,7 @@ impl RunLengths {
             found.counts.push(same.len() as u64);
             found.survival.push(observed);
             found.fitted.push(law.survival(length));
-            // The observed share falls just behind a length that occurs: it is most off there or here.
+            // The observed share falls just behind a length that occurs, so the difference peaks at or just behind one.
             for (length, observed) in [(length, observed), (length + 1, 1.0 - shorter as f64 / total)] {
                 let here = RunDistance { length, observed, fitted: law.survival(length) };
                 if here.value() > found.distance.value() {
@@ -74,27 +75,28 @@ impl RunLengths {
         found
     }
 
-    /// Number of runs.
+    /// Number of complete runs.
     pub fn runs(&self) -> u64 {
         self.counts.iter().sum()
     }
 }
 
-/// Runs of a first-order chain.
+/// Geometric distribution of the run lengths of a first-order chain.
 #[derive(Clone, Copy)]
 struct GeometricRuns {
     p_end: f64,
 }
 
 impl GeometricRuns {
-    /// The probability of a run of `length` or more.
+    /// Probability of a run of at least `length` packets.
     fn survival(self, length: u64) -> f64 {
-        // 0 times minus infinity is no number.
+        // 0 times minus infinity would be NaN.
         if length <= 1 { 1.0 } else { libm::exp((length - 1) as f64 * libm::log1p(-self.p_end)) }
     }
 }
 
-/// Fewer expected runs than this in a bin, and the statistic is not chi-square (the usual rule).
+/// Least expected number of runs in a bin; with fewer, the statistic does not follow a chi-square distribution (the
+/// usual rule).
 const MIN_EXPECTED: f64 = 5.0;
 /// Maximum number of bins, so that each is wide enough to show a systematic difference.
 const MOST_BINS: f64 = 50.0;

@@ -1,4 +1,4 @@
-//! The Rayleigh fading process itself, as a sum of sinusoids.
+//! Rayleigh fading process, sampled as a sum of sinusoids.
 //!
 //! Clarke's model: h(k) is the sum of N waves of equal power with independent uniform phases and Doppler
 //! shifts `fd_t` cos(alpha). The waves come in pairs from alpha and pi - alpha, whose shifts differ in sign:
@@ -7,10 +7,10 @@
 //! h(k) = sqrt(2/M) sum over m of exp(i theta_m) cos(2 pi fd_t cos(alpha_m) k + phi_m),   M = N/2
 //! ```
 //!
-//! Each angle alpha is uniform on its own one of M equal parts of [0, pi/2]. Over realisations the
-//! autocorrelation is exactly `J0(2 pi fd_t k)`. Dividing the quarter circle keeps that of a single
-//! realisation close to it, and equal powers keep its mean power over time at 1. A finite sum is not quite
-//! Gaussian: deep fades are rarer than Rayleigh's by 1/(2N) of their probability. See [`RayleighLoss`].
+//! Each angle alpha is uniform on its own one of M equal parts of [0, pi/2]. Over realisations the autocorrelation is
+//! exactly `J0(2 pi fd_t k)`. Dividing the quarter circle keeps that of a single realisation close to it, and equal
+//! powers keep its mean power over time at 1. A finite sum is not quite Gaussian: deep fades are rarer than Rayleigh's
+//! by 1/(2N) of their probability. [`RayleighLoss`] corrects its threshold for this.
 
 use crate::error::{ChannelError, probability};
 use crate::loss::{Clock, LossProcess};
@@ -22,11 +22,11 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 
 /// Number M of pairs of waves. The cost grows with it, and the remaining bias falls with it.
 const PAIRS: usize = 64;
-/// N.
+/// Number N of waves.
 const WAVES: usize = 2 * PAIRS;
-/// Steps that are computed together: phases are exact at the first, the others follow by recurrence.
+/// Number of steps that are computed together: phases are exact at the first, the others follow by recurrence.
 const BLOCK: usize = 64;
-/// Partial sums, so that additions need not wait for each other and fill vector registers.
+/// Number of partial sums, so that additions need not wait for each other and fill vector registers.
 const LANES: usize = 4;
 
 /// Complex gain of a Rayleigh fading channel, one value a step; mean power 1, correlation `J0(2 pi fd_t k)`.
@@ -36,12 +36,12 @@ const LANES: usize = 4;
 #[derive(Clone, Debug)]
 pub struct SampledRayleigh {
     pairs: Box<Pairs>,
-    /// Block of the gains.
+    /// Number of the block of steps whose gains are stored.
     block: u64,
     gains: Box<[Complex64; BLOCK]>,
 }
 
-/// The pairs of waves, one array for each property.
+/// Parameters of the pairs of waves, one array for each property.
 #[derive(Clone, Debug)]
 struct Pairs {
     /// Phase at step 0 and its change per step, in units of 2^-64 turns: whole turns wrap, and phases stay
@@ -51,20 +51,20 @@ struct Pairs {
     /// Cosine and sine of the change per step.
     cos_shift: [f64; PAIRS],
     sin_shift: [f64; PAIRS],
-    /// sqrt(2/M) exp(i theta).
+    /// Complex weight sqrt(2/M) exp(i theta), real and imaginary parts.
     weight_re: [f64; PAIRS],
     weight_im: [f64; PAIRS],
 }
 
 impl SampledRayleigh {
-    /// A realisation of `fading`, drawn from `stream`.
+    /// Creates a realisation of `fading`, drawn from `stream`.
     pub fn new(fading: RayleighFading, stream: Stream) -> Self {
         let pairs = Box::new(Pairs::draw(fading.fd_t(), stream));
         let gains = Box::new(pairs.gains(0));
         Self { pairs, block: 0, gains }
     }
 
-    /// The gain at `step`.
+    /// Complex gain at step number `step`.
     pub fn gain(&mut self, step: u64) -> Complex64 {
         let block = step / BLOCK as u64;
         if block != self.block {
@@ -97,7 +97,7 @@ impl Pairs {
         pairs
     }
 
-    /// The gains of the steps of `block`.
+    /// Complex gains of all steps of block number `block`.
     fn gains(&self, block: u64) -> [Complex64; BLOCK] {
         let start = block * BLOCK as u64;
         // cos(x + w) = 2 cos(w) cos(x) - cos(x - w). Over a block, rounding grows to 1e-12 at most.
@@ -127,15 +127,15 @@ impl Pairs {
     }
 }
 
-/// A whole turn of a phase: 2^64.
+/// A whole turn of a phase in its integer unit: 2^64.
 const TURN: f64 = (1_u128 << 64) as f64;
 
-/// A phase in turns, as a fraction of 2^64; whole turns are dropped.
+/// Phase given in turns, as an integer in units of 2^-64 turns; whole turns are dropped.
 fn from_turns(turns: f64) -> u64 {
     (((turns - turns.round()) * TURN) as i64).cast_unsigned()
 }
 
-/// The phase in radians, between -pi and pi.
+/// Phase in radians, between -pi and pi, from its integer in units of 2^-64 turns.
 fn radians(phase: u64) -> f64 {
     phase.cast_signed() as f64 * (TAU / TURN)
 }
@@ -146,8 +146,8 @@ fn radians(phase: u64) -> f64 {
 /// the loss rate is `p_e` with a relative error of 1e-5. (A single endless realisation would be off by 1/N rms, 0.8 %,
 /// since its pairs keep their angles theta. Intervals over runs include that.) Two consecutive steps have the
 /// statistics of [`RayleighFading::markov`] but for the finite number of waves, which lowers `p_bb` by about 1.25/N at
-/// most, 1 % of itself (an Edgeworth expansion, and runs of 4e8 steps). Over more steps it differs from the chain,
-/// which only approximates it.
+/// most, 1 % of itself (an Edgeworth expansion, and runs of 4e8 steps). Over more steps the process differs from the
+/// chain, which only approximates it.
 #[derive(Clone, Debug)]
 pub struct RayleighLoss {
     fading: SampledRayleigh,
@@ -160,7 +160,7 @@ impl RayleighLoss {
     /// `clock`.
     ///
     /// # Errors
-    /// `p_e` outside [0, 1]; `fd_t` outside [1e-100, 1e9].
+    /// If `p_e` is outside [0, 1], or `fd_t` outside [1e-100, 1e9].
     pub fn new(p_e: f64, fd_t: f64, clock: Clock, stream: Stream) -> Result<Self, ChannelError> {
         let threshold = finite_sum_threshold(threshold(probability("p_e", p_e)?));
         Ok(Self { fading: SampledRayleigh::new(RayleighFading::new(fd_t)?, stream), threshold, clock })
@@ -174,7 +174,7 @@ impl LossProcess for RayleighLoss {
     }
 }
 
-/// Level below which the power of the finite sum falls as often as an exponential variable falls below `u`.
+/// Power level below which the finite sum of waves falls as often as an exponential variable of mean 1 falls below `u`.
 ///
 /// The mean of |h|^4 is 2 - 1/N, not 2. To first order in 1/N the power has the density exp(-x) (1 - L2(x) / (2N)), L2
 /// the second Laguerre polynomial; its integral up to u lacks exp(-u) (u - u^2/2) / (2N), which raising u to first
@@ -195,7 +195,7 @@ mod tests {
         SampledRayleigh::new(RayleighFading::new(fd_t).unwrap(), stream)
     }
 
-    /// Ratio of the sums of pairs (numerator, denominator) from independent runs, and its standard error.
+    /// Ratio of two sums over independent runs, given as pairs (numerator, denominator), and its standard error.
     fn ratio(runs: &[(f64, f64)]) -> (f64, f64) {
         let (above, below) = runs.iter().fold((0.0, 0.0), |(a, b), run| (a + run.0, b + run.1));
         let value = above / below;
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn autocorrelation_is_j0() {
         let (runs, starts, spacing, lags) = (200, 48, 8, 60);
-        // Half as much again as the standard errors are, so that what is tested is told apart from little else.
+        // Tolerances are 1.5 times the standard errors, so that smaller deviations are found.
         for (fd_t, largest_error) in [(0.01, 0.045), (0.08, 0.018), (0.64, 0.015)] {
             // Mean products over each run, of the real and the imaginary part at each lag.
             let mut products = vec![[Vec::new(), Vec::new()]; lags + 1];

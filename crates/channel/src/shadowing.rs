@@ -5,22 +5,23 @@ use crate::normal::complex_normal;
 use crossfade_core::{OutOfRange, Stream};
 use std::f64::consts::{LN_10, SQRT_2};
 
-/// Log-normal shadowing: the power in decibels is normal around that of the [`PathLoss`](crate::PathLoss).
+/// Log-normal shadowing: the received power in decibels is normally distributed around that of the
+/// [`PathLoss`](crate::PathLoss).
 ///
-/// As in ns-2's `Propagation/Shadowing`, every call draws anew: for each frame and receiver.
+/// As in ns-2's `Propagation/Shadowing`, every call draws anew, once for each frame and receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogNormalShadowing {
     std_db: f64,
 }
 
 impl LogNormalShadowing {
-    /// ns-2's `std_db_`.
+    /// Default standard deviation of ns-2 in dB: its `std_db_`.
     pub const NS2_STD_DB: f64 = 4.0;
 
-    /// Shadowing with a standard deviation of `std_db` decibels.
+    /// Creates shadowing with a standard deviation of `std_db` decibels.
     ///
     /// # Errors
-    /// `std_db` outside [0, 40].
+    /// If `std_db` is outside [0, 40].
     pub fn new(std_db: f64) -> Result<Self, ChannelError> {
         if (0.0..=40.0).contains(&std_db) {
             Ok(Self { std_db })
@@ -30,12 +31,13 @@ impl LogNormalShadowing {
         }
     }
 
-    /// The standard deviation in decibels.
+    /// Standard deviation of the shadowing in dB.
     pub fn std_db(&self) -> f64 {
         self.std_db
     }
 
-    /// Draws the factor of the power, whose median is 1. It takes two numbers of the stream, none without shadowing.
+    /// Draws a power gain (a ratio, not dB) whose median is 1. It consumes two random numbers of the stream, none with
+    /// a standard deviation of 0.
     pub fn gain(&self, stream: &mut Stream) -> f64 {
         if self.std_db == 0.0 {
             return 1.0;

@@ -1,12 +1,11 @@
 //! Vectors of f32 that compute the same numbers on every processor.
 //!
-//! A [`Kernel`] is written once over [`Vector`]; [`Simd::run`] compiles it for the scalar unit, SSE2, AVX2 and
-//! AVX-512 and runs the one that was chosen. Only operations that IEEE 754 rounds correctly are offered
-//! (no fused multiply-add, no approximate reciprocals), and no operation mixes lanes. So a kernel gives
-//! the same bits whatever the width.
+//! A [`Kernel`] is written once over [`Vector`]; [`Simd::run`] compiles it for the scalar unit, SSE2, AVX2 and AVX-512
+//! and runs the chosen version. Only operations that IEEE 754 rounds correctly are offered (no fused multiply-add, no
+//! approximate reciprocals), and no operation mixes lanes. So a kernel gives the same bits with every width.
 //!
-//! All `unsafe` of this crate is here: the intrinsics need a processor that has them. [`Simd`] values for
-//! AVX2 and AVX-512 exist only where it was found to have them, and only [`Simd::run`] makes vectors of them.
+//! All `unsafe` of this crate is here: the intrinsics need a processor that supports them. [`Simd`] values for AVX2 and
+//! AVX-512 exist only if the processor was found to support them, and only [`Simd::run`] creates their vectors.
 #![allow(unsafe_code)]
 // Kernels must end up in the function that has the instructions; the wrappers name many intrinsics.
 #![allow(clippy::inline_always, clippy::wildcard_imports, clippy::cast_possible_wrap)]
@@ -22,7 +21,7 @@ pub trait Vector:
 {
     /// Number of lanes, a divisor of 16.
     const LANES: usize;
-    /// Vector of as many 32-bit integers; arithmetic wraps, shifts are logical.
+    /// Vector of 32-bit integers, as many as lanes; arithmetic wraps, shifts are logical.
     type Int: Copy
         + Debug
         + Add<Output = Self::Int>
@@ -32,48 +31,48 @@ pub trait Vector:
         + BitXor<Output = Self::Int>
         + Shl<u32, Output = Self::Int>
         + Shr<u32, Output = Self::Int>;
-    /// Vector of as many truth values, the result of comparisons.
+    /// Vector of truth values, one per lane: the result of a comparison.
     type Mask: Copy;
 
-    /// A vector with `value` in all lanes.
+    /// Vector with `value` in all lanes.
     fn splat(value: f32) -> Self;
     /// Loads the first [`LANES`](Self::LANES) elements of a slice, which must be long enough.
     fn load(from: &[f32]) -> Self;
     /// Stores the lanes into the first elements of a slice, which must be long enough.
     fn store(self, to: &mut [f32]);
-    /// The square root, correctly rounded.
+    /// Square root of each lane, correctly rounded.
     #[must_use]
     fn sqrt(self) -> Self;
-    /// The absolute value.
+    /// Absolute value of each lane.
     #[must_use]
     fn abs(self) -> Self;
-    /// Maximum of each lane; `other` if both are equal.
+    /// Greater value of each lane; that of `other` if both are equal.
     #[must_use]
     fn max(self, other: Self) -> Self;
-    /// Minimum of each lane; `other` if both are equal.
+    /// Smaller value of each lane; that of `other` if both are equal.
     #[must_use]
     fn min(self, other: Self) -> Self;
-    /// Lanes in which `self` is below `other`.
+    /// Mask of the lanes in which `self` is below `other`.
     fn less(self, other: Self) -> Self::Mask;
-    /// `yes` where the mask is set.
+    /// Lane by lane, `yes` if the mask is set, `no` otherwise.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
-    /// `yes` where the mask is set.
+    /// Lane by lane, the integer of `yes` if the mask is set, that of `no` otherwise.
     fn select_int(mask: Self::Mask, yes: Self::Int, no: Self::Int) -> Self::Int;
-    /// Signed integers as reals, rounded to nearest.
+    /// Converts signed integers to reals, rounded to nearest.
     fn from_int(value: Self::Int) -> Self;
-    /// Reals between -2^31 and 2^31 as signed integers, towards zero.
+    /// Converts reals between -2^31 and 2^31 to signed integers, rounded towards zero.
     fn to_int(self) -> Self::Int;
-    /// The representation.
+    /// Bits of each real (IEEE 754 binary32) as an integer.
     fn to_bits(self) -> Self::Int;
-    /// Real from its representation.
+    /// Reals whose bits (IEEE 754 binary32) are the given integers.
     fn from_bits(bits: Self::Int) -> Self;
-    /// An integer vector with `value` in all lanes.
+    /// Integer vector with `value` in all lanes.
     fn splat_int(value: u32) -> Self::Int;
     /// Loads the first [`LANES`](Self::LANES) elements of a slice, which must be long enough.
     fn load_int(from: &[u32]) -> Self::Int;
     /// Stores the lanes into the first elements of a slice, which must be long enough.
     fn store_int(value: Self::Int, to: &mut [u32]);
-    /// The upper and the lower half of the 64-bit product.
+    /// Upper and lower 32 bits of the 64-bit product of each lane of `value` with `factor`.
     fn multiply_wide(value: Self::Int, factor: u32) -> (Self::Int, Self::Int);
 }
 
@@ -82,11 +81,11 @@ pub trait Vector:
 pub trait Kernel {
     /// Result of the kernel.
     type Output;
-    /// Computes it with vectors of type `V`.
+    /// Computes the result with vectors of type `V`.
     fn run<V: Vector>(self) -> Self::Output;
 }
 
-/// Instruction set of kernels. Results do not depend on it.
+/// Instruction set on which kernels run. Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Simd(Level);
 
@@ -105,12 +104,12 @@ impl Simd {
     /// Names of all instruction sets, narrowest first.
     pub const NAMES: [&str; 4] = ["scalar", "sse2", "avx2", "avx512"];
 
-    /// The instructions of that name, if the name exists and this processor has them.
+    /// Instruction set with this name; `None` if the name does not exist or this processor lacks it.
     pub fn named(name: &str) -> Option<Self> {
         Self::available().find(|simd| simd.name() == name)
     }
 
-    /// Instruction sets of this processor, narrowest first.
+    /// Instruction sets that this processor supports, narrowest first.
     pub fn available() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let levels = [
@@ -142,17 +141,17 @@ impl Simd {
         CHOSEN.get_or_init(choose).clone()
     }
 
-    /// The widest that this processor has.
+    /// Widest instruction set that this processor supports.
     pub fn widest() -> Self {
         Self::available().last().unwrap_or(Self(Level::Scalar))
     }
 
-    /// Name, one of [`NAMES`](Simd::NAMES).
+    /// Name of the instruction set, one of [`NAMES`](Simd::NAMES).
     pub fn name(self) -> &'static str {
         Self::NAMES[self.0 as usize]
     }
 
-    /// Runs a kernel on these instructions.
+    /// Runs a kernel on this instruction set.
     #[inline]
     pub fn run<K: Kernel>(self, kernel: K) -> K::Output {
         match self.0 {
@@ -250,8 +249,8 @@ mod x86 {
     use super::*;
     use std::arch::x86_64::*;
 
-    /// Declares the wrappers of one width. Safety of every block: vectors of a width are made only inside [`Simd::run`]
-    /// of that level, and loads and stores are checked against the length of the slice.
+    /// Declares the vector types of one width, as wrappers of intrinsics. Safety of every block: vectors of a width are
+    /// made only inside [`Simd::run`] of that level, and loads and stores are checked against the length of the slice.
     macro_rules! vector {
         ($real:ident($r:ty), $int:ident($i:ty), $lanes:literal,
          real { $($rtrait:ident $rmethod:ident $rop:path;)* }
@@ -449,7 +448,7 @@ mod x86 {
 mod tests {
     use super::*;
 
-    /// Every operation once, on numbers that round.
+    /// Test kernel that uses every operation once, on numbers that need rounding.
     struct Everything<'a>(&'a [f32; 16], &'a mut [u32; 32]);
 
     impl Kernel for Everything<'_> {

@@ -1,4 +1,4 @@
-//! Playback of recorded losses.
+//! Loss process that plays back recorded losses.
 
 use crate::loss::{Clock, LossProcess};
 use crate::loss_trace::LossTrace;
@@ -12,15 +12,15 @@ pub struct TraceLoss {
     trace: Arc<LossTrace>,
     clock: Clock,
     packets: u64,
-    /// The round of the trace, the run of it and the packets of the round before the end of this run that the
-    /// last question was about.
+    /// Number of earlier rounds of the trace, index of the run and end of that run (packets from the start of the
+    /// trace) at the last call.
     round: u64,
     run: usize,
     end: u64,
 }
 
 impl TraceLoss {
-    /// Plays `trace`; one without packets loses nothing.
+    /// Creates the playback of `trace`; a trace without packets loses nothing.
     pub fn new(trace: Arc<LossTrace>, clock: Clock) -> Self {
         let packets = trace.packets();
         let end = trace.run_length(0);
@@ -58,7 +58,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against the digits themselves, by either clock, with gaps of any length.
+        /// Each packet has the fate that the trace records for it, with either clock and gaps of any length between
+        /// packets.
         #[test]
         fn every_packet_meets_its_fate(
             lost in prop::collection::vec(any::<bool>(), 1..40), gaps in prop::collection::vec(0_u64..90, 1..50),

@@ -1,32 +1,34 @@
-//! Log-normal shadowing of a moving user.
+//! Log-normal shadowing of a moving user, as a function of the distance travelled.
 
 use crate::autoregressive::Autoregressive;
 use crate::error::{ChannelError, out_of_range};
 use crossfade_core::Stream;
 
-/// Shadowing in dB along a way: a first-order autoregressive process with a sample each so many metres,
-/// s(k) = a s(k-1) + sqrt(1 - a^2) sigma w(k), and straight lines between them (Gudmundson 1991).
+/// Shadowing in dB along the path of a user: a first-order autoregressive process with one sample every
+/// [`spacing_m`](ShadowingConfig::spacing_m) metres, s(k) = a s(k-1) + sqrt(1 - a^2) sigma w(k), interpolated linearly
+/// (Gudmundson 1991).
 ///
-/// A function of the stream and the place: going back starts anew from the beginning.
+/// The value depends only on the stream and the distance; a shorter distance than in the last call restarts from the
+/// beginning.
 #[derive(Clone, Debug)]
 pub struct TravelledShadowing {
     config: ShadowingConfig,
     samples: Autoregressive,
-    /// Index of the first of the two samples around the place.
+    /// Index of the first of the two samples between which the last position lies.
     sample: u64,
     around: [f64; 2],
 }
 
-/// Parameters of shadowing along a path.
+/// Parameters of shadowing along the path of a user.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShadowingConfig {
-    /// The standard deviation in dB.
+    /// Standard deviation sigma of the shadowing in dB.
     pub std_db: f64,
-    /// The correlation of neighbouring samples.
+    /// Correlation a of neighbouring samples, from 0 to below 1.
     pub pole: f64,
-    /// Distance of neighbouring samples in metres.
+    /// Distance between neighbouring samples in metres.
     pub spacing_m: f64,
-    /// Whether a sample holds until the next instead of lines between them.
+    /// True if a sample holds until the next; otherwise values are interpolated linearly.
     pub hold: bool,
 }
 
@@ -34,7 +36,7 @@ impl ShadowingConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `std_db` outside [0, 40], `pole` outside [0, 1), `spacing_m` not between 1 cm and 10 km.
+    /// If `std_db` is outside [0, 40], `pole` outside [0, 1), or `spacing_m` not between 1 cm and 10 km.
     pub fn check(&self) -> Result<(), ChannelError> {
         if !(0.0..=40.0).contains(&self.std_db) {
             return Err(out_of_range("sigma_db", self.std_db, "between 0 and 40"));
@@ -50,10 +52,10 @@ impl ShadowingConfig {
 }
 
 impl TravelledShadowing {
-    /// A realisation drawn from `stream`.
+    /// Creates a realisation of the shadowing, drawn from `stream`.
     ///
     /// # Errors
-    /// [`ShadowingConfig::check`].
+    /// If [`ShadowingConfig::check`] refuses the parameters.
     pub fn new(config: ShadowingConfig, stream: Stream) -> Result<Self, ChannelError> {
         config.check()?;
         let mut samples = Autoregressive::new(config.pole, config.std_db, stream);
@@ -61,7 +63,7 @@ impl TravelledShadowing {
         Ok(Self { config, samples, sample: 0, around })
     }
 
-    /// The shadowing in dB after `way_m` metres.
+    /// Shadowing in dB after `way_m` metres of travel.
     pub fn db(&mut self, way_m: f64) -> f64 {
         let place = way_m / self.config.spacing_m;
         let sample = place as u64;

@@ -49,97 +49,104 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::sync::Once;
 
-/// A congestion control: loss recovery tells it what happened; it answers with its windows, in segments, and its rate.
-/// What a method means and in which order they are called is said by the trait `CongestionControl` of the crate
-/// `crossfade-transport`, whose methods these are.
+/// A congestion control loaded at run time: loss recovery reports events to it, and reads its congestion window and
+/// slow-start threshold (in segments) and its pacing rate. The trait `CongestionControl` of the crate
+/// `crossfade-transport`, which has these methods, documents each event and the order of the calls.
 pub trait Control: Send + Sized + 'static {
-    /// A connection begins.
+    /// Creates the congestion control of a connection that begins; `start` has the initial window and slow-start
+    /// threshold.
     fn start(start: &Start) -> Self;
 
-    /// The congestion window: finite, at least 1.
+    /// Congestion window in segments: finite, at least 1.
     fn cwnd(&self) -> f64;
 
-    /// The slow-start threshold: at least 1.
+    /// Slow-start threshold in segments: at least 1, infinite for none.
     fn ssthresh(&self) -> f64;
 
-    /// An acknowledgement outside loss recovery covered new segments.
+    /// Takes an acknowledgement of new segments outside loss recovery.
     fn on_ack(&mut self, ack: &AckSample);
 
-    /// Duplicate acknowledgements showed a loss with `window` segments under way; once for each recovery.
+    /// Takes a loss, once per recovery: duplicate acknowledgements revealed it with `window` segments in flight.
     fn on_loss(&mut self, now: Time, window: f64);
 
-    /// The retransmission timer expired, for the first time for this segment.
+    /// Takes an expiry of the retransmission timer with `window` segments in flight; called only for the first timeout
+    /// of a segment.
     fn on_timeout(&mut self, now: Time, window: f64);
 
-    /// Loss recovery inflates, deflates or restores the window.
+    /// Sets the congestion window, in segments, when loss recovery inflates, deflates or restores it.
     fn set_cwnd(&mut self, cwnd: f64);
 
-    /// An acknowledgement echoed a congestion mark; at most once a round trip. As a loss, by default.
+    /// Takes an echoed congestion mark with `window` segments in flight, at most once per RTT. By default a mark counts
+    /// as a loss.
     fn on_ecn(&mut self, now: Time, window: f64) {
         self.on_loss(now, window);
     }
 
-    /// The last loss or timeout was spurious: be as if it had not happened, if you remember.
+    /// Undoes the last reduction of the window, whose loss or timeout proved spurious; a control without saved state
+    /// keeps its window, as by default.
     fn undo(&mut self) {}
 
-    /// The sender is about to send after nothing was under way for `idle`.
+    /// Called before the sender sends again after no segment was in flight for the time `idle`.
     fn on_idle_end(&mut self, _now: Time, _idle: Time) {}
 
-    /// Features that the control requests of the sender. Called once, at the start.
+    /// Features that the congestion control requests of the sender; read once, at the start of the connection.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// A number of the flow's own random stream, once, if it needs random numbers.
+    /// Takes a random seed from the flow's own stream. Called once, before any other event, if [`Needs::random`] is
+    /// set.
     fn seed(&mut self, _seed: u64) {}
 
-    /// The pacing rate in segments a second: finite, above 0. None leaves it to the sender.
+    /// Pacing rate in segments per second: finite, above 0. `None`: the sender decides.
     fn pacing_rate(&self) -> Option<f64> {
         None
     }
 
-    /// Number of segments that may leave back to back when paced: at least 1. None leaves it to the sender.
+    /// Number of segments that may leave back to back when paced: at least 1. `None`: the sender decides.
     fn send_quantum(&self) -> Option<u64> {
         None
     }
 
-    /// A segment is about to leave.
+    /// Called before each segment leaves, if [`Needs::samples`] is set.
     fn on_send(&mut self, _send: &SendEvent) {}
 
-    /// A segment was found lost, a retransmission or not.
+    /// Takes a segment found lost, whether an original or a retransmission, if [`Needs::samples`] is set.
     fn on_segment_lost(&mut self, _lost: &LostSegment) {}
 
-    /// A tail loss probe has repaired the loss of a segment, of which nothing else tells. `app_limited`: the
-    /// application had nothing to send as that left.
+    /// Called when a tail loss probe has repaired a loss, which starts no recovery and causes no `on_segment_lost`.
+    /// `app_limited`: the sender was application-limited when the lost segment left.
     fn on_probe_repaired(&mut self, _now: Time, _app_limited: bool) {}
 
-    /// The sender does something else about losses, with `in_flight` segments thought to be in the network.
+    /// Takes a change of the phase of loss recovery, with an estimated `in_flight` segments in the network.
     fn on_phase(&mut self, _now: Time, _phase: Phase, _in_flight: u64) {}
 
-    /// An acknowledgement arrived, in whatever phase.
+    /// Takes the delivery-rate sample of an acknowledgement, in any phase of loss recovery, if [`Needs::samples`] is
+    /// set.
     fn on_delivery(&mut self, _sample: &RateSample) {}
 
-    /// Whether it sends less than the path takes, on purpose. Asked for after each `on_delivery`.
+    /// True if the congestion control deliberately sends less than the path can carry, so that segments sent now count
+    /// as application-limited. Read after each `on_delivery`.
     fn limits_itself(&self) -> bool {
         false
     }
 
-    /// State of the control in numbers, for the events of a run. Called when events are written, and at the start:
-    /// one that has nothing to say then is not asked again.
+    /// Writes the state of the congestion control to `info`, for the event log of a run. Called when events are
+    /// written, and once at the start: a control that writes nothing then is not called again.
     fn info(&self, _info: &mut Info) {}
 }
 
-/// Information of a control about itself. Names and words consist of letters, digits and `. _ + -`.
+/// Reported state of a congestion control: names with values, both of letters, digits and `. _ + -`.
 #[derive(Clone, Debug, Default)]
 pub struct Info(String);
 
 impl Info {
-    /// A number.
+    /// Adds a number to the reported state, under `name`.
     pub fn number(&mut self, name: &str, value: f64) {
         self.add(name, &value.to_string());
     }
 
-    /// A word, such as the name of a state.
+    /// Adds a word to the reported state under `name`, such as the name of a phase.
     pub fn word(&mut self, name: &str, value: &str) {
         self.add(name, value);
     }
@@ -150,17 +157,17 @@ impl Info {
     }
 }
 
-/// Exports a type that is a [`Control`], once a file.
+/// Exports a type that implements [`Control`] for Crossfade to load; used once in a file.
 #[macro_export]
 macro_rules! export {
     ($control:ty) => {
-        /// Symbol that Crossfade looks up.
+        /// Table of functions by which Crossfade calls the congestion control; it looks this symbol up by name.
         #[unsafe(no_mangle)]
         pub static CROSSFADE_CONTROL: $crate::Table = $crate::table::<$control>();
     };
 }
 
-/// The table of a control.
+/// Table of C functions by which Crossfade calls the congestion control `C`.
 pub const fn table<C: Control>() -> Table {
     Table {
         version: VERSION,
@@ -175,11 +182,11 @@ pub const fn table<C: Control>() -> Table {
 }
 
 thread_local! {
-    /// Message and place of the last panic of this thread.
+    /// Message and source location of the last panic of this thread.
     static PROBLEM: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Does `work`; None if it panics, which is kept for [`problem`].
+/// Runs `work` and returns its result; `None` if it panicked: [`problem`] then returns the message of the panic.
 fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();
     // This copy of the standard library is the control's own: nobody else's panics come here.

@@ -93,9 +93,8 @@ impl<C: Counter + Clone> Counter for Option<C> {
     }
 }
 
-/// Implements [`Counter`](crate::Counter) for a struct, whose methods `since` and `add` work field by field:
-/// `counters!(Type { every, field })`. Fields after the semicolon are not counters (times, names): results have those
-/// of `self`.
+/// Implements [`Counter`] for a struct, whose methods `since` and `add` work field by field:
+/// `counters!(Type { every, field })`.
 ///
 /// Fields after the semicolon are not counters (times, names): the result has those of `self`.
 ///

@@ -13,13 +13,6 @@ use std::collections::BinaryHeap;
 /// has begun is sorted. As long as a day is about as long as the time between two events, the cost of an event does not
 /// depend on the number of scheduled events; the queue adapts the length of a day and the number of days to the
 /// observed events.
-///
-/// Events leave by time, at equal times by `rank` (lowest first), and at equal rank in the order in which
-/// they were scheduled: equal calls give the same order on every machine.
-///
-/// It is a calendar (Brown 1988): a wheel of days, each with a list of what happens on it in no order. Only
-/// the day that has begun is sorted. As long as days are about as long as the time between two events, an
-/// event costs the same however many wait; the length of a day and the number of days follow what happens.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     /// Remaining events of the current day in reverse order: the next event is the last item.

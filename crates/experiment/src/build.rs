@@ -1,4 +1,4 @@
-//! Model objects of a resolved scenario: flows over a network of any kind.
+//! Builds the model objects of a resolved scenario: its flows and its network, of any kind.
 
 use crate::networks;
 use crossfade_core::{RunSeed, SimTime};
@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 /// Builds the network of `setup` for the run of `seed`.
 ///
-/// Random streams are named after the direction, with equal names at every point of a plan. All shortcuts of the engine
-/// are on.
+/// Random streams are named after the direction and have equal names at every point of a plan (common random numbers).
+/// All shortcuts of the engine are on.
 pub fn network(setup: &Setup, seed: RunSeed) -> Network {
     let mut network = Network {
         flows: Vec::new(),
@@ -25,7 +25,7 @@ pub fn network(setup: &Setup, seed: RunSeed) -> Network {
             Gate::Slot => SenderGate::Slot,
             Gate::Queue => SenderGate::Queue,
         },
-        // With a slot gate no packet waits, so all delays are equal and are not measured.
+        // With a slot gate no packet waits: all delays are equal, and are not measured.
         measures_delays: setup.network.gate() == Gate::Queue,
         warmup: setup.warmup,
         stop: match setup.end {
@@ -35,7 +35,7 @@ pub fn network(setup: &Setup, seed: RunSeed) -> Network {
         seed,
         shortcuts: Shortcuts::ALL,
     };
-    // Flows with one custom congestion control may share its state of a run.
+    // Flows with the same custom congestion control may share a state of the run.
     let mut controls: Vec<(&CustomControl, Arc<MakeControl>)> = Vec::new();
     for (number, flow) in setup.flows.iter().enumerate() {
         let control = flow.custom_control.as_ref().map(|control| of_run(&mut controls, control));
@@ -44,8 +44,9 @@ pub fn network(setup: &Setup, seed: RunSeed) -> Network {
     network
 }
 
-/// Routes of data and acknowledgements of the first flow of entry `number`. In a mesh each pair of nodes has routes, in
-/// a cell each user, numbered in order; a flow `beside` another one has that flow's routes.
+/// Indices of the data route and of the acknowledgement route of the first flow of entry `number`. In a mesh each pair
+/// of nodes has two routes, in a cell each user, numbered in the order of the entries; a flow `beside` another one
+/// takes that flow's routes.
 pub(crate) fn routes(setup: &Setup, number: usize) -> [usize; 2] {
     if let Some(other) = setup.flows[number].beside {
         return routes(setup, other);
@@ -55,7 +56,8 @@ pub(crate) fn routes(setup: &Setup, number: usize) -> [usize; 2] {
     [Topology::DATA, Topology::ACKS].map(|route| before + route)
 }
 
-/// Adds the flows of an entry: the first has the routes `data` and `acks`, the others the routes after these.
+/// Adds the flows of an entry to `network`: the first flow takes the routes `data` and `acks`, each further flow the
+/// next two routes.
 fn add_flow(
     network: &mut Network,
     setup: &Setup,
@@ -133,7 +135,8 @@ fn add_flow(
     }
 }
 
-/// Factory of a custom control in a run, made once for each control; `begun` holds the factories made so far.
+/// Factory of a custom control for one run, made once for each distinct control; `begun` caches the factories of the
+/// run.
 fn of_run<'a>(
     begun: &mut Vec<(&'a CustomControl, Arc<MakeControl>)>,
     control: &'a CustomControl,
@@ -146,7 +149,7 @@ fn of_run<'a>(
     make
 }
 
-/// A connection, with a custom congestion control if there is one.
+/// A TCP connection with the custom congestion control that `control` makes; `None`: the one that `config` names.
 fn connection(control: Option<&Arc<MakeControl>>, config: &SenderConfig) -> Tcp {
     let config = *config;
     let of = |make: &Arc<MakeControl>| -> CongestionFactory {
@@ -156,7 +159,7 @@ fn connection(control: Option<&Arc<MakeControl>>, config: &SenderConfig) -> Tcp 
     Tcp { config, congestion: control.map(of) }
 }
 
-/// The tail index of [`Shape::Pareto`], and the ratio of its greatest to its least value.
+/// Tail index of [`Shape::Pareto`], and the ratio of its largest to its smallest value.
 const PARETO: (f64, f64) = (1.2, 1000.0);
 
 fn draws(Distribution { shape, mean }: Distribution) -> Draws {
@@ -171,12 +174,13 @@ fn draws(Distribution { shape, mean }: Distribution) -> Draws {
     }
 }
 
-/// An on-off source that always sends, at twice the lossless rate of the link.
+/// An on-off source that is always on and sends at twice the lossless rate of the link, so that its queue is never
+/// empty.
 fn saturating(setup: &Setup, flow: &FlowSetup) -> OnOff {
     let shortest = setup.links().and_then(|links| links.forward.shortest_transmission(flow.packet_size));
     let shortest = shortest.unwrap_or(setup.slot);
     let rate_bps = 2.0 * f64::from(flow.packet_size) * 8.0 / shortest.as_secs_f64();
-    // A slot is a packet's time on one link: of several each has enough.
+    // A slot is the time of a packet on one link: with several links the source must saturate each of them.
     let rate_bps = setup.wlan().map_or(rate_bps, |wlan| rate_bps * wlan.rate_of_links());
     OnOff { rate_bps, on_s: Draws::Fixed(1.0), off_s: None, gaps: DrawnGaps::Periodic }
 }

@@ -1,4 +1,4 @@
-//! Closed forms of a physical layer: frame error rates, and packet losses that follow from them.
+//! Closed forms of a physical layer: frame error rates, and the packet losses that follow from them.
 
 use crossfade_channel::AntennaCorrelation;
 use crossfade_core::from_db;
@@ -9,16 +9,17 @@ use crossfade_phy::closed_form::Diversity;
 use crossfade_scenario::{HopSetup, ScenarioError, Setup};
 use serde_json::json;
 
-/// The link of the data and its physical layer, if it has one.
+/// Forward link of the data and its physical layer; `None` if the network is no path of links or the link has no
+/// physical layer.
 pub(crate) fn radio(setup: &Setup) -> Option<(&HopSetup, &RadioConfig)> {
     let hop = &setup.links()?.forward;
     Some((hop, hop.radio()?))
 }
 
-/// Checks for method `who` that scheme and signal-to-noise ratio are constant.
+/// Checks that scheme and mean signal-to-noise ratio are constant; `who` names the method in the error.
 ///
 /// # Errors
-/// One of them changes from frame to frame.
+/// If a policy or shadowing changes one of them from frame to frame.
 pub(crate) fn refuse_changing(radio: &RadioConfig, who: &str) -> Result<(), ScenarioError> {
     for (key, changes, assumed) in [
         ("phy.policy", radio.policy.is_some(), "one scheme"),
@@ -31,10 +32,10 @@ pub(crate) fn refuse_changing(radio: &RadioConfig, who: &str) -> Result<(), Scen
     Ok(())
 }
 
-/// Distribution of the signal-to-noise ratio at the decision.
+/// Distribution of the signal-to-noise ratio at the decision, after detection and combining.
 ///
 /// # Errors
-/// A scheme whose symbols interfere, correlated antennas, or an estimated channel: there is no closed form.
+/// If the scheme's symbols interfere, antennas are correlated, or the channel is estimated: no closed form exists.
 pub(crate) fn diversity(radio: &RadioConfig) -> Result<Diversity, ScenarioError> {
     refuse_changing(radio, "a closed form")?;
     let refuse = |key: &str, value: serde_json::Value, assumed: &str| {
@@ -58,25 +59,26 @@ pub(crate) fn diversity(radio: &RadioConfig) -> Result<Diversity, ScenarioError>
     }
 }
 
-/// The frame error rate by closed form.
+/// Frame error rate of a first transmission by closed form.
 fn frame_error(radio: &RadioConfig) -> Result<f64, ScenarioError> {
     Ok(diversity(radio)?.frame_error(radio.phy.modulation, radio.phy.frame_bits))
 }
 
-/// Number of transmissions that are considered for an ARQ without a limit.
+/// Number of transmissions of a frame that closed forms consider for an ARQ without a limit.
 const MOST_ATTEMPTS: u32 = 8;
 
-/// Greatest number of transmissions of a frame.
+/// Greatest number of transmissions of a frame by the ARQ of `hop`; 8 for an ARQ without a limit, at most 1000.
 pub(crate) fn attempts(hop: &HopSetup) -> u32 {
     let repetitions = hop.frames().and_then(|frames| frames.protocol.most_repetitions());
     repetitions.map_or(MOST_ATTEMPTS, |repetitions| repetitions.saturating_add(1)).min(1000)
 }
 
-/// Probability that a packet is lost: 1 - (1 - FER)^n if each of its n frames is sent once and gains are independent.
-/// The frame error rate is that of the table, if there is one, or a closed form.
+/// Probability that a packet is lost: 1 - (1 - FER)^n if each of its n frames is sent once and frames fade
+/// independently. The frame error rate FER comes from the error-rate table of the physical layer, or without a table
+/// from a closed form.
 ///
 /// # Errors
-/// If frames are retransmitted or fade together, or if there is neither table nor closed form.
+/// If frames are retransmitted or fade together, or if neither a table nor a closed form gives the frame error rate.
 pub(crate) fn packet_loss(
     hop: &HopSetup,
     packet_size: u32,
@@ -100,9 +102,9 @@ pub(crate) fn packet_loss(
     Ok(-libm::expm1(f64::from(n) * libm::log1p(-fer)))
 }
 
-/// Upper bound of the share of packets whose frames all arrive: as if each symbol were sent without interference and
-/// all its copies were combined, over uncorrelated or fully correlated antennas, whichever is better. With a table of
-/// error rates it is the share by the table.
+/// Upper bound of the share of packets whose frames all arrive. It assumes that symbols do not interfere and that all
+/// copies of a frame are combined, over uncorrelated or fully correlated antennas, whichever is better. With a table of
+/// error rates the bound is the share by the table.
 pub(crate) fn best_packet_success(hop: &HopSetup, packet_size: u32, radio: &RadioConfig) -> f64 {
     let phy = radio.phy;
     let frames = hop.frames().map_or(1, |frames| frames.segmentation.frames(packet_size));

@@ -1,8 +1,8 @@
-//! Directions of metrics: whether more or less is better.
+//! Directions of metrics: whether a higher or a lower value is better.
 
 use serde::Serialize;
 
-/// Direction in which a metric is better.
+/// Direction in which a metric improves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Direction {
@@ -13,7 +13,7 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// Direction of a published metric; `None` if neither is better for every user.
+    /// Direction of a published metric; `None` if neither direction is better for every user.
     pub(crate) fn of(metric: &str) -> Option<Self> {
         match metric {
             "goodput_bps"

@@ -1,7 +1,7 @@
-//! Makes the runs of a plan on several threads.
+//! Execution of the runs of a plan on several threads.
 //!
-//! What a row holds depends on the point, the seed and the number of the run alone, and the stop rule looks
-//! at runs in order: the result is the same for any number of threads.
+//! A row depends only on the point, the seed and the run number, and the stop rule evaluates runs in order; the results
+//! are therefore equal for any number of threads.
 
 use crate::experiment::Experiment;
 use crate::handle::ExecutionHandle;
@@ -24,11 +24,11 @@ use std::time::Instant;
 /// Makes the runs of `shard` of `experiment` that are not among the `known` rows, on `jobs` threads. New rows go to
 /// `on_rows`, on the calling thread, as soon as the stop rule is known to need them.
 ///
-/// After `handle` is cancelled, it returns as soon as the runs under way have stopped (within milliseconds). Returns
-/// whether the shard is complete.
+/// Returns `true` if the shard is complete, and `false` if `handle` was cancelled: the runs under way then stop within
+/// milliseconds.
 ///
 /// # Errors
-/// A run gave an impossible value, which is a bug.
+/// If a run gives an impossible value, which is a bug of this program.
 #[expect(clippy::needless_pass_by_value, reason = "who has rows is rid of them")]
 pub fn execute(
     experiment: &Experiment,
@@ -42,10 +42,11 @@ pub fn execute(
     execute_rest(experiment, &known, jobs, shard, handle, on_rows)
 }
 
-/// Like [`execute`], but does not report rows already in the cache, which may not fit in memory.
+/// Like [`execute`], but `known` holds only an index of the cached rows, which may not fit in memory, and cached rows
+/// are not passed to `on_rows`.
 ///
 /// # Errors
-/// Those of [`execute`].
+/// If a run gives an impossible value, which is a bug of this program.
 pub fn execute_rest(
     experiment: &Experiment,
     known: &Arc<Known>,
@@ -72,10 +73,10 @@ pub fn execute_rest(
     Ok(true)
 }
 
-/// Makes the runs of `tasks`, one after the other; `None` once `handle` is cancelled.
+/// Makes the runs of `tasks` one after the other, on the calling thread; `None` once `handle` is cancelled.
 ///
 /// # Errors
-/// A run gave an impossible value, which is a bug.
+/// If a run gives an impossible value, which is a bug of this program.
 pub fn make(
     experiment: &Experiment,
     tasks: &[Task],
@@ -92,12 +93,12 @@ pub fn make(
     Ok(Some(rows))
 }
 
-/// Makes rows one after the other, on one thread.
+/// Makes rows one after the other on one thread, and keeps the last point for the next row.
 struct Maker<'a> {
     experiment: &'a Experiment,
     make_run: &'a MakeRun<'a>,
     names: NameSets,
-    /// The point of the last row, which is mostly that of the next.
+    /// Point of the last row; the next row is mostly of that point.
     last: Option<Arc<Point>>,
 }
 
@@ -114,7 +115,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Makes the row of `task`; `None` if interrupted.
+    /// Makes the row of `task`; `None` if the run was cancelled.
     fn row(&mut self, task: &Task) -> Result<Option<Row>, ImpossibleResult> {
         let began = Instant::now();
         let point = self.point(task.point, task.run);
@@ -124,7 +125,7 @@ impl<'a> Maker<'a> {
         let (metrics, failure) = match outcome {
             None => return Ok(None),
             Some(Ok(metrics)) => {
-                // A simulation has looked itself: it knows how much can be.
+                // Method simulation has checked its values itself, with upper bounds of the run.
                 if !solver(task.method).is_random() {
                     Possible { method: task.method, seed, most: Vec::new() }.check(&metrics)?;
                 }
@@ -146,10 +147,10 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// Capacity of the channel of finished runs; workers that are faster wait.
+/// Capacity of the channel of finished rows; a worker that finds it full waits.
 const ROWS_WAITING: usize = 1024;
 
-/// Greatest number of threads that is accepted.
+/// Greatest number of worker threads; more are cut to this number.
 pub const MOST_JOBS: usize = 1024;
 
 fn execute_with(
@@ -189,7 +190,7 @@ fn execute_with(
     work.bug.take().map_or(Ok(!work.stopped), Err)
 }
 
-/// Hands out tasks to the workers.
+/// Hands out tasks to the worker threads, and takes back their rows.
 struct Dispatcher<'a> {
     work: Mutex<Work<'a>>,
     changed: Condvar,
@@ -197,11 +198,12 @@ struct Dispatcher<'a> {
 
 struct Work<'a> {
     schedule: Schedule<&'a Experiment>,
-    /// Whether no more tasks are handed out, because of a cancellation or a failed worker.
+    /// True once no more tasks are handed out, because of a cancellation or a failed worker.
     stopped: bool,
-    /// An impossible value that a run gave.
+    /// The first impossible value that a run gave, which is a bug.
     bug: Option<ImpossibleResult>,
-    /// Message of a worker's panic: a scope reports only that one of its threads panicked.
+    /// Payload of the first panic of a worker, to be resumed: a thread scope reports only that one of its threads
+    /// panicked.
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -233,7 +235,7 @@ impl<'a> Dispatcher<'a> {
         }
     }
 
-    /// Ends a task; returns the rows that now count.
+    /// Records the row of a finished task; returns the rows that now count by the stop rule, and the progress.
     fn finish(&self, row: Row) -> (Vec<Row>, Progress) {
         let mut work = self.lock();
         let rows = work.schedule.finish(row);
@@ -241,7 +243,7 @@ impl<'a> Dispatcher<'a> {
         (rows, work.schedule.progress())
     }
 
-    /// Stops the work after a task that ended without a row.
+    /// Hands out no more tasks, after a task that ended without a row.
     fn stop(&self) {
         self.lock().stopped = true;
         self.changed.notify_all();
@@ -266,7 +268,7 @@ fn worker(
                 dispatcher.lock().bug.get_or_insert(bug);
             }
             Err(panic) => {
-                // The other workers would wait for this run for ever.
+                // The lost run is never finished, so the other workers would wait for it forever.
                 dispatcher.stop();
                 dispatcher.lock().panic.get_or_insert(panic);
                 return;
@@ -285,7 +287,7 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::time::Duration;
 
-    /// Three points, two of them equal.
+    /// A plan of three points, two of which are equal.
     fn plan(overrides: Value) -> Experiment {
         let text = r#"
             schema = 1
@@ -298,7 +300,7 @@ mod tests {
         Experiment::load(text, "test.toml", &serde_json::from_value::<Overrides>(overrides).unwrap()).unwrap()
     }
 
-    /// A run that takes a while, longer or shorter, and has a random goodput.
+    /// A stand-in for a run: it takes a time that varies, and has a random goodput.
     fn fake(point: &Point, seed: RunSeed) -> Metrics {
         let mut stream = seed.stream("fake");
         let value = 1e6 * (1.0 + 0.1 * point.index as f64) + 2e5 * stream.random::<f64>();
@@ -359,7 +361,7 @@ mod tests {
         let results = summarise(&plan, &rows(&plan, &[], 1));
         assert!(results.iter().all(|result| result.runs > 20 && result.runs < 1000), "{results:?}");
         for (result, point) in results.iter().zip(plan.points.iter()) {
-            // By hand: the first number of runs, from 20, whose interval is narrow enough.
+            // Counted by hand: the first number of runs, from 20 on, whose interval is narrow enough.
             let value = |run| fake(&point, RunSeed { seed: 1, run })["goodput_bps"];
             let all: Vec<f64> = (0..1000).map(value).collect();
             let enough = (20..1000_u64).find(|&n| {

@@ -1,4 +1,4 @@
-//! Experiments: plans that their methods can solve.
+//! Experiments: plans of which each method can solve at least one point.
 
 use crate::methods::solver;
 use crate::metrics::{METRICS, units};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Metric of a precision without another one, also in results files.
+/// Name of the metric to which `precision` applies if no metric is named, in scenarios and results files.
 pub const USUAL_METRIC: &str = "goodput_bps";
 
 /// A plan of which each method can solve at least one point.
@@ -33,7 +33,7 @@ impl Deref for Experiment {
 }
 
 impl Experiment {
-    /// Reads a scenario in TOML; `name` stands in messages about its syntax.
+    /// Reads a scenario in TOML with `overrides` of its keys; `name` stands for the file in messages about its syntax.
     ///
     /// # Errors
     /// The first error of the scenario as one line, or a method that can solve no point.
@@ -45,7 +45,7 @@ impl Experiment {
     /// Like [`Self::load`], for a scenario that names files: `read` gives the text of each.
     ///
     /// # Errors
-    /// As [`Self::load`].
+    /// Those of [`Self::load`], and those of `read`.
     pub fn load_with_files(
         text: &str,
         name: &str,
@@ -55,8 +55,8 @@ impl Experiment {
         Self::load_while(text, name, overrides, read, &|_, _| true)
     }
 
-    /// Like [`Self::load_with_files`], but stops once `goes_on` returns false. It is called now and then with the
-    /// number of points read and their total.
+    /// Like [`Self::load_with_files`], but stops once `goes_on` returns false. `goes_on` is called periodically with
+    /// the number of points read so far and their total.
     ///
     /// # Errors
     /// Those of [`Self::load`], or an interruption.
@@ -76,7 +76,8 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// Refuses draws with a method without randomness, which would solve the scenario of the first draw alone.
+    /// Checks that no method without randomness is combined with parameters drawn per run: it runs once, and would
+    /// solve the scenario of the first draw alone.
     fn refuse_draws_of_what_is_solved_once(&self) -> Result<(), ScenarioError> {
         match self.methods.iter().find(|method| !solver(**method).is_random()) {
             Some(method) if self.points.may_have_draws() => {
@@ -101,7 +102,7 @@ impl Experiment {
         }
     }
 
-    /// The key of the row of `run` at the point of that number.
+    /// Key of the row of run number `run` at point number `point` by `method`: equal keys mean equal rows.
     pub fn row_key(&self, point: usize, method: Method, run: u64) -> String {
         if solver(method).is_random() {
             self.points.run_key(point, method, self.seed, run)
@@ -110,7 +111,8 @@ impl Experiment {
         }
     }
 
-    /// Splits the plan into runs that may be made in parallel, and runs in real time, which are made alone.
+    /// Splits the plan by method: runs that may be made in parallel, and runs in real time, of which only one runs at a
+    /// time.
     pub(crate) fn split(&self) -> (Option<Self>, Option<Self>) {
         let part = |is_repeatable| {
             let mut plan = self.plan.clone();
@@ -120,17 +122,17 @@ impl Experiment {
         (part(true), part(false))
     }
 
-    /// Markov chains fitted for the analysis of points.
+    /// Cache of Markov chains fitted to fading channels for the analysis of points.
     pub(crate) fn fitted(&self) -> &FittedChains {
         &self.fitted
     }
 
-    /// Greatest number of runs of a method: 1 without randomness.
+    /// Greatest number of runs of a point by `method`: 1 if the method has no randomness.
     pub fn most_runs(&self, method: Method) -> u64 {
         if solver(method).is_random() { self.stop.most_runs() } else { 1 }
     }
 
-    /// Keys of all rows that may be needed, each once.
+    /// Keys of all rows that the plan may need, each once.
     pub fn keys(&self) -> Vec<String> {
         let firsts = self.points.first_of_equals();
         let distinct = (0..firsts.len()).filter(|&index| firsts[index] == index);
@@ -142,7 +144,7 @@ impl Experiment {
             .collect()
     }
 
-    /// Greatest memory of a run of any point in bytes, and the limit of the scenario.
+    /// Estimated memory in bytes of the largest run of any point, and the limit of the scenario in bytes.
     pub fn memory(&self) -> (f64, Option<u64>) {
         (self.survey.memory, self.points.at(0).scenario.run.memory.map(|memory| memory.0))
     }
@@ -153,8 +155,8 @@ impl Experiment {
         new_flows.chain(self.survey.warnings()).collect()
     }
 
-    /// The plan as JSON: the first point's scenario and what can be said of its network under the name of the kind,
-    /// seed, stop rule, axes and their steps, points, units of all metrics and warnings.
+    /// Description of the plan as JSON: the first point's scenario, facts about its network (under the name of the
+    /// network's kind), seed, stop rule, axes and their steps, points, units of all metrics, and warnings.
     pub fn describe(&self) -> impl Serialize {
         let stop = match &self.stop {
             StopRule::Runs(runs) => json!({ "runs": runs }),
@@ -187,7 +189,7 @@ impl Experiment {
     }
 }
 
-/// Result of [`Experiment::describe`]. Points are written one by one.
+/// Content of [`Experiment::describe`]. Points are serialised one by one.
 #[derive(Serialize)]
 struct Description<'a> {
     #[serde(serialize_with = "scenario_of")]
@@ -200,7 +202,7 @@ struct Description<'a> {
     points: Listed<'a>,
     units: Map<String, Value>,
     warnings: Vec<String>,
-    /// Kind of the network, with the facts about it.
+    /// Facts about the network of the first point, under the name of its kind.
     #[serde(flatten)]
     facts: BTreeMap<&'static str, Value>,
 }

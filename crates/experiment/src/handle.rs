@@ -1,16 +1,16 @@
-//! Handles of runs under way: cancellation and progress.
+//! Cancellation and progress of runs under way.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Number of parts in which the progress of a run is counted.
+/// Number of parts in which the progress of one run is counted: millionths.
 const PARTS: f64 = 1e6;
 
-/// Shared by the threads that simulate runs and the thread that waits for them.
+/// Cancellation flag and progress counter, shared by the threads that simulate runs and the thread that waits for them.
 #[derive(Debug, Default)]
 pub struct ExecutionHandle {
-    /// Once it is true, runs end soon and without a result.
+    /// Cancellation flag: once true, runs end within milliseconds and without a result.
     pub cancel: AtomicBool,
-    /// Progress of the runs under way, in parts of a run.
+    /// Sum of the progress of the runs under way, in millionths of a run.
     parts: AtomicU64,
 }
 
@@ -19,13 +19,13 @@ impl ExecutionHandle {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// Sum of the progress of unfinished runs: 2.5 for five that are half done.
+    /// Sum of the progress of unfinished runs, in runs: 2.5 for five that are half done.
     pub fn under_way(&self) -> f64 {
         self.parts.load(Ordering::Relaxed) as f64 / PARTS
     }
 }
 
-/// Progress of one run, which is forgotten at its end: a run then counts whole or not at all.
+/// Progress of one run under way. It is subtracted again when the run ends, since a finished run counts as a whole.
 pub(crate) struct PartDone<'a> {
     handle: &'a ExecutionHandle,
     parts: u64,
@@ -36,7 +36,7 @@ impl<'a> PartDone<'a> {
         Self { handle, parts: 0 }
     }
 
-    /// Sets the progress of the run to `share`, which never decreases.
+    /// Sets the progress of the run to `share`, from 0 to 1; it never decreases.
     pub(crate) fn is(&mut self, share: f64) {
         let parts = ((share.min(1.0) * PARTS) as u64).max(self.parts);
         self.handle.parts.fetch_add(parts - self.parts, Ordering::Relaxed);

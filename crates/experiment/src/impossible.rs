@@ -1,4 +1,4 @@
-//! Last check of a run: impossible values are a bug of this program and never become a result.
+//! Last check of a run: an impossible value is a bug of this program and never becomes a result.
 
 use crate::kinds::is_share;
 use crate::parts::PATH;
@@ -9,10 +9,10 @@ use crossfade_sim::NetworkStatistics;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// Factor by which rounding may exceed a bound.
+/// Factor by which a value may exceed its bound because of rounding.
 const SLACK: f64 = 1.0 + 1e-6;
 
-/// Error of an impossible value.
+/// A run gave an impossible value of a metric, which is a bug of this program.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error(
     "{metric} = {value} in run {run} of seed {seed} ({method}): must be {must}; that is a bug of crossfade and no \
@@ -27,7 +27,7 @@ pub struct ImpossibleResult {
     run: u64,
 }
 
-/// Bounds of the metrics of a run.
+/// Bounds that the metrics of a run must keep.
 pub(crate) struct Possible<'a> {
     pub(crate) method: Method,
     pub(crate) seed: RunSeed,
@@ -36,11 +36,14 @@ pub(crate) struct Possible<'a> {
 }
 
 impl Possible<'_> {
+    /// Checks every metric of a run: it must be finite, at least 0, at most 1 if it is a share, and within its upper
+    /// bound.
+    ///
     /// # Errors
-    /// The first value that is negative, not finite or larger than possible.
+    /// The first value that violates a bound.
     pub(crate) fn check(&self, metrics: &BTreeMap<String, f64>) -> Result<(), ImpossibleResult> {
         metrics.iter().try_for_each(|(metric, &value)| {
-            // A metric of a flow or a link has the bound of the metric of the whole.
+            // A metric of a flow or a link is a share if the metric of the whole network is one.
             let name = metric.rsplit_once('.').map_or(metric.as_str(), |(_, name)| name);
             let most = self.most.iter().find(|(of, ..)| of == metric);
             let must = if !value.is_finite() {
@@ -60,13 +63,13 @@ impl Possible<'_> {
     }
 }
 
-/// Upper bounds of a simulated run: a link carries no more packets than fit into the time from the start; in the
-/// measured time it sends no more bits and frames than it has time for, and the one in transmission at its beginning;
-/// and no more packets wait than the queue holds.
+/// Upper bounds of the metrics of a simulated run: a link carries no more packets than fit into the time since the
+/// start; in the measured time it sends no more bits and frames than fit, plus the one in transmission at its
+/// beginning; and no more packets wait than the queue holds.
 pub(crate) fn most_of_run(setup: &Setup, run: &NetworkStatistics) -> Vec<(&'static str, f64, &'static str)> {
     const LINK: &str = "the capacity of the link";
     let ns = |time: SimTime| time.as_nanos() as f64;
-    // For packets of several sizes, the bound of the size with the greatest one.
+    // With packets of several sizes, the largest of the bounds of all sizes.
     let best = |of_size: &dyn Fn(u32) -> Option<f64>| {
         let sizes = setup.flows.iter().flat_map(FlowSetup::packet_sizes).copied().chain([setup.packet_size]);
         sizes.map(of_size).reduce(|one, other| Some(one?.max(other?)))?
@@ -84,12 +87,12 @@ pub(crate) fn most_of_run(setup: &Setup, run: &NetworkStatistics) -> Vec<(&'stat
         let packets = ns(run.duration) / ns(forward.shortest_transmission(bytes)?);
         Some((packets + 1.0) * f64::from(bytes) * 8.0)
     };
-    // Bursts of a shaper or a record take no time.
+    // Packets of a burst through a shaper, or at a recorded opportunity, take no time to transmit.
     let is_constant = matches!(forward.carrier, Carrier::Packets { .. });
     if let Some(bits) = best(&bits).filter(|_| is_constant) {
         most.push((BITS_SENT, bits, "the rate of the link times the time"));
     }
-    // With a policy frames take different times.
+    // With a policy, frames last for different times.
     let frame_time = forward.frames().filter(|_| forward.radio().is_none()).map(|frames| frames.frame_time);
     if let Some(frame_time) = frame_time {
         let frames = ns(run.duration) / ns(frame_time) + 1.0;
@@ -99,7 +102,7 @@ pub(crate) fn most_of_run(setup: &Setup, run: &NetworkStatistics) -> Vec<(&'stat
     most
 }
 
-/// Upper bounds of queue lengths and waiting times, in a run of any length.
+/// Upper bounds of mean queue lengths and waiting times, for a run of any length.
 pub(crate) fn most_of_queues(setup: &Setup) -> Vec<(&'static str, f64, &'static str)> {
     let Some(LinksSetup { forward, around, .. }) = setup.links() else { return Vec::new() };
     let wired = around.wired.iter().map(|[there, _]| ("wired.queue_mean_packets", there));
@@ -113,17 +116,18 @@ pub(crate) fn most_of_queues(setup: &Setup) -> Vec<(&'static str, f64, &'static 
     held.chain(waited).collect()
 }
 
-/// Counts of a run that are no metrics, with bounds in [`most_of_run`].
+/// Counts of a run that are not metrics but have bounds in [`most_of_run`].
 pub(crate) fn facts(run: &NetworkStatistics) -> BTreeMap<String, f64> {
     let [_, forward, _, _] = PATH;
     let link = run.link(forward).into_iter();
     link.map(|link| (BITS_SENT.to_owned(), link.counts.transmitted_bytes as f64 * 8.0)).collect()
 }
 
-/// Name of the count of bits in [`most_of_run`].
+/// Name of the count of transmitted bits, which has a bound in [`most_of_run`].
 const BITS_SENT: &str = "bits sent on the link";
 
-/// Longest wait of a packet in seconds, in a first-in first-out queue before a link of whole packets.
+/// Longest wait of a packet in seconds, in a first-in first-out queue before a link of whole packets; `None` for other
+/// queues and links, and without a queue limit.
 fn longest_wait(setup: &Setup, hop: &HopSetup) -> Option<f64> {
     let is_fifo = matches!(
         hop.queue(),
@@ -142,9 +146,10 @@ fn longest_wait(setup: &Setup, hop: &HopSetup) -> Option<f64> {
     })
 }
 
-/// Shortest time between two packets of `bytes`, in nanoseconds; `None` without a rate.
+/// Shortest time between two packets of `bytes` bytes on `hop`, in nanoseconds; `None` for a link without a largest
+/// rate.
 pub(crate) fn packet_ns(hop: &HopSetup, bytes: u32) -> Option<f64> {
-    // Rates of a satellite link have no largest.
+    // The rates of a satellite link have no upper bound.
     if hop.satellite().is_some() {
         return None;
     }
@@ -191,14 +196,15 @@ mod tests {
         }
     }
 
-    /// The only point of a scenario.
+    /// Setup of the only point of a scenario.
     fn setup_of(text: &str) -> Setup {
         let plan =
             crate::Experiment::load(text, "test.toml", &crossfade_scenario::Overrides::default()).unwrap();
         plan.points.at(0).setup.clone()
     }
 
-    /// The largest value of `metric` in a minute of 1 Mbit/s and packets of 1500 bytes, of 12 ms each.
+    /// Upper bound of `metric` in a run of one minute at 1 Mbit/s with packets of 1500 bytes, of 12 ms each; `set` adds
+    /// keys.
     fn most(set: &str, metric: &str) -> Option<f64> {
         let text = format!(
             "schema = 2\nrun.duration = \"60 s\"\nchannel.model = \"none\"\n[link]\nrate = \"1 Mbit/s\"\npacket_size = \"1500 B\"\n{set}"
@@ -212,7 +218,7 @@ mod tests {
     #[test]
     fn a_link_sends_what_fits_into_the_time_and_holds_what_fits_into_its_queue() {
         let udp = "queue.limit = \"1000 packets\"\n[flows.f]\ntraffic = \"udp\"\nrate = \"2 Mbit/s\"";
-        // 5000 packets, and one that was being sent before.
+        // 5000 packets fit, and one more was in transmission when the measured time began.
         assert_eq!(most(udp, BITS_SENT), Some(5001.0 * 12_000.0));
         assert_eq!(most(udp, "queue_mean_packets"), Some(1000.0));
         assert_eq!(most(udp, "forward.queueing_delay_mean_s"), Some(12.0));

@@ -1,11 +1,12 @@
-//! Kinds of metrics, which decide how their means are estimated.
+//! Statistical kinds of metrics (mean, count, rate, share, quantile), which decide how their intervals are estimated.
 
 use crate::metrics::{COMPLETION, INDEPENDENT, POOLED, UNFINISHED};
 use crate::ratios::Ratio;
 use crossfade_core::{DelayHistogram, Estimate, Events, MethodKind, MetricKind, RunTimes, pooled_quantile};
 use std::iter::repeat;
 
-/// The kind of a metric; for a rate the count of events and those whose sum they are out of, none for slots.
+/// Kind of a metric. For a rate also the metric that counts its events, and the metrics whose sum is the number of
+/// chances; an empty list means slots.
 fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) {
     let kind = match metric {
         "bit_error_rate" => return (MetricKind::Rate, "bit_errors", &["bits_sent"]),
@@ -73,28 +74,28 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
     (kind, "", &[])
 }
 
-/// Whether a metric is a share, which is at most 1.
+/// True if a metric is a share, which is at most 1.
 pub(crate) fn is_share(metric: &str) -> bool {
     let (kind, _, out_of) = kind_of(metric);
     matches!(kind, MetricKind::Share) || !out_of.is_empty()
 }
 
-/// The runs of a point.
+/// Metrics of the runs of one point by one method.
 pub trait Runs {
-    /// Value of the metric `name` in each run; NaN where undefined.
+    /// Value of the metric `name` in each run; NaN where it is undefined.
     fn column(&self, name: &str) -> Vec<f64>;
 
-    /// Distribution of each run under a name.
+    /// Distribution `name` of each run; `None` for a run without one.
     fn distributions(&self, name: &str) -> Vec<Option<DelayHistogram>>;
 }
 
-/// The defined values of a column.
+/// The values of a column that are not NaN.
 fn defined(column: Vec<f64>) -> Vec<f64> {
     column.into_iter().filter(|value| !value.is_nan()).collect()
 }
 
-/// Estimate of the metric `key` from the runs of a point. The mean is known to lie in the given range
-/// ([`Support::range`](crate::Support::range)).
+/// Estimate of the metric `key` from the runs of a point, with its intervals. The mean is known to lie between `least`
+/// and `most` ([`Support::range`](crate::Support::range)). `None` if no run defines the metric.
 pub fn estimate(key: &str, runs: &impl Runs, [least, most]: [f64; 2]) -> Option<Estimate> {
     let (part, metric) = key.rsplit_once('.').map_or(("", key), |(part, metric)| (part, metric));
     let of_part = |name: &str| if part.is_empty() { name.to_owned() } else { format!("{part}.{name}") };
@@ -118,7 +119,7 @@ pub fn estimate(key: &str, runs: &impl Runs, [least, most]: [f64; 2]) -> Option<
     let ratio = Ratio::of(metric).and_then(|ratio| ratio.values(&own, column));
     let values = ratio.unwrap_or_else(|| defined(own));
     let (kind, count, out_of) = kind_of(metric);
-    // Without a lost segment the bound follows from the number of segments, not only of runs.
+    // If no segment was lost, the bound follows from the number of segments instead of the number of runs.
     let segments = total("segments_with_fate");
     let is_lossless =
         metric == "segment_loss_rate" && segments > 0.0 && values.iter().all(|rate| *rate == 0.0);
@@ -129,7 +130,7 @@ pub fn estimate(key: &str, runs: &impl Runs, [least, most]: [f64; 2]) -> Option<
         MetricKind::Rate => {
             let events = total(count);
             let chances: f64 = if out_of.is_empty() {
-                // Slots: transmissions over transmissions per slot, which is a mean over the same runs.
+                // Number of slots: transmissions divided by transmissions per slot, whose mean is over the same runs.
                 total("segments_sent") / total("transmissions_per_slot") * values.len() as f64
             } else {
                 out_of.iter().map(|name| total(name)).sum()
@@ -153,7 +154,7 @@ pub fn estimate(key: &str, runs: &impl Runs, [least, most]: [f64; 2]) -> Option<
     Some(if is_bound { found.as_lower_bound() } else { found })
 }
 
-/// The estimate of the share of frames that `count` counts, from the runs of a point by method phy.
+/// Estimate of the share of frames that the metric `count` counts, from the runs of a point by method phy.
 pub(crate) fn share_of_frames(count: &str, runs: &impl Runs) -> Option<Estimate> {
     let (lost, frames) = (defined(runs.column(count)), defined(runs.column("frame_transmissions")));
     let trials = Events { events: lost.iter().sum(), chances: frames.iter().sum() };
@@ -173,10 +174,10 @@ mod tests {
     use super::*;
     use crossfade_core::SimTime;
 
-    /// The range of a metric of which nothing is certain.
+    /// Range of a metric whose mean has no known bounds but 0.
     const OPEN: [f64; 2] = [0.0, f64::INFINITY];
 
-    /// Columns and distributions by name.
+    /// Runs of a test: columns of metrics and distributions, by name.
     struct Held<'a> {
         runs: usize,
         columns: &'a [(&'a str, &'a [f64])],
@@ -202,7 +203,7 @@ mod tests {
         }
     }
 
-    /// Ten runs with the same values.
+    /// Ten runs that have equal values of each column.
     fn runs<'a>(columns: &'a [(&'a str, &'a [f64])]) -> Held<'a> {
         Held { runs: 10, columns, distributions: &[] }
     }
@@ -247,7 +248,7 @@ mod tests {
         assert!(goodput.high.unwrap() > 15e6);
         let share = estimate("link_utilisation", &held, OPEN).unwrap();
         assert_eq!((share.low, share.high), (Some(0.0), Some(1.0)));
-        // The link carries 10 Mbit/s; of one that carried more in a run than it can, the interval ends there.
+        // The link carries 10 Mbit/s; if a run carried more than the link can, the interval ends at that run.
         assert_eq!(estimate("goodput_bps", &held, [0.0, 1e7]).unwrap().high, Some(1e7));
         assert_eq!(estimate("goodput_bps", &held, [0.0, 8e6]).unwrap().high, Some(9e6));
         assert_eq!(estimate("goodput_bps", &held, [0.0, 1e7]).unwrap().ci95, goodput.ci95);
@@ -267,7 +268,7 @@ mod tests {
             ("reverse.frame_error_rate", &[0.0]),
             ("reverse.frame_errors", &[0.0]),
             ("reverse.frame_transmissions", &[1e5]),
-            // Of another link.
+            // Bounds of another link do not apply.
             ("frame_errors", &[7.0]),
         ]);
         let rate = estimate("reverse.frame_error_rate", &of, OPEN).unwrap();
@@ -289,14 +290,15 @@ mod tests {
         assert!((rate.high.unwrap() - 2.995_732_273_554 / 5000.0).abs() < 1e-12);
     }
 
-    /// 1,000 segments a run, none lost: 3.0 losses expected in 10,000 would have been seen in 95 %.
+    /// With no loss in ten runs of 1,000 segments, the upper bound of the loss rate is the rule of three: 3.0 in 10,000
+    /// at 95 %.
     #[test]
     fn no_loss_of_many_segments_is_known_to_be_rare() {
         let none = [("segment_loss_rate", &[0.0][..]), ("segments_with_fate", &[1000.0])];
         let rate = estimate("segment_loss_rate", &runs(&none), OPEN).unwrap();
         assert_eq!((rate.value, rate.ci95, rate.low), (0.0, None, Some(0.0)));
         assert!((rate.high.unwrap() - 2.995_732_273_554e-4).abs() < 1e-13);
-        // Of how many is not known: that of a share, 1 - 0.05^(1/10).
+        // If the number of segments is unknown, the bound is that of a share in ten runs: 1 - 0.05^(1/10).
         let share = estimate("segment_loss_rate", &runs(&none[..1]), OPEN).unwrap();
         assert!((share.high.unwrap() - 0.258_866).abs() < 1e-5, "{share:?}");
     }

@@ -1,21 +1,21 @@
-//! Known rows as a schedule needs them: which rows exist, and the stop rule's metric in each.
+//! Index of known rows for a schedule: which rows exist, and the value of the stop rule's metric in each.
 
 use crate::experiment::Experiment;
 use crate::row::Row;
 use crossfade_scenario::Method;
 use std::collections::{BTreeMap, HashMap};
 
-/// The known rows of a plan without their metrics, some 50 bytes each.
+/// The rows of a plan that are already known, without their metrics: some 50 bytes a row.
 ///
-/// A point counts as the first one that is equal to it.
+/// A point counts as the first point of the plan that is equal to it.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// The stop rule's metric by point, method and run.
+    /// Value of the stop rule's metric, by point number, method and run.
     values: BTreeMap<(u32, Method, u64), f64>,
 }
 
 impl Known {
-    /// The known rows among `rows`, in any order, without rows that `experiment` does not need.
+    /// Indexes the rows among `rows`, in any order, that `experiment` needs.
     pub fn of(experiment: &Experiment, rows: &[Row]) -> Self {
         let numbers = PointNumbers::of(experiment);
         let mut known = Self::default();
@@ -27,7 +27,7 @@ impl Known {
         known
     }
 
-    /// Adds a row of point number `point`; returns whether `experiment` needs it.
+    /// Adds a row of point number `point` if `experiment` needs it; returns `true` if it does.
     pub fn add(&mut self, experiment: &Experiment, point: usize, row: &Row) -> bool {
         let is_asked_for = row.run < experiment.most_runs(row.method)
             && experiment.methods.contains(&row.method)
@@ -38,44 +38,44 @@ impl Known {
         is_asked_for
     }
 
-    /// All known rows as point, method, run, and the stop rule's metric.
+    /// All known rows: point number, method, run, and the value of the stop rule's metric.
     pub fn entries(&self) -> impl Iterator<Item = (u32, Method, u64, f64)> {
         self.values.iter().map(|(&(point, method, run), &value)| (point, method, run, value))
     }
 
-    /// Adds an entry of another's [`Self::entries`].
+    /// Adds one of the [`Self::entries`] of another index.
     pub fn put(&mut self, (point, method, run, value): (u32, Method, u64, f64)) {
         self.values.insert((point, method, run), value);
     }
 
-    /// Stop rule's metric in the row of a run, NaN if undefined; `None` without such a row.
+    /// Value of the stop rule's metric in the row of a run, NaN if undefined; `None` without such a row.
     pub(crate) fn value(&self, point: usize, method: Method, run: u64) -> Option<f64> {
         self.values.get(&(point as u32, method, run)).copied()
     }
 
-    /// The runs of a point by a method, lowest first.
+    /// Numbers of the known runs of a point by `method`, lowest first.
     pub fn runs(&self, point: usize, method: Method) -> impl DoubleEndedIterator<Item = u64> {
         let key = |run| (point as u32, method, run);
         self.values.range(key(0)..=key(u64::MAX)).map(|(&(_, _, run), _)| run)
     }
 
-    /// Number of rows.
+    /// Number of known rows.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether no row is known.
+    /// True if no row is known.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 }
 
-/// Numbers of points by id; equal points have the number of the first.
+/// Numbers of the points of a plan by id; equal points have the number of the first of them.
 #[derive(Clone, Debug)]
 pub struct PointNumbers(HashMap<u128, u32>);
 
 impl PointNumbers {
-    /// Numbers of the points of `experiment`.
+    /// Numbers of all points of `experiment`.
     pub fn of(experiment: &Experiment) -> Self {
         let mut numbers = HashMap::with_capacity(experiment.points.len());
         for index in 0..experiment.points.len() {
@@ -90,7 +90,7 @@ impl PointNumbers {
     }
 }
 
-/// An id as a number.
+/// Reads a point's id, hexadecimal digits, as a number; `None` for other text.
 fn read(id: &str) -> Option<u128> {
     u128::from_str_radix(id, 16).ok()
 }
@@ -132,7 +132,7 @@ mod tests {
         let rows = [row(1, 4), row(2, 3), row(0, 0), beyond, of_another_key, of_another_plan, solved];
         let known = Known::of(&plan, &rows);
         assert_eq!((known.len(), known.is_empty()), (3, false));
-        // The third point is the first.
+        // The third point is equal to the first.
         let runs = |point| known.runs(point, Method::Simulation).collect::<Vec<_>>();
         assert_eq!((runs(0), runs(1), runs(2)), (vec![0, 3], vec![4], vec![]));
         assert_eq!(known.value(1, Method::Simulation, 4), Some(9.0));

@@ -6,21 +6,21 @@ use crossfade_scenario::{
     Around, Carrier, Distribution, End, FlowSetup, FrameErrors, HopSetup, LinksSetup, Setup, TrafficSetup,
 };
 
-/// Bytes of every run.
+/// Bytes that every run takes, whatever its flows and its network.
 const RUN: f64 = 1e6;
-/// Bytes of a flow: its endpoints, counters and delay histograms.
+/// Bytes of an active flow: its endpoints, counters and delay histograms.
 pub(crate) const FLOW: f64 = 16e3;
-/// Bytes of a packet under way, in links, scoreboards and reassembly.
+/// Bytes of a packet under way, with its entries in links, scoreboards and reassembly.
 pub(crate) const PACKET: f64 = 200.0;
-/// Bytes that are kept of a flow that has ended.
+/// Bytes kept of a flow that has ended.
 const ENDED: f64 = 24.0;
-/// Utilisation of a link from which on its queue may grow to any length.
+/// Utilisation of a link above which its queue may grow to any length.
 const BUSY: f64 = 0.9;
 
-/// Bytes of a physical layer for each byte of a frame: its symbols, of one bit each, and what they are received as.
+/// Bytes that a physical layer takes for each byte of a frame: its transmitted and received symbols, of one bit each.
 const FRAME_BYTE: f64 = 200.0;
 
-/// Bytes that a run takes without its network.
+/// Estimated bytes of a run without its network.
 pub(crate) fn of_flows(setup: &Setup) -> f64 {
     RUN + setup.flows.iter().map(|flow| flows(setup, flow)).sum::<f64>()
 }
@@ -30,14 +30,15 @@ pub(crate) fn of_flows(setup: &Setup) -> f64 {
 pub(crate) struct Path<'a> {
     /// Rate of the data's bottleneck in bit/s; `None`: no limit.
     rate_bps: Option<f64>,
-    /// Sum of propagation delays in both directions, in seconds.
+    /// Sum of the propagation delays of both directions, in seconds.
     delays_s: f64,
-    /// Hops on the path of the data with queues.
+    /// Hops with queues on the path of the data.
     on_the_way: Vec<&'a HopSetup>,
 }
 
 impl<'a> Path<'a> {
-    /// The reverse path and the wired parts around a hop of that delay.
+    /// Path of the data over a hop of propagation delay `delay`, with the wired segments and the reverse path `around`
+    /// it.
     pub(crate) fn around(around: &'a Around, delay: SimTime) -> Self {
         let wired = || around.wired.iter().flatten();
         let delays = wired().map(|hop| hop.delay).chain([delay, longest_delay(&around.reverse)]);
@@ -45,7 +46,7 @@ impl<'a> Path<'a> {
         Self { rate_bps: None, delays_s, on_the_way: wired().take(1).collect() }
     }
 
-    /// A whole path of links.
+    /// Path of the data over all links of `links`.
     pub(crate) fn of_links(links: &'a LinksSetup) -> Self {
         let mut path = Self::around(&links.around, longest_delay(&links.forward));
         path.rate_bps = links.forward.rate_bps();
@@ -54,13 +55,13 @@ impl<'a> Path<'a> {
     }
 }
 
-/// Greatest propagation delay of a hop.
+/// Greatest propagation delay of a hop, recorded delays included.
 fn longest_delay(hop: &HopSetup) -> SimTime {
     let recorded = hop.recorded_delays().map_or(SimTime::ZERO, |delays| delays.series.range()[1]);
     hop.delay.saturating_add(recorded)
 }
 
-/// Bytes of the frame that is detected at a time, symbol by symbol.
+/// Bytes of the frame that the physical layer detects symbol by symbol; 0 without symbols.
 pub(crate) fn radio(hop: &HopSetup) -> f64 {
     match &hop.carrier {
         Carrier::Frames { frames, errors: FrameErrors::Radio(_), .. } => {
@@ -70,7 +71,7 @@ pub(crate) fn radio(hop: &HopSetup) -> f64 {
     }
 }
 
-/// Duration of a run in seconds; for a run by a count of segments, an estimate with a rarely used link.
+/// Duration of a run in seconds. A run that ends with a count of segments is taken to last ten slots a segment.
 fn seconds(setup: &Setup) -> f64 {
     match setup.end {
         End::At(end) => end.as_secs_f64(),
@@ -80,14 +81,14 @@ fn seconds(setup: &Setup) -> f64 {
     }
 }
 
-/// Bytes of the flows of an entry.
+/// Estimated bytes of the flows of an entry.
 fn flows(setup: &Setup, flow: &FlowSetup) -> f64 {
     let TrafficSetup::Arrivals { tcp, rate_per_s, sizes } = &flow.traffic else {
         return f64::from(flow.count) * FLOW;
     };
     let all = rate_per_s * seconds(setup);
     let busy = packets_per_s(setup, flow) * setup.slot.as_secs_f64() >= BUSY;
-    // In a stable system of arrivals some hundred flows exist at a time, and those that arrive within a round trip.
+    // In a stable system some hundred arriving flows exist at a time, plus those that arrive within a round trip.
     let in_round_trip = rate_per_s
         * setup.round_trip(flow).as_secs_f64()
         * (2.0 + libm::log2((sizes.mean / f64::from(tcp.mss)).max(1.0)));
@@ -95,16 +96,16 @@ fn flows(setup: &Setup, flow: &FlowSetup) -> f64 {
     at_once * FLOW + all * ENDED
 }
 
-/// Packets that may be under way at once on `path`.
+/// Estimated number of packets under way at once on `path`.
 pub(crate) fn packets(setup: &Setup, path: &Path<'_>) -> f64 {
-    // Offered packets that are not carried wait.
+    // Packets that are offered but not carried wait in queues.
     let offered = |flow: &FlowSetup| packets_per_s(setup, flow).min(1e15);
     let all: f64 = setup.flows.iter().map(offered).sum();
     let carried = path.rate_bps.map_or(f64::INFINITY, |rate| rate / 8.0 / f64::from(setup.packet_size));
     let too_many = (all - carried).max(if all > BUSY * carried { all * 0.01 } else { 0.0 }) * seconds(setup);
-    // Without a rate nothing waits, and acknowledgements are no more than windows hold.
+    // A link without a rate holds no packets, and acknowledgements are no more than windows allow.
     let queues = path.on_the_way.iter().filter(|hop| hop.rate_bps().is_some());
-    // Bursts of a record that exceed the rate wait, however low its mean rate is.
+    // Bursts of a recorded flow that exceed the rate wait, however low the mean rate of the flow is.
     let bursts: f64 = setup.flows.iter().map(|flow| burst(flow, carried)).sum();
     let too_many = too_many + bursts;
     let limits = queues.map(|hop| match hop.queue().limit() {
@@ -114,13 +115,13 @@ pub(crate) fn packets(setup: &Setup, path: &Path<'_>) -> f64 {
     });
     let waiting: f64 = limits.map(|limit| too_many.min(limit)).sum();
     let flying = all.min(carried) * path.delays_s.min(seconds(setup));
-    // A sender holds no more than its window, and all of them no more than they may send in the time.
+    // A sender holds no more packets than its window, and all senders together no more than the link can carry.
     let windows: f64 = setup.flows.iter().map(window).sum();
     let sent = carried * seconds(setup) * 2.0 + 100.0 * setup.flows.len() as f64;
     waiting + flying + windows.min(sent)
 }
 
-/// Packets per second of a source of datagrams, or of arriving flows.
+/// Mean packets per second that datagram sources or arriving flows offer; 0 for flows with a window.
 fn packets_per_s(setup: &Setup, flow: &FlowSetup) -> f64 {
     match &flow.traffic {
         TrafficSetup::Tcp(..) | TrafficSetup::PacedTcp(..) | TrafficSetup::Outside => 0.0,
@@ -138,8 +139,8 @@ fn packets_per_s(setup: &Setup, flow: &FlowSetup) -> f64 {
     }
 }
 
-/// Largest backlog, in packets, of `count` flows with recorded traffic over a link of `packets_per_s`; 0 of other
-/// traffic.
+/// Largest backlog, in packets, of the flows of an entry with recorded traffic over a link of `packets_per_s`; 0 for
+/// other traffic.
 fn burst(flow: &FlowSetup, packets_per_s: f64) -> f64 {
     match &flow.traffic {
         TrafficSetup::Recorded(record) => {
@@ -150,7 +151,7 @@ fn burst(flow: &FlowSetup, packets_per_s: f64) -> f64 {
     }
 }
 
-/// Window in packets of a flow that exists from the start.
+/// Sum of the maximum windows of an entry's flows, in packets; 0 for flows that arrive at random or send datagrams.
 fn window(flow: &FlowSetup) -> f64 {
     match &flow.traffic {
         TrafficSetup::Tcp(tcp, _) | TrafficSetup::PacedTcp(tcp, _) => {

@@ -1,7 +1,7 @@
-//! All metrics, each in one row: name, unit, title, definition, and its computation from a run.
+//! Metrics of any network, each in one row: name, unit, title, definition, and its computation from a run.
 //!
-//! In a row of results a metric of the whole network has its name as key, and a metric of a part has the part's prefix
-//! before it (`crates/experiment/src/parts.rs`): `reverse.NAME` is a link's, `flow:FLOW.NAME` a flow's.
+//! In a row of results the key of a metric of the whole network is its name. The key of a metric of a part has the
+//! part's prefix (`crates/experiment/src/parts.rs`): `reverse.NAME` for a link, `flow:FLOW.NAME` for a flow.
 
 use crate::metric::{MetricInfo, Whose, count};
 use crate::networks;
@@ -14,17 +14,17 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::LazyLock;
 
-/// Measurements of a run.
+/// Metrics and distributions of one run, by key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Metrics {
-    /// Metrics by name.
+    /// Values of the metrics by key in rows.
     values: BTreeMap<String, f64>,
-    /// Distributions by name, without empty ones.
+    /// Distributions by key in rows; empty ones are left out.
     pub(crate) distributions: BTreeMap<String, DelayHistogram>,
 }
 
 impl Metrics {
-    /// Packs the metrics as a row keeps them.
+    /// Packs metrics and distributions as a row keeps them; `sets` shares the names among rows.
     pub(crate) fn packed(self, sets: &mut NameSets) -> RowMetrics {
         RowMetrics::new(self.values, sets).with_distributions(&self.distributions)
     }
@@ -59,21 +59,21 @@ impl<const N: usize> From<[(String, f64); N]> for Metrics {
     }
 }
 
-/// A metric of flows, links or solutions.
+/// Description of a metric of flows, links or solutions, and its computation.
 pub(crate) struct Metric {
     pub(crate) info: MetricInfo,
     of: Of,
 }
 
-/// Computation of a metric; NaN if undefined.
+/// Computation of a metric from the counts of a run; NaN if undefined.
 enum Of {
     /// A metric of each flow, and of all flows together.
     Flows(fn(&FlowTotals, &Scale) -> f64),
-    /// A metric of each link; that of the wireless link of the data is the metric of the whole network.
+    /// A metric of each link; the value of the forward link, which carries the data, is that of the whole network.
     Link(fn(&LinkMeasured<'_>) -> f64),
-    /// A metric of each link, and not of the whole network.
+    /// A metric of each link, but not of the whole network.
     LinkAlone(fn(&LinkMeasured<'_>) -> f64),
-    /// A metric of a solution, or of method phy.
+    /// A metric that only formulas, analysis or method phy give.
     Solution,
 }
 
@@ -93,13 +93,13 @@ const fn metric(
     Metric { info: MetricInfo { name, unit, words, meaning, whose }, of }
 }
 
-/// The first metrics of tables of sweeps whose runs count in packet times, in this order.
+/// Metrics of the first columns in tables of a sweep whose runs are measured in packet times, in this order.
 #[rustfmt::skip]
 pub static MAIN_METRICS: [&str; 6] = [
     "throughput_per_slot", "throughput_lower", "throughput_upper", "goodput_bps", "timeouts_per_slot", "fast_retransmits_per_slot",
 ];
 
-/// The first metrics of tables of sweeps whose runs last seconds, in this order.
+/// Metrics of the first columns in tables of a sweep whose runs are measured in seconds, in this order.
 pub static MAIN_METRICS_OF_SECONDS: [&str; 6] =
     ["goodput_bps", "rtt_p95_s", "segment_loss_rate", "timeouts", "throughput_lower", "throughput_upper"];
 
@@ -184,7 +184,7 @@ pub(crate) static ANY_NETWORK: &[Metric] = &[
     metric("queueing_delay_p99_s", "s", "Queueing delay, 99th percentile", "The 99th percentile of the time that packets waited which the link has sent. It is the quantile within one run, and so depends on the length of a run.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.99))),
 ];
 
-/// Metrics that rows keep beside the published ones, for the estimates of these.
+/// Metrics that rows keep beside the published ones, as numerators and denominators of their estimates.
 #[rustfmt::skip]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
 pub(crate) static KEPT: &[Metric] = &[
@@ -198,31 +198,31 @@ pub(crate) static KEPT: &[Metric] = &[
     metric("packets_transmitted", "1", "", "", Of::LinkAlone(|link| count(link.report.counts.transmissions))),
 ];
 
-/// The published metrics, in the order of tables: those of any network, and those of its kinds.
+/// All published metrics, in the order of tables: those of any network, then those of its kinds.
 pub static METRICS: LazyLock<Vec<&'static MetricInfo>> =
     LazyLock::new(|| ANY_NETWORK.iter().map(|metric| &metric.info).chain(networks::metrics()).collect());
 
 impl Metric {
-    /// Value of the metric for a set of flows; `None` if it is no metric of flows.
+    /// Value of the metric for a set of flows; `None` if it is not a metric of flows.
     pub(crate) fn of_flows(&self, flows: &FlowTotals, scale: &Scale) -> Option<f64> {
         if let Of::Flows(of) = self.of { Some(of(flows, scale)) } else { None }
     }
 
-    /// Value of the metric for a link; `None` if it is no metric of links.
+    /// Value of the metric for a link; `None` if it is not a metric of links.
     pub(crate) fn of_link(&self, link: &LinkMeasured<'_>) -> Option<f64> {
         if let Of::Link(of) | Of::LinkAlone(of) = self.of { Some(of(link)) } else { None }
     }
 }
 
-/// The unit of every metric.
+/// Units of all published metrics, by name.
 pub(crate) fn units() -> serde_json::Map<String, serde_json::Value> {
     METRICS.iter().map(|metric| (metric.name.to_owned(), metric.unit.into())).collect()
 }
 
-/// Kept metric for the warning: 1 if a connection was dead at the end of the run.
+/// Name of a kept metric, for a warning: 1 if a bulk flow delivered nothing in the last half of the run.
 pub(crate) const DIED: &str = "died";
 
-/// The metrics that follow from packets delivered once and transmissions, each per slot.
+/// Metrics that follow from `throughput` (packets delivered for the first time) and `transmissions`, each per slot.
 pub(crate) fn rates(setup: &Setup, mss: u32, throughput: f64, transmissions: f64) -> Metrics {
     let per_second = throughput / setup.slot.as_secs_f64();
     let bits = |bytes: u32| per_second * f64::from(bytes) * 8.0;
@@ -237,10 +237,10 @@ pub(crate) fn rates(setup: &Setup, mss: u32, throughput: f64, transmissions: f64
     .into()
 }
 
-/// Prefix of the shares of first losses that find a window, by the window's floor.
+/// Prefix of the shares of cycles whose first loss finds a window of W segments; the floor of W follows.
 pub(crate) const LOSS_WINDOW: &str = "loss_window.";
 
-/// Metrics that are quantiles of all runs together: metric, distribution, and level.
+/// Metrics that are quantiles over the pooled values of all runs: metric, distribution, and level of the quantile.
 pub(crate) const POOLED: [(&str, &str, f64); 5] = [
     ("rtt_pooled_p95_s", "rtt", 0.95),
     ("rtt_pooled_p99_s", "rtt", 0.99),
@@ -249,12 +249,12 @@ pub(crate) const POOLED: [(&str, &str, f64); 5] = [
     ("completion_time_p95_s", COMPLETION, 0.95),
 ];
 
-/// The distribution of completion times.
+/// Name of the distribution of completion times of the flows that ended.
 pub(crate) const COMPLETION: &str = "completion_time";
-/// Name of the metric of unfinished flows: how long each has lasted at the end of the run.
+/// Name of the distribution of the durations of unfinished flows, from their start to the end of the run.
 pub(crate) const UNFINISHED: &str = "unfinished_time";
 
-/// Distributions of flows in a row, by name.
+/// Distributions of delays and durations of a set of flows, by name; empty ones are left out.
 pub(crate) fn distributions(flows: &FlowTotals) -> impl Iterator<Item = (&'static str, DelayHistogram)> {
     let all = |times: &[SimTime]| {
         let mut histogram = DelayHistogram::default();
@@ -273,15 +273,16 @@ pub(crate) fn distributions(flows: &FlowTotals) -> impl Iterator<Item = (&'stati
     found.into_iter().filter(|(_, histogram)| histogram.count() > 0)
 }
 
-/// Prefix of counts by method phy: frames that were not accepted after a number of transmissions.
+/// Prefix of kept counts of method phy: frames not accepted after N transmissions; the number N follows.
 pub(crate) const NOT_ACCEPTED: &str = "not_accepted.";
 
-/// Prefix of counts by method phy: frames whose combination of a number of receptions fails, even if a reception passed
-/// alone.
+/// Prefix of kept counts of method phy: frames for which the combination of N receptions fails, even if one of the
+/// receptions passed alone; the number N follows.
 pub(crate) const COMBINED_ERRORS: &str = "combined_errors.";
 
-/// Kept metric of method phy: 1 if frames are independent trials.
+/// Name of a kept metric of method phy: present, with value 1, if frames are independent trials.
 pub(crate) const INDEPENDENT: &str = "independent_frames";
 
-/// Kept metrics: distances of the run lengths of a fitted chain from those of the channel.
+/// Names of kept metrics: distances of a fitted chain's distributions of good and bad run lengths from those of the
+/// channel.
 pub(crate) const FIT_DISTANCES: [&str; 2] = ["fit.good_runs", "fit.bad_runs"];

@@ -1,13 +1,13 @@
-//! Deliveries to a flow or host, as a trace of delivery opportunities.
+//! Writer of the deliveries to a flow or host as a trace of delivery opportunities.
 
 use crossfade_core::SimTime;
 use std::fmt::Write as _;
 
-/// Bytes that an opportunity has room for, whatever the MTU is: the format says so.
+/// Bytes of one delivery opportunity, whatever the MTU: fixed by the trace format.
 const OPPORTUNITY: u64 = 1500;
 
-/// A line for each 1500 bytes, with the millisecond in which they were there: the format of
-/// [`OpportunityTrace`](crossfade_link::trace::OpportunityTrace).
+/// Trace of deliveries: a line for each 1500 bytes, with the millisecond in which the last of them was delivered, in
+/// the format of [`OpportunityTrace`](crossfade_link::trace::OpportunityTrace).
 #[derive(Default)]
 pub(crate) struct OpportunityLog {
     bytes: u64,
@@ -15,7 +15,7 @@ pub(crate) struct OpportunityLog {
 }
 
 impl OpportunityLog {
-    /// Adds `bytes` that came out at `at`, not before those of earlier calls.
+    /// Adds `bytes` delivered at `at`, which must not be before an earlier call's time.
     pub(crate) fn add(&mut self, at: SimTime, bytes: u32) {
         let before = self.bytes / OPPORTUNITY;
         self.bytes += u64::from(bytes);
@@ -25,7 +25,7 @@ impl OpportunityLog {
         }
     }
 
-    /// The lines.
+    /// Lines of the trace.
     pub(crate) fn into_text(self) -> String {
         self.text
     }

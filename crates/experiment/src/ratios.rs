@@ -1,22 +1,22 @@
-//! Metrics that are ratios with a denominator that differs from run to run.
+//! Metrics that are ratios whose denominator differs from run to run.
 //!
-//! Over several runs such a metric is the sum of numerators over the sum of denominators, so that each packet (frame,
-//! flow) counts once. The mean of the runs' ratios would be biased: a run without packets has no ratio and would be
-//! left out.
+//! Over several runs such a metric is the sum of the numerators divided by the sum of the denominators, so that each
+//! packet (frame, flow) counts once. The mean of the ratios would be biased: a run without packets has no ratio and
+//! would be left out.
 
 use serde::Serialize;
 
-/// Numerator and denominator of a ratio, by the names of metrics in rows.
+/// Numerator and denominator of a ratio, as names of metrics in rows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Ratio {
-    /// Metric that is the numerator; `None`: the run's ratio times its denominator.
+    /// Metric that is the numerator; `None`: the ratio of each run times its denominator.
     of: Option<&'static str>,
-    /// Denominator: the sum of these metrics.
+    /// Metrics whose sum is the denominator.
     over: &'static [&'static str],
 }
 
 impl Ratio {
-    /// Numerator and denominator of a metric; `None` if it is no ratio, or its denominator is constant.
+    /// Numerator and denominator of `metric`; `None` if it is not a ratio or its denominator is constant.
     pub(crate) fn of(metric: &str) -> Option<Self> {
         let quotient = |of, over| Some(Self { of: Some(of), over });
         let mean = |over| Some(Self { of: None, over });
@@ -74,8 +74,9 @@ impl Ratio {
         }
     }
 
-    /// Values, one per run, whose mean is the quotient over all runs. `column` gives a column of the rows, NaN where a
-    /// run lacks it; `own` is that of the metric. `None` if no run has the denominator, as in rows of earlier versions.
+    /// Values, one per run, whose mean is the quotient over all runs. `own` has the metric's value in each run, and
+    /// `column` gives other metrics of the rows, NaN where a run lacks one. `None` if no run has the denominator, as in
+    /// rows of earlier versions.
     pub(crate) fn values(&self, own: &[f64], column: impl Fn(&str) -> Vec<f64>) -> Option<Vec<f64>> {
         let parts: Vec<Vec<f64>> = self.over.iter().map(|name| column(name)).collect();
         let over = (0..own.len()).map(|run| parts.iter().map(|part| part[run]).sum::<f64>());
@@ -94,7 +95,7 @@ impl Ratio {
         }
         let are_equal = pairs.iter().all(|(_, over)| *over == pairs[0].1 && *over > 0.0);
         let (of, over): (Vec<f64>, Vec<f64>) = match self.of {
-            // As they are, to the last digit.
+            // With equal denominators the values are the ratios themselves, to the last digit.
             None if are_equal => return Some(pairs.into_iter().map(|(of, _)| of).collect()),
             None => pairs.into_iter().map(|(of, over)| (of * over, over)).unzip(),
             Some(_) => pairs.into_iter().unzip(),
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_run_that_delivered_nothing_counts_with_its_transmissions() {
-        // 10 and 30 transmissions for 10 and 10 packets, 20 for none: 60 for 20.
+        // 10, 30 and 20 transmissions for 10, 10 and 0 packets: the quotient is 60 / 20.
         let of = columns(&[
             ("packet_transmissions", [10.0, 30.0, 20.0]),
             ("segments_delivered", [10.0, 10.0, 0.0]),
@@ -128,14 +129,14 @@ mod tests {
 
     #[test]
     fn a_mean_counts_what_it_is_over() {
-        // Of 1, 3 and no round trips: (0.1 + 3 * 0.2) / 4.
+        // With 1, 3 and 0 round trips the mean is (0.1 + 3 * 0.2) / 4.
         let of = columns(&[("rtt_samples", [1.0, 3.0, 0.0])]);
         let ratio = Ratio::of("rtt_mean_s").unwrap();
         let values = ratio.values(&[0.1, 0.2, f64::NAN], of).unwrap();
         assert!((values.iter().sum::<f64>() / 3.0 - 0.175).abs() < 1e-12, "{values:?}");
         let equal = columns(&[("rtt_samples", [7.0; 3])]);
         assert_eq!(ratio.values(&[0.1, 0.2, 0.3], equal), Some(vec![0.1, 0.2, 0.3]));
-        // Rows of earlier versions.
+        // Rows of earlier versions lack the denominator.
         assert_eq!(ratio.values(&[0.1, 0.2, 0.3], columns(&[])), None);
     }
 

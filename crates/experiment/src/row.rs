@@ -1,48 +1,48 @@
-//! Finished runs, packed: rows with the same metrics share their names.
+//! Rows of finished runs, packed: rows with the same metrics share their names.
 
 use crossfade_core::{DelayHistogram, read_number, write_number};
 use crossfade_scenario::{Method, StopRule};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// Result of one run of a point, or of a method without randomness.
+/// Metrics of one run of a point, or of one solution by a method without randomness.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Names everything that decides the metrics; see [`crate::Experiment::row_key`].
+    /// Identifier of everything that decides the metrics ([`crate::Experiment::row_key`]).
     pub key: String,
-    /// The id of the point.
+    /// Id of the point.
     pub point: String,
-    /// Method of the values.
+    /// Method that gave the metrics.
     pub method: Method,
     /// Seed of the run.
     pub seed: u64,
-    /// Replication, counted from 0.
+    /// Number of the run (replication), counted from 0; 0 for a method without randomness.
     pub run: u64,
-    /// Values by name; a metric that is undefined in this run is absent.
+    /// Metrics and distributions by name; a metric that is undefined in this run is absent.
     pub metrics: RowMetrics,
-    /// Reason for a row without metrics.
+    /// Reason why the method gave no metrics; `None` for a row with metrics.
     pub failure: Option<String>,
-    /// Time on its thread in seconds. Rows that differ only in this are the same row.
+    /// Time in seconds that the run took on its thread; rows that differ only in this are the same row.
     pub seconds: f64,
 }
 
-/// The values of a row by name.
+/// Metrics and distributions of a row, by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowMetrics {
     names: Arc<MetricNames>,
     values: Vec<f64>,
-    /// Distributions, each as the length of its name, its name, the length of its bytes, and its bytes.
+    /// Packed distributions: for each the length of its name, the name, the length of its bytes, and the bytes.
     distributions: Vec<u8>,
 }
 
-/// Names of metrics, sorted.
+/// Sorted names of the metrics of a row.
 #[derive(Debug, Default, PartialEq)]
 pub struct MetricNames {
     names: Vec<String>,
     joined: String,
 }
 
-/// Sets of names seen so far, so that each set exists once in memory.
+/// Cache of the sets of metric names seen so far, so that each set exists once in memory.
 #[derive(Debug, Default)]
 pub struct NameSets {
     sets: HashMap<String, Arc<MetricNames>>,
@@ -50,14 +50,14 @@ pub struct NameSets {
 }
 
 impl Row {
-    /// The stop rule's metric, NaN where the run has none.
+    /// Value of the stop rule's metric, NaN if the run lacks it.
     pub(crate) fn of_stop(&self, stop: &StopRule) -> f64 {
         stop.metric().and_then(|metric| self.metrics.get(metric)).unwrap_or(f64::NAN)
     }
 }
 
 impl RowMetrics {
-    /// Packs `values`, whose names are among the `sets` or join them.
+    /// Packs `values`; their names are taken from `sets`, or added to it.
     pub fn new(values: BTreeMap<String, f64>, sets: &mut NameSets) -> Self {
         let names = sets.known(&values).unwrap_or_else(|| {
             let names: Vec<&str> = values.keys().map(String::as_str).collect();
@@ -78,8 +78,8 @@ impl RowMetrics {
         self
     }
 
-    /// Builds a row from names joined by line breaks, their values, and packed distributions; `None` unless the names
-    /// are sorted, distinct, and as many as the values.
+    /// Unpacks a row: metric names joined by line breaks, their values, and packed distributions; `None` unless the
+    /// names are sorted, distinct, and as many as the values.
     pub fn from_parts(
         joined: &str,
         values: Vec<f64>,
@@ -91,34 +91,34 @@ impl RowMetrics {
         (sorted && names.names.len() == values.len()).then_some(Self { names, values, distributions })
     }
 
-    /// The value of a metric, if it is defined.
+    /// Value of the metric `name`; `None` if it is undefined in this run.
     pub fn get(&self, name: &str) -> Option<f64> {
         let at = self.names.names.binary_search_by(|known| known.as_str().cmp(name)).ok()?;
         Some(self.values[at])
     }
 
-    /// The names, in the order of the values.
+    /// Names of the metrics, in the order of [`Self::values`].
     pub fn names(&self) -> &Arc<MetricNames> {
         &self.names
     }
 
-    /// The values, in the order of the names.
+    /// Values of the metrics, in the order of [`Self::names`].
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// A distribution, if the run has any value of it.
+    /// Distribution `name` of the run; `None` if it has no values.
     pub fn distribution(&self, name: &str) -> Option<DelayHistogram> {
         distribution(&self.distributions, name)
     }
 
-    /// All distributions of the run, packed.
+    /// All distributions of the run in packed form, as [`Self::from_parts`] takes them.
     pub fn distributions(&self) -> &[u8] {
         &self.distributions
     }
 }
 
-/// Extracts one distribution of a run from the packed distributions; `None` if it is missing or damaged.
+/// Extracts the distribution `name` from packed distributions; `None` if it is missing or damaged.
 pub fn distribution(mut packed: &[u8], name: &str) -> Option<DelayHistogram> {
     let mut part = || {
         let length = usize::try_from(read_number(&mut packed)?).ok()?;
@@ -135,14 +135,14 @@ pub fn distribution(mut packed: &[u8], name: &str) -> Option<DelayHistogram> {
 }
 
 impl MetricNames {
-    /// All names of metrics, joined by line breaks.
+    /// Names of all metrics, joined by line breaks.
     pub fn joined(&self) -> &str {
         &self.joined
     }
 }
 
 impl NameSets {
-    /// The last set, if it has these names: rows of a point mostly have equal names.
+    /// The last set of names, if it has the names of `values`: successive rows mostly have equal names.
     fn known(&self, values: &BTreeMap<String, f64>) -> Option<Arc<MetricNames>> {
         self.last.as_ref().filter(|last| values.keys().eq(&last.names)).map(Arc::clone)
     }

@@ -1,4 +1,4 @@
-//! Schedule of runs: the order of work and the stop rule, without threads.
+//! Schedule of the runs of a plan: their order and the stop rule, without threads.
 
 use crate::experiment::Experiment;
 use crate::known::Known;
@@ -10,54 +10,54 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A run to be made.
+/// A run that is to be made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// The point's number in the plan.
+    /// Number of the point in the plan.
     pub point: usize,
     /// Method of the run.
     pub method: Method,
-    /// Replication, counted from 0.
+    /// Number of the run (replication), counted from 0.
     pub run: u64,
-    /// The key of the row.
+    /// Key of the row that the run gives.
     pub key: String,
 }
 
-/// Missing runs of one point by one method, which the plan needs whatever the results of other runs are.
+/// Missing runs of one point by one method, which the plan needs whatever the results of other runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// The point's number in the plan.
+    /// Number of the point in the plan.
     pub point: usize,
-    /// Solution or simulation of the point.
+    /// Method by which the point is solved or simulated.
     pub method: Method,
-    /// Lowest run number.
+    /// Lowest number of a missing run.
     pub first: u64,
-    /// Highest run number.
+    /// Highest number of a missing run.
     pub last: u64,
-    /// Number of runs.
+    /// Number of missing runs; runs between first and last may be known.
     pub count: u64,
 }
 
-/// Progress of the work.
+/// Progress of the work on a plan, in runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Finished runs, known ones included.
+    /// Number of finished runs, known ones included.
     pub done: u64,
-    /// Expected number of runs; with a precision, estimated by the spread so far.
+    /// Expected number of runs in total; under a precision, estimated from the spread so far.
     pub expected: u64,
 }
 
 impl Progress {
-    /// Progress of two pieces of work together: `self` and `later`.
+    /// Sum of the progress of two pieces of work: `self` and `later`.
     pub(crate) fn and(self, later: Self) -> Self {
         Self { done: self.done + later.done, expected: self.expected + later.expected }
     }
 }
 
-/// The `number`-th of `of` parts of a plan, counted from 1; the parts of a plan have no run in common.
+/// Part `number` of `of` parts of a plan, counted from 1; the parts of a plan have no run in common.
 ///
-/// With a fixed number of runs every `of`-th run belongs to a part, with a precision every `of`-th point,
-/// since a stop rule needs all runs of its point.
+/// With a fixed number of runs every `of`-th run belongs to a part. Under a precision every `of`-th point does, since a
+/// stop rule needs all runs of its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     number: u64,
@@ -65,11 +65,13 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// The whole plan.
+    /// The whole plan as its only part.
     pub const WHOLE: Self = Self { number: 1, of: 1 };
 
+    /// Part `number` of `of` parts.
+    ///
     /// # Errors
-    /// `number` is not among 1, 2, ..., `of`.
+    /// If `number` is not among 1, 2, ..., `of`.
     pub fn new(number: u64, of: u64) -> Result<Self, ScenarioError> {
         if (1..=of).contains(&number) {
             return Ok(Self { number, of });
@@ -82,22 +84,22 @@ impl Shard {
         index % self.of == self.number - 1
     }
 
-    /// Lowest number from `index` on that belongs to the part.
+    /// Lowest number from `index` on that belongs to this part.
     fn next(self, index: u64) -> u64 {
         index + (self.number - 1 + self.of - index % self.of) % self.of
     }
 
-    /// Count of numbers below `end` that belong to the part.
+    /// Count of the numbers below `end` that belong to this part.
     fn below(self, end: u64) -> u64 {
         (end + self.of - self.number) / self.of
     }
 }
 
-/// State of the work on a plan. Work proceeds run by run, run 0 of all points, then run 1 of all, so a plan stopped
-/// early has all points with fewer runs.
+/// State of the work on a plan. The order of work is run 0 of all points, then run 1 of all points, and so on, so that
+/// a plan stopped early has fewer runs of every point.
 ///
-/// With a precision, a row counts only if the runs before it did not suffice, and it is held back until that is known.
-/// The rows that come out therefore never depend on the order in which runs finish.
+/// Under a precision a row counts only if the runs before it do not suffice, and it is held back until that is known.
+/// The rows passed on therefore never depend on the order in which runs finish.
 pub struct Schedule<P: Deref<Target = Experiment>> {
     experiment: P,
     shard: Shard,
@@ -105,49 +107,50 @@ pub struct Schedule<P: Deref<Target = Experiment>> {
     /// Greatest number of runs under way at once.
     jobs: u64,
     points: Vec<PointWork>,
-    /// The next run of each slot whose next run is needed in any case.
+    /// Run number and slot (index in `points`) of the next run of each slot that is certainly needed.
     needed: BTreeSet<(u64, usize)>,
-    /// The next run of each slot whose next run will probably be needed: made while there is nothing else to do.
+    /// Run number and slot of the next run of each slot that is probably needed: taken when no certain run is left.
     probable: BTreeSet<(u64, usize)>,
-    /// Place in `points` of each run that is under way, by the key of its row.
+    /// Index in `points` of each run under way, by the key of its row.
     under_way: HashMap<String, usize>,
     /// Number of finished runs, known ones included.
     done: u64,
-    /// Sum of the expected runs of all points.
+    /// Sum of the expected numbers of runs over `points`.
     expected: u64,
 }
 
-/// The state of the work on one of several distinct points by one method.
+/// State of the work on one of the distinct points by one method.
 struct PointWork {
     index: usize,
     method: Method,
-    /// With a fixed number of runs: the index of the point's first run among all runs of the plan.
+    /// With a fixed number of runs: index of the point's first run among all runs of the plan; `None` under a
+    /// precision.
     first: Option<u64>,
     /// Number of the next run to hand out.
     next: u64,
-    /// Finished runs behind an unfinished one.
+    /// Finished runs, by number, that wait for a run with a lower number.
     ahead: BTreeMap<u64, Finished>,
-    /// The stop rule's metric in the first runs without a gap.
+    /// Value of the stop rule's metric in each of the first runs, up to the first unfinished one.
     prefix: Vec<f64>,
-    /// Number of runs that are needed, once that is decided.
+    /// Number of runs that the stop rule needs; `None` until it is decided.
     needed: Option<u64>,
     expected: u64,
 }
 
-/// A finished run: made now, or known from before by the stop rule's metric.
+/// A finished run: a new row, or the stop rule's metric of a known row.
 enum Finished {
     New(Row),
     Known(f64),
 }
 
 impl<P: Deref<Target = Experiment>> Schedule<P> {
-    /// The work on `shard` of `experiment` that is left where these rows are `known`, for so many workers.
+    /// Work on `shard` of `experiment` for `jobs` workers, without the runs whose rows are among `known`.
     pub fn new(experiment: P, known: &[Row], jobs: usize, shard: Shard) -> Self {
         let known = Known::of(&experiment, known);
         Self::after(experiment, Arc::new(known), jobs, shard)
     }
 
-    /// Like [`Self::new`], but known rows are not reported again.
+    /// Like [`Self::new`], but from an index of the known rows.
     pub fn after(experiment: P, known: Arc<Known>, jobs: usize, shard: Shard) -> Self {
         let firsts = experiment.points.first_of_equals();
         let distinct = (0..firsts.len()).filter(|&index| firsts[index] == index);
@@ -184,7 +187,7 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         schedule
     }
 
-    /// Takes the next run to make. `None`: there is none now, and none later if no run is under way.
+    /// Takes the next run to make. `None` if no run can be made now; if none is under way either, all are done.
     pub fn take(&mut self) -> Option<Task> {
         while let Some((run, slot)) = self.needed.pop_first().or_else(|| self.probable.pop_first()) {
             let work = &mut self.points[slot];
@@ -202,14 +205,14 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         None
     }
 
-    /// Puts the next run of `slot` into the set of needed or of probable runs.
+    /// Puts the next run of `slot` into the set of needed or of probable runs, or into neither.
     fn place(&mut self, slot: usize) {
         let (work, stop) = (&mut self.points[slot], &self.experiment.stop);
         if let Some(first) = work.first {
             work.next = self.shard.next(first + work.next) - first;
         }
-        // To look ahead as far as there are workers, or half of what it will probably take, where many short runs are
-        // handed out together.
+        // Looks ahead by the number of workers, or by half of the runs that are probably left, so that many short runs
+        // can be handed out together.
         let ahead = self.jobs.max(work.expected.saturating_sub(work.prefix.len() as u64) / 2);
         if work.next < work.limit(stop, 1) {
             self.needed.insert((work.next, slot));
@@ -218,8 +221,8 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         }
     }
 
-    /// Takes the row of a task, and returns the rows that are now known to count, in order of their runs. A row passed
-    /// a second time returns none.
+    /// Takes the row of a finished run. Returns the rows that are now known to count, in order of their runs; none if
+    /// the row was taken before.
     pub fn finish(&mut self, row: Row) -> Vec<Row> {
         match self.under_way.remove(&row.key) {
             Some(slot) => self.record(slot, row.run, Finished::New(row)),
@@ -227,8 +230,8 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         }
     }
 
-    /// Runs needed in any case, in the order of the plan, and the number of finished runs. Memory grows with the number
-    /// of points, not of runs.
+    /// Runs that are needed whatever their results, in the order of the plan, and the number of finished runs. Memory
+    /// grows with the number of points, not with that of runs.
     pub fn missing(mut self) -> (Vec<Missing>, u64) {
         let (mut missing, mut there) = (BTreeMap::new(), 0);
         for (slot, work) in self.points.iter().enumerate() {
@@ -244,7 +247,7 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
             }
             there += at_hand;
         }
-        // Of the others it is known only by going on as if they were made.
+        // Under a precision, needed runs are found by taking every one of them as if it were made.
         let points = &self.points;
         self.needed.retain(|&(_, slot)| points[slot].first.is_none());
         while let Some(Task { point, method, run, key }) = self.take() {
@@ -256,14 +259,14 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         (missing.into_values().collect(), there + self.done)
     }
 
-    /// Number of runs that were handed out and are not finished.
+    /// Number of runs handed out and not yet finished.
     pub fn under_way(&self) -> usize {
         self.under_way.len()
     }
 
-    /// Progress of the work.
+    /// Progress of the work, in runs.
     pub fn progress(&self) -> Progress {
-        // Runs made ahead that turn out not to be needed count as well.
+        // Runs made ahead that turn out not to be needed are counted as done, too.
         Progress { done: self.done, expected: self.expected.max(self.done) }
     }
 
@@ -273,7 +276,7 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         let counting = work.record(run, finished, &self.experiment.stop);
         self.done += 1;
         self.expected = self.expected + work.expected - before;
-        // The next run may now be needed in any case, or not at all.
+        // The next run may now be certainly needed, or not needed at all.
         self.needed.remove(&next);
         self.probable.remove(&next);
         self.place(slot);
@@ -292,14 +295,14 @@ impl PointWork {
         Self { index, method, first: None, next: 0, ahead, prefix, needed, expected }
     }
 
-    /// The run number below which runs may be handed out.
+    /// Number below which the point's runs may be handed out, `ahead` runs after the finished ones at most.
     fn limit(&self, stop: &StopRule, ahead: u64) -> u64 {
         let ahead = (self.prefix.len() as u64 + ahead).max(stop.fewest_runs());
         self.needed.unwrap_or_else(|| ahead.min(stop.most_runs()))
     }
 
-    /// Records a run. Runs are evaluated in order, so the decision does not depend on which finishes first. Returns the
-    /// new rows that count.
+    /// Records a finished run. Runs are evaluated in order of their numbers, so that the decision does not depend on
+    /// the order in which they finish. Returns the new rows that count.
     fn record(&mut self, run: u64, finished: Finished, stop: &StopRule) -> Vec<Row> {
         if self.first.is_some() {
             return match finished {
@@ -379,14 +382,14 @@ mod tests {
             tasks.iter().map(|task| (task.run, task.point, task.method)).collect::<Vec<_>>()
         };
         let tasks = all(&plan, &[], Shard::WHOLE);
-        // The third point is the first. What is solved is solved once.
+        // The third point is equal to the first. Methods without randomness make one run.
         let mut by_hand: Vec<_> = (0..5)
             .flat_map(|run| [0, 1, 3].map(|point| (run, point, Method::Simulation)))
             .chain([0, 1, 3].map(|point| (0, point, Method::AnalysisExact)))
             .collect();
         by_hand.sort_by_key(|&(run, point, method)| (run, point, method == Method::Simulation));
         assert_eq!(order(&tasks), by_hand);
-        // Where it is resumed, the run that fewest points have comes first.
+        // Resumed work begins with the runs that the fewest points have.
         let known: Vec<Row> = tasks
             .iter()
             .filter(|task| task.run < [4, 1, 0, 2][task.point])
@@ -397,7 +400,7 @@ mod tests {
             left.iter().map(|of| (of.0, of.1)).collect::<Vec<_>>(),
             [(1, 1), (2, 1), (2, 3), (3, 1), (3, 3), (4, 0), (4, 1), (4, 3)]
         );
-        // A shard does so with its part, and the parts are the whole.
+        // Each shard keeps the order of runs, and all shards together make the whole plan.
         let mut parts = Vec::new();
         for number in 1..=4 {
             let part = all(&plan, &[], Shard::new(number, 4).unwrap());
@@ -418,7 +421,7 @@ mod tests {
             runs.insert(task.point, task.run + 1);
             let fewest_of_open = schedule.needed.first().map_or(task.run, |&(next, _)| next);
             assert!(task.run <= fewest_of_open, "{task:?}: another is at {fewest_of_open}");
-            // Point 0 is constant, the others vary more or less.
+            // Goodput of point 0 is constant; that of other points varies, the more the higher their number.
             let wave = (task.run as f64 * 2.4).sin() * task.point as f64;
             counting += schedule.finish(row(&plan, &task, 100.0 + 8.0 * wave)).len() as u64;
         }

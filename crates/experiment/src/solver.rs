@@ -1,4 +1,4 @@
-//! The trait of methods, and state that their runs share.
+//! Trait of methods, and the state that their runs share.
 
 use crate::handle::ExecutionHandle;
 use crate::impossible::ImpossibleResult;
@@ -12,12 +12,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Metrics of a run, or the reason for none.
 pub(crate) type Outcome = Result<Metrics, NoMetrics>;
 
-/// Reason for a run without metrics.
+/// Reason why a run has no metrics.
 #[derive(Debug)]
 pub(crate) enum NoMetrics {
     /// The method cannot solve the point.
     Refused(ScenarioError),
-    /// The method gave an impossible value.
+    /// The method gave an impossible value, which is a bug.
     Impossible(ImpossibleResult),
 }
 
@@ -33,15 +33,15 @@ impl From<ImpossibleResult> for NoMetrics {
     }
 }
 
-/// Function that makes a run; `None` if it was interrupted.
+/// Function that makes a run of a point by a method; `None` if it was cancelled.
 pub(crate) type MakeRun<'a> = dyn Fn(&Point, Method, RunSeed) -> Option<Outcome> + Sync + 'a;
 
-/// A method.
+/// A method: simulation, analysis, a formula, live emulation, or the physical layer alone.
 pub(crate) trait Solver: Sync {
-    /// Reason for which the method cannot solve a point; `None` if it can.
+    /// Reason why the method cannot solve `point`; `None` if it can.
     fn refusal(&self, point: &Point) -> Option<ScenarioError>;
 
-    /// Makes one run of a point, or solves it; `None` once `handle` is cancelled.
+    /// Makes one run of `point`, or solves it; `None` once `handle` is cancelled.
     fn run(
         &self,
         point: &Point,
@@ -50,32 +50,33 @@ pub(crate) trait Solver: Sync {
         handle: &ExecutionHandle,
     ) -> Option<Outcome>;
 
-    /// Name of the TCP implementation of a flow, if it is not Crossfade's.
+    /// TCP implementation that a flow has under this method; `None`: Crossfade's own.
     fn whose_tcp(&self, _flow: &FlowSetup) -> Option<String> {
         None
     }
 
-    /// Whether runs are random, so that several are averaged; a method without randomness runs once.
+    /// True if runs are random, so that several are averaged; false for a method that runs once.
     fn is_random(&self) -> bool;
 
-    /// Whether the same point and seed give the same row at any time: only such rows may be kept and merged.
+    /// True if the same point and seed always give the same row; only such rows may be cached and merged.
     fn is_repeatable(&self) -> bool;
 }
 
-/// Markov chains fitted to Rayleigh fading by channel parameters, which points of a sweep share.
+/// Cache of Markov chains fitted to Rayleigh fading, shared by the points of a sweep.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FittedChains(Arc<Mutex<Found>>);
 
-/// Fitted chains, or why there is none, by the parameters of a channel.
+/// Fitted chains, or the reasons why none fits, by the parameters of the channel.
 type Found = HashMap<[u64; 2], Result<MarkovView, NotMarkov>>;
 
 impl FittedChains {
-    /// The Markov chain of a channel for the analysis, which takes up to a second to fit for Rayleigh fading.
+    /// Markov chain of a loss process for the analysis; for Rayleigh fading it is fitted, which takes up to a second.
     pub(crate) fn view(&self, loss: &LossConfig) -> Result<MarkovView, NotMarkov> {
         let Some(parameters) = loss.needs_fit() else { return loss.markov_view() };
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = lock().get(&parameters).cloned();
-        // Not under the lock: other threads have other points. Two may fit the same, and find the same.
+        // The fit runs outside the lock, since other threads have other points. Two threads may fit one channel, with
+        // equal results.
         known.unwrap_or_else(|| {
             let found = loss.markov_view();
             lock().insert(parameters, found.clone());

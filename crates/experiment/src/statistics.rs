@@ -1,4 +1,4 @@
-//! Counts of the flows of a simulated run, alone and together, and of its links: the basis of metrics.
+//! Counts of the flows and links of a simulated run, alone and together, from which metrics follow.
 
 use crate::networks::hop;
 use crate::parts::PATH;
@@ -7,7 +7,7 @@ use crossfade_link::arq::ArqStatistics;
 use crossfade_scenario::{FlowSetup, HopSetup, Setup, TrafficSetup};
 use crossfade_sim::{FlowStatistics, LinkSummary, NetworkStatistics};
 
-/// Counts of the flows of each entry of the scenario.
+/// Counts of the flows of each entry of the scenario, in order.
 pub(crate) fn flows<'a>(setup: &'a Setup, run: &NetworkStatistics) -> Vec<(&'a FlowSetup, FlowTotals)> {
     let (mut flows, mut arrivals) = (run.flows.iter(), run.arrivals.iter());
     let group = |flow: &'a FlowSetup| {
@@ -37,30 +37,30 @@ pub(crate) fn flows<'a>(setup: &'a Setup, run: &NetworkStatistics) -> Vec<(&'a F
     setup.flows.iter().map(group).collect()
 }
 
-/// Counts of several flows together.
+/// Counts of several flows together, such as those of one entry.
 #[derive(Default)]
 pub(crate) struct FlowTotals {
     pub(crate) total: FlowStatistics,
-    /// Application data that arrived for the first time, in bits.
+    /// Application data that arrived for the first time, without headers, in bits.
     pub(crate) goodput_bits: f64,
-    /// Whether some of the flows have an end.
+    /// True if some of the flows have an end.
     have_ends: bool,
-    /// Completion time of each flow that had an end and reached it.
+    /// Completion times of the flows that reached their end.
     pub(crate) completion_times: Vec<SimTime>,
-    /// Durations of unfinished flows, up to the end of the run.
+    /// Durations of the unfinished flows, from their start to the end of the run.
     pub(crate) unfinished_times: Vec<SimTime>,
-    /// The longest time that one of them could have been seen to take.
+    /// Longest completion time that could have been observed by the end of the run.
     pub(crate) longest_observation: SimTime,
-    /// Goodputs of the bulk flows that were there all the time.
+    /// Application data, in bits, of each bulk flow that was active in all of the measured time.
     shares: Vec<f64>,
-    /// A bulk flow came to a stop.
+    /// True if a bulk flow delivered nothing in the last half of the measured time.
     pub(crate) died: bool,
-    /// The sender of one of them at least learns which of its losses were none.
+    /// True if the sender of at least one flow detects spurious losses (QUIC's recovery does).
     knows_losses: bool,
 }
 
 impl FlowTotals {
-    /// `headers`: bytes of a packet that are no data.
+    /// Adds the counts of one flow; `headers` is the number of bytes of a packet that are not data.
     fn add(&mut self, flow: &FlowStatistics, headers: u32) {
         self.total.add(flow);
         self.goodput_bits += data_bits(flow, headers);
@@ -70,19 +70,19 @@ impl FlowTotals {
         if flow.start <= setup.warmup {
             self.shares.push(data_bits(flow, headers));
         }
-        // Nothing came in the last half of the measured time.
+        // Nothing was delivered in the last half of the measured time.
         let half = setup.warmup + SimTime::from_nanos(duration.as_nanos() / 2);
         self.died |= flow.last_delivery < half.max(flow.start);
     }
 
-    /// A flow that has an end, in a run that ended at `end`.
+    /// Adds the duration of a flow that has an end, in a run that ended at `end`.
     fn add_end(&mut self, flow: &FlowStatistics, end: SimTime) {
         self.have_ends = true;
         let time = end.saturating_sub(flow.start);
         match flow.completion_time {
             Some(time) => self.completion_times.push(time),
             None if time > SimTime::ZERO => self.unfinished_times.push(time),
-            // It had not begun.
+            // The flow had not begun when the run ended.
             None => {}
         }
         self.longest_observation = self.longest_observation.max(time);
@@ -100,54 +100,59 @@ impl FlowTotals {
         self.knows_losses |= other.knows_losses;
     }
 
-    /// Number of spurious losses, packets declared lost that arrived; NaN if no sender can detect them.
+    /// Number of spurious losses (packets declared lost that had arrived); NaN if no sender detects them.
     pub(crate) fn spurious_losses(&self) -> f64 {
         if self.knows_losses { self.total.spurious_losses as f64 } else { f64::NAN }
     }
 
-    /// Share of lost or dropped segments among those whose fate is known; NaN without such segments.
+    /// Share of lost or dropped segments among those whose fate is known at the end of the run; NaN without such
+    /// segments.
     pub(crate) fn segment_loss_rate(&self) -> f64 {
         let lost = self.total.segments_lost + self.total.queue_drops;
         lost as f64 / self.segments_with_fate() as f64
     }
 
-    /// Segments that were lost, dropped or received.
+    /// Number of segments that were lost, dropped or received by the end of the run.
     pub(crate) fn segments_with_fate(&self) -> u64 {
         self.total.segments_lost + self.total.queue_drops + self.total.segments_received
     }
 
-    /// Segments that were sent on the link: not those that a queue dropped or holds.
+    /// Number of segments sent on the wireless link, without those that a queue dropped or still holds.
     pub(crate) fn transmitted(&self) -> f64 {
         self.total.segments_transmitted as f64
     }
 
-    /// Jain's index of the goodputs of bulk flows that were active all the time; NaN for fewer than two.
+    /// Jain's index of the goodputs of the bulk flows that were active in all of the measured time; NaN for fewer than
+    /// two.
     pub(crate) fn jain_fairness(&self) -> f64 {
         let shares = Some(&self.shares).filter(|shares| shares.len() > 1);
         shares.and_then(|shares| jain_fairness(shares)).unwrap_or(f64::NAN)
     }
 
-    /// Transmissions of its segments on the wireless link.
+    /// Number of transmissions of the flows' segments on the wireless link; with frames, transmissions of frames per
+    /// frame.
     pub(crate) fn packet_transmissions(&self, scale: &Scale) -> f64 {
         self.transmitted() * scale.transmissions_per_packet
     }
 
-    /// Passes on `value` if there are flows with an end; NaN otherwise.
+    /// Returns `value` if some of the flows have an end, NaN otherwise.
     pub(crate) fn of_ends(&self, value: f64) -> f64 {
         if self.have_ends { value } else { f64::NAN }
     }
 
-    /// The sum of the completion times in seconds; an unfinished flow counts with the time that it has had.
+    /// Sum of the completion times in seconds; an unfinished flow counts with its duration so far.
     pub(crate) fn completion_sum_s(&self) -> f64 {
         self.completion_times.iter().chain(&self.unfinished_times).map(|time| time.as_secs_f64()).sum()
     }
 
-    /// Mean completion time in seconds; NaN without flows.
+    /// Mean completion time in seconds, unfinished flows with their duration so far; NaN without flows that have an
+    /// end.
     pub(crate) fn completion_mean_s(&self) -> f64 {
         self.completion_sum_s() / (self.completion_times.len() + self.unfinished_times.len()) as f64
     }
 
-    /// Quantile `p` of the completion times in seconds; NaN without flows, or if too many are unfinished.
+    /// Quantile `p` of the completion times in seconds; NaN without flows that have an end, or if too many are
+    /// unfinished.
     pub(crate) fn completion_quantile_s(&self, p: f64) -> f64 {
         let mut run = RunTimes::default();
         self.completion_times.iter().for_each(|time| run.ended.record(*time));
@@ -157,18 +162,18 @@ impl FlowTotals {
     }
 }
 
-/// Application data that reached the receiver for the first time, in bits.
+/// Application data of a flow that reached the receiver for the first time, in bits, without `headers` bytes a segment.
 fn data_bits(flow: &FlowStatistics, headers: u32) -> f64 {
     (flow.bytes_delivered - flow.segments_delivered * u64::from(headers)) as f64 * 8.0
 }
 
-/// Factors that turn counts of flows into rates.
+/// Divisors and factors that turn counts of flows into rates.
 pub(crate) struct Scale {
-    /// The time that was measured.
+    /// Measured time in seconds.
     pub(crate) seconds: f64,
-    /// Duration in slots.
+    /// Measured time in slots (packet times).
     pub(crate) slots: f64,
-    /// Mean number of transmissions of a packet on the wireless link: 1 without frames.
+    /// Mean number of transmissions of a frame on the wireless link; 1 without frames.
     pub(crate) transmissions_per_packet: f64,
 }
 
@@ -185,15 +190,15 @@ impl Scale {
     }
 }
 
-/// Counts of a link.
+/// Counts of a link in the measured time.
 pub(crate) struct LinkMeasured<'a> {
     pub(crate) report: &'a LinkSummary,
-    /// Bytes of packets in a frame, if it sends packets as frames of one size.
+    /// Payload bytes of a frame; `None` if the link sends whole packets.
     payload: Option<u32>,
     pub(crate) seconds: f64,
 }
 
-/// The links that there are, in the order in which packets take them.
+/// Counts of all links, by name, in the order in which packets take them.
 pub(crate) fn links<'a>(setup: &Setup, run: &'a NetworkStatistics) -> Vec<(&'a str, LinkMeasured<'a>)> {
     let measured = |report: &'a LinkSummary| {
         let payload =
@@ -204,31 +209,31 @@ pub(crate) fn links<'a>(setup: &Setup, run: &'a NetworkStatistics) -> Vec<(&'a s
 }
 
 impl LinkMeasured<'_> {
-    /// Value of the link's frames; NaN without frames.
+    /// Value of a function of the link's ARQ counts; NaN for a link without frames.
     pub(crate) fn of_frames(&self, of: impl Fn(&ArqStatistics) -> f64) -> f64 {
         self.report.arq.as_ref().map_or(f64::NAN, of)
     }
 
-    /// Frames that the channel lost; packets where the link has no frames.
+    /// Number of frames that the channel lost; of packets for a link without frames.
     pub(crate) fn frame_errors(&self) -> f64 {
         let of_frames = self.of_frames(|arq| arq.frame_errors as f64);
         if of_frames.is_finite() { of_frames } else { self.report.counts.losses as f64 }
     }
 
-    /// Frames transmitted, retransmissions included; packets where the link has no frames.
+    /// Number of frames transmitted, retransmissions included; of packets for a link without frames.
     pub(crate) fn frame_transmissions(&self) -> f64 {
         let of_frames = self.of_frames(|arq| (arq.frames + arq.retransmissions) as f64);
         if of_frames.is_finite() { of_frames } else { self.report.counts.transmissions as f64 }
     }
 
-    /// Share of frames that the channel lost; of packets where the link has no frames.
+    /// Share of transmitted frames that the channel lost; of packets for a link without frames.
     pub(crate) fn frame_error_rate(&self) -> f64 {
         let of_frames = self.of_frames(ArqStatistics::frame_error_rate);
         let counts = &self.report.counts;
         if of_frames.is_finite() { of_frames } else { counts.losses as f64 / counts.transmissions as f64 }
     }
 
-    /// The payload of frames that were passed up.
+    /// Payload of the frames that the link protocol delivered, in bits; NaN without frames.
     pub(crate) fn payload_bits(&self) -> f64 {
         let bits = self.payload.map_or(f64::NAN, |bytes| f64::from(bytes) * 8.0);
         self.of_frames(|arq| arq.frames_delivered as f64 * bits)
@@ -239,7 +244,7 @@ impl LinkMeasured<'_> {
     }
 }
 
-/// Quantile `p` of delays in seconds; NaN without delays.
+/// Quantile `p` of a histogram of delays, in seconds; NaN without delays.
 pub(crate) fn quantile_s(delays: Option<&DelayHistogram>, p: f64) -> f64 {
     let delays = delays.filter(|delays| delays.count() > 0);
     delays.and_then(|delays| delays.quantile(p)).map_or(f64::NAN, SimTime::as_secs_f64)

@@ -1,4 +1,4 @@
-//! Results from rows: means over the runs of a point with their intervals.
+//! Results from rows: means over the runs of each point, with confidence intervals.
 
 use crate::closed_forms::radio;
 use crate::experiment::Experiment;
@@ -18,66 +18,66 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-/// The result of one point by one method.
+/// Result of one point by one method.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PointResult {
-    /// Number of the point in the experiment, from 0.
+    /// Number of the point in the plan, from 0.
     pub point: usize,
-    /// The values of the axes.
+    /// Values of the axes at this point, by key.
     pub axes: Map<String, Value>,
-    /// The scenario of the point, all defaults filled in.
+    /// Scenario of the point, with all defaults filled in.
     pub scenario: Scenario,
-    /// Source of the values.
+    /// Method that gave the values.
     pub method: Method,
-    /// Number of runs behind the means; 0 for solved values.
+    /// Number of runs behind the means; 0 for a solved point.
     pub runs: u64,
-    /// Whether there is anything: the plan may have been interrupted before.
+    /// True if there is a result; false if the plan was interrupted before it had one.
     pub complete: bool,
-    /// The published metrics that are defined in some run.
+    /// Published metrics of the whole network that are defined in some run.
     #[serde(serialize_with = "as_map")]
     pub metrics: Vec<(&'static str, Metric)>,
     /// Reasons to doubt the values.
     pub warnings: Vec<String>,
-    /// Results of each part that has any: lists by the kinds of parts, of which those of numbered parts may be
-    /// missing.
+    /// Results of each part that has any, serialised as one list for each kind of parts; lists of numbered parts are
+    /// left out if empty.
     #[serde(flatten, serialize_with = "by_kind")]
     pub parts: Vec<PartResult>,
-    /// Frequencies of windows of 1, 2, ... segments at the first loss of a cycle, by exact analysis.
+    /// Probabilities of windows of 1, 2, ... segments at the first loss of a cycle, by exact analysis; empty otherwise.
     pub loss_windows: Vec<f64>,
-    /// rho in dB, where there is a physical layer; the mean SNR of a transport block.
+    /// Mean signal-to-noise ratio in dB: rho of a physical layer, or that of a transport block; `None` otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snr_db: Option<f64>,
-    /// The transport block of method phy, of an NR cell.
+    /// Transport block of an NR cell by method phy; `None` otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<BlockFacts>,
-    /// Share of frames that are not accepted after 1, 2, ... transmissions, by method phy and closed forms.
+    /// Share of frames not accepted after 1, 2, ... transmissions, by method phy and closed forms; empty otherwise.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub residual: Vec<Metric>,
-    /// Share of frames, by method phy, of which the combination of 1, 2, ... receptions fails, where they are
-    /// combined.
+    /// Share of frames for which the combination of 1, 2, ... receptions fails, by method phy with combining; empty
+    /// otherwise.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub combined: Vec<Metric>,
-    /// The keys of the rows that count, in order of their runs.
+    /// Keys of the rows behind the means, in order of their runs.
     pub rows: Vec<String>,
 }
 
-/// The estimate of a metric.
+/// Estimate of the mean of a metric over runs, or a solved value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Metric {
-    /// Mean of the metric over runs.
+    /// Mean over the runs, or the solved value.
     pub value: f64,
-    /// Half-width of the two-sided 95 % Student interval; none from a single run or of rare events.
+    /// Half-width of the two-sided 95 % Student interval; `None` for a single run or for rare events.
     pub ci95: Option<f64>,
-    /// The ends of the 95 % interval that also covers rare events and skewed runs.
+    /// Lower end of the 95 % interval that also covers rare events and skewed runs; `None` for a solved value.
     pub low: Option<f64>,
-    /// Upper end of the 95 % interval.
+    /// Upper end of the 95 % interval that also covers rare events and skewed runs; `None` for a solved value.
     pub high: Option<f64>,
-    /// Number of runs in which it is defined; 0 for a solved value.
+    /// Number of runs in which the metric is defined; 0 for a solved value.
     pub runs: u64,
-    /// The value is a lower bound: flows were unfinished.
+    /// True if the value is only a lower bound, because flows were unfinished at the end of runs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
-    /// The unit; "1" is a pure number.
+    /// Unit of the value; "1" for a pure number.
     pub unit: &'static str,
 }
 
@@ -87,13 +87,13 @@ impl Metric {
         Self { value, ci95, low, high, runs: n, at_least, unit }
     }
 
-    /// Without randomness.
+    /// A solved value, which has no interval.
     fn exact(value: f64, unit: &'static str) -> Self {
         Self { value, ci95: None, low: None, high: None, runs: 0, at_least: false, unit }
     }
 }
 
-/// Rows of one point by one method.
+/// Rows of one point by one method, as columns of metrics.
 struct RowsOf<'a, 'b>(&'b [&'a Row]);
 
 impl Runs for RowsOf<'_, '_> {
@@ -106,16 +106,16 @@ impl Runs for RowsOf<'_, '_> {
     }
 }
 
-/// The metrics of one part; of a flow also of several that are alike.
+/// Metrics of one part of the network; for an entry of several equal flows, of these flows together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartResult {
-    /// Part that the metrics describe; a flow without a name has those of the whole.
+    /// Part that the metrics describe; for a flow without a name they are those of the whole network.
     pub part: Part,
-    /// Number of flows of this kind; 1 also where they arrive at random.
+    /// Number of flows of the entry, 1 for flows that arrive at random; `None` for parts other than flows.
     pub count: Option<u32>,
-    /// TCP of a flow by method live: its congestion control and its kernel.
+    /// Congestion control and kernel of a flow by method live; `None` for other methods and parts.
     pub tcp: Option<String>,
-    /// Metrics by name.
+    /// Metrics by name, with their estimates.
     pub metrics: Vec<(&'static str, Metric)>,
 }
 
@@ -147,13 +147,13 @@ impl Serialize for PartResult {
 }
 
 impl PointResult {
-    /// The results of its parts of that kind.
+    /// Results of the parts of `kind`.
     pub fn parts_of(&self, kind: PartKind) -> impl Iterator<Item = &PartResult> {
         self.parts.iter().filter(move |found| found.part.kind == kind)
     }
 }
 
-/// A list for each kind of parts; of parts that have numbers only where there are any.
+/// Serialises a list for each kind of parts; lists of numbered parts only if they are not empty.
 fn by_kind<S: Serializer>(parts: &[PartResult], serializer: S) -> Result<S::Ok, S::Error> {
     let of = |kind: &PartKind| -> (&str, Vec<&PartResult>) {
         (kind.list, parts.iter().filter(|found| found.part.kind == *kind).collect())
@@ -174,11 +174,11 @@ pub fn summarise(experiment: &Experiment, rows: &[Row]) -> Vec<PointResult> {
     (0..experiment.points.len()).flat_map(|point| found.results(experiment, point)).collect()
 }
 
-/// Rows by the points that they belong to, from which results follow point by point.
+/// Rows grouped by point, from which results follow point by point.
 pub struct Found<'a>(HashMap<&'a str, Vec<&'a Row>>);
 
 impl<'a> Found<'a> {
-    /// Looks through rows in any order.
+    /// Groups rows in any order by their points.
     pub fn new(rows: &'a [Row]) -> Self {
         let mut of_points: HashMap<&str, Vec<&Row>> = HashMap::new();
         for row in rows {
@@ -190,14 +190,14 @@ impl<'a> Found<'a> {
         Self(of_points)
     }
 
-    /// The points of `experiment` that have rows.
+    /// Numbers of the points of `experiment` that have rows.
     pub fn points(&self, experiment: &Experiment) -> Vec<usize> {
         (0..experiment.points.len())
             .filter(|&point| self.0.contains_key(&*experiment.points.id(point)))
             .collect()
     }
 
-    /// The results of a point by each method; see [`summarise`].
+    /// Results of point number `index` by each method, like [`summarise`] for all points.
     pub fn results(&self, experiment: &Experiment, index: usize) -> Vec<PointResult> {
         let point = experiment.points.at(index);
         let of_point = self.0.get(&*point.id).map(Vec::as_slice).unwrap_or_default();
@@ -210,7 +210,7 @@ impl<'a> Found<'a> {
             let mut runs: Vec<&Row> = of_point.iter().copied().filter(asked).collect();
             runs.dedup_by_key(|row| row.run);
             if !matches!(experiment.stop, StopRule::Runs(_)) {
-                // A stop rule sees no run that has a gap before it.
+                // A stop rule evaluates runs in order, so a run behind a gap does not count.
                 let without_gap = runs.iter().zip(0..).take_while(|(row, run)| row.run == *run).count();
                 runs.truncate(without_gap);
             }
@@ -220,9 +220,8 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Like [`summarise`], but from rows that are known to belong to a point and a method, whatever their keys: `rows`
-/// has those of
-/// each point by each method, in the order of their runs and without a gap.
+/// Like [`summarise`], but from rows already grouped, whatever their keys: `rows` has one group for each method of each
+/// point, in the order of points, and in a group the runs in order and without a gap.
 ///
 /// # Errors
 /// If the number of groups is not that of points times methods.
@@ -239,7 +238,7 @@ pub fn summarise_groups(
     Ok(of_points.flat_map(|(index, rows)| results_of_groups(experiment, index, rows)).collect())
 }
 
-/// The results of the point of that number, from a group of rows for each method; see [`summarise_groups`].
+/// Results of point number `index`, from one group of rows for each method, grouped as for [`summarise_groups`].
 pub fn results_of_groups(experiment: &Experiment, index: usize, rows: &[Vec<Row>]) -> Vec<PointResult> {
     let point = experiment.points.at(index);
     let by =
@@ -247,7 +246,7 @@ pub fn results_of_groups(experiment: &Experiment, index: usize, rows: &[Vec<Row>
     experiment.methods.iter().zip(rows).map(by).collect()
 }
 
-/// The result of a point by a method, from its rows in the order of their runs.
+/// Result of a point by a method, from its rows in the order of their runs.
 fn result(experiment: &Experiment, point: &Point, method: Method, rows: Vec<&Row>) -> PointResult {
     if solver(method).is_random() {
         averaged(experiment, point, method, rows)
@@ -256,14 +255,14 @@ fn result(experiment: &Experiment, point: &Point, method: Method, rows: Vec<&Row
     }
 }
 
-/// rho, or the mean ratio of a transport block, in dB.
+/// Mean signal-to-noise ratio in dB of a transport block, or rho of a physical layer; `None` without either.
 fn snr_db(setup: &Setup) -> Option<f64> {
     let of_block = setup.nr().filter(|nr| nr.model.block.is_some());
     let of_block = of_block.map(|nr| nr.model.config.users[0].mean_snr_db);
     of_block.or_else(|| radio(setup).map(|(_, radio)| radio.snr_db))
 }
 
-/// The result of what was solved; without a row it is yet to be.
+/// Result of a method without randomness; without a row it is incomplete.
 fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
     let found = |name: &str| row.and_then(|row| row.metrics.get(name));
     let metrics: Vec<_> = METRICS
@@ -271,7 +270,7 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
         .filter(|metric| metric.is_of_whole())
         .filter_map(|metric| Some((metric.name, Metric::exact(found(metric.name)?, metric.unit))))
         .collect();
-    // Formulas of saturated stations say something of each, and of each link.
+    // Formulas of saturated stations also give metrics of each station and of each link.
     let of_station = |part: Part| {
         let of_part = METRICS
             .iter()
@@ -328,7 +327,7 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
     }
 }
 
-/// The result of what is random: means over its runs.
+/// Result of a random method: means over its runs.
 fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Vec<&Row>) -> PointResult {
     rows.truncate(experiment.stop.runs_that_count(rows.iter().map(|row| row.of_stop(&experiment.stop))));
     let runs = RowsOf(&rows);

@@ -1,15 +1,14 @@
-//! Bounds of the mean of a metric of a path of links, where delays, rates and queues make that
-//! certain.
+//! Certain bounds of the means of metrics on a path of links, from its delays, rates and queues.
 
 use crate::experiment::Experiment;
 use crate::impossible::{most_of_queues, packet_ns};
 use crate::parts::{FLOW, Part};
 use crossfade_scenario::{Carrier, FlowSetup, HopSetup, LinksSetup, Point, Setup};
 
-/// The least and the largest means of metrics, by their keys in rows.
+/// Lower and upper bounds of the means of metrics, by the metrics' keys in rows.
 ///
-/// No end of an interval is beyond such a bound, or beyond the runs, if one of them is: what waited at the receiver
-/// when the measured time began may lift a short run a little above the rate of the link.
+/// A confidence interval is cut at such a bound, or at the most extreme run if that is beyond it: data that waited at
+/// the receiver when the measured time began may lift a short run a little above the rate of the link.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Support {
     least: Vec<(String, f64)>,
@@ -17,18 +16,19 @@ pub struct Support {
 }
 
 impl Support {
-    /// The bounds of a point of an experiment: none where each run has a link of its own.
+    /// Bounds of the metrics at `point`; empty if parameters are drawn per run, since each run then has other bounds.
     pub fn of_point(experiment: &Experiment, point: &Point) -> Self {
         if experiment.points.may_have_draws() { Self::default() } else { Self::of(&point.setup) }
     }
 
-    /// Links whose rate changes, and networks of other kinds, have no bound on what they carry.
+    /// Bounds of a scenario. Links of changing rate, and networks other than a path of links, have no bound on
+    /// goodputs.
     fn of(setup: &Setup) -> Self {
         let queues = most_of_queues(setup).into_iter().map(|(metric, most, _)| (metric.to_owned(), most));
         Self { least: delays(setup), most: carried(setup).into_iter().chain(queues).collect() }
     }
 
-    /// Bounds of the mean of the metric `key`: 0 and infinity if nothing is certain.
+    /// Lower and upper bound of the mean of the metric `key`: 0 and infinity if nothing is certain.
     pub fn range(&self, key: &str) -> [f64; 2] {
         let of =
             |bounds: &[(String, f64)]| bounds.iter().find(|(known, _)| known == key).map(|(_, bound)| *bound);
@@ -36,7 +36,8 @@ impl Support {
     }
 }
 
-/// Round trips and one-way delays of flows, alone and together: no less than the propagation on their way.
+/// Lower bounds of round trips and one-way delays in seconds, of each flow and of all: the propagation delays on their
+/// routes.
 fn delays(setup: &Setup) -> Vec<(String, f64)> {
     const ENDS: [&str; 4] = ["mean_s", "p50_s", "p95_s", "p99_s"];
     let Some(LinksSetup { forward, around, .. }) = setup.links() else { return Vec::new() };
@@ -46,7 +47,7 @@ fn delays(setup: &Setup) -> Vec<(String, f64)> {
     let [there, back] = [there + wired[0], back + wired[1]];
     let of_flow = |flow: &FlowSetup| {
         let access = flow.access_delay.as_secs_f64();
-        // Data may go either way.
+        // Data may take either direction, so the shorter one bounds the one-way delay.
         [("rtt", there + back + 2.0 * access), ("one_way_delay", there.min(back) + access)]
     };
     let named = |[rtt, one_way]: [(&'static str, f64); 2]| {
@@ -65,10 +66,10 @@ fn delays(setup: &Setup) -> Vec<(String, f64)> {
     each.chain(all.into_iter().flat_map(named)).collect()
 }
 
-/// Bounds of a rate, per packet of one size: `goodput_bps`, `ip_goodput_bps`, `throughput_per_slot`.
+/// Bounds of the rates of one flow: `goodput_bps`, `ip_goodput_bps`, `throughput_per_slot`.
 type Rates = [f64; 3];
 
-/// Upper bound of goodputs, alone and together, and of the link's throughput: its rate.
+/// Upper bounds of the goodputs of each flow and of all, and of the link's goodput: the rate of the slowest link.
 fn carried(setup: &Setup) -> Vec<(String, f64)> {
     const NAMES: [&str; 3] = ["goodput_bps", "ip_goodput_bps", "throughput_per_slot"];
     let Some(LinksSetup { forward, around, .. }) = setup.links() else { return Vec::new() };
@@ -91,18 +92,18 @@ fn carried(setup: &Setup) -> Vec<(String, f64)> {
     found
 }
 
-/// Rate of the flow alone and without losses; `None` if a link of its route has no constant rate.
+/// Rates of a flow that is alone and loses nothing; `None` if a link of its route has no constant rate.
 fn rates(setup: &Setup, flow: &FlowSetup, hops: &[&HopSetup]) -> Option<Rates> {
     let headers = flow.tcp().map_or(0, |tcp| flow.packet_size - tcp.mss);
     let of_size = |bytes: u32| -> Option<Rates> {
-        // The slowest of the links, as long as one of them has a rate.
+        // The slowest link decides; without any rate nothing is certain.
         let times: Vec<f64> = hops.iter().map(|hop| constant_ns(hop, bytes)).collect::<Option<_>>()?;
         let seconds = times.into_iter().fold(0.0, f64::max) * 1e-9;
         let per_second = |bytes: u32| f64::from(bytes) * 8.0 / seconds;
         let slots = setup.slot.as_secs_f64() / seconds;
         (seconds > 0.0).then(|| [per_second(bytes.saturating_sub(headers)), per_second(bytes), slots])
     };
-    // Of packets of several sizes, as if all had the one that fares best.
+    // With packets of several sizes, the largest of the bounds of all sizes.
     let mut sizes = flow.packet_sizes().iter().map(|&bytes| of_size(bytes));
     sizes.try_fold([0.0_f64; 3], |best, of_size| {
         let of_size = of_size?;
@@ -110,7 +111,8 @@ fn rates(setup: &Setup, flow: &FlowSetup, hops: &[&HopSetup]) -> Option<Rates> {
     })
 }
 
-/// The time of a packet on a link of constant rate, in nanoseconds; 0 without a rate, `None` of a rate that changes.
+/// Time of a packet on a link of constant rate, in nanoseconds; 0 for a link without a rate, `None` for one whose rate
+/// changes.
 fn constant_ns(hop: &HopSetup, bytes: u32) -> Option<f64> {
     match &hop.carrier {
         Carrier::Packets { rate_bps: None, .. } => Some(0.0),
@@ -136,7 +138,7 @@ mod tests {
         (found / expected - 1.0).abs() < 1e-9
     }
 
-    /// 1 Mbit/s in packets of 1500 bytes, of which 1448 are data.
+    /// A link of 1 Mbit/s bounds goodputs, with 1448 bytes of data in packets of 1500 bytes.
     #[test]
     fn no_flow_gets_more_than_the_link_carries() {
         let found = support("rate = \"1 Mbit/s\"\n[tcp]\nvariant = \"sack\"\n[flows.a]\n");
@@ -153,7 +155,8 @@ mod tests {
         assert_eq!(found.range("reverse.link_goodput_bps")[1], f64::INFINITY);
     }
 
-    /// 30 ms there and 10 ms back, 2 ms on the wire each way, and for one of the flows 5 ms more each way.
+    /// Round trips include 30 ms there, 10 ms back and 2 ms on the wire each way; one of the flows has 5 ms more each
+    /// way.
     #[test]
     fn no_delay_is_below_the_propagation() {
         let links = "rate = \"1 Mbit/s\"\ndelay = \"30 ms\"\n[reverse]\ndelay = \"10 ms\"\n[wired]\none_way_delay = \"2 ms\"\n\
@@ -172,7 +175,7 @@ mod tests {
         assert_eq!(found.range("goodput_bps")[0], 0.0);
     }
 
-    /// The wired segment is the slower one; packets of 150 bytes fill no more of it.
+    /// The wired segment is slower than the link and bounds the goodput.
     #[test]
     fn the_slowest_link_decides() {
         let wired = "rate = \"1 Mbit/s\"\n[wired]\nrate = \"400 kbit/s\"\n[flows.f]\ntraffic = \"udp\"\nrate = \"2 Mbit/s\"\n";
@@ -183,11 +186,11 @@ mod tests {
     fn a_queue_holds_what_fits_into_it() {
         let found = support("rate = \"1 Mbit/s\"\nqueue.limit = \"10 packets\"\n[tcp]\nvariant = \"sack\"\n");
         assert_eq!(found.range("queue_mean_packets")[1], 10.0);
-        // Ten packets of 12 ms.
+        // Ten packets of 12 ms each.
         assert!(close(found.range("forward.queueing_delay_mean_s")[1], 0.12));
     }
 
-    /// Bursts of a shaper take no time.
+    /// A shaper has no upper bound of its goodput, since its bursts take no time.
     #[test]
     fn what_is_not_certain_is_left_open() {
         let shaped = "rate = \"10 Mbit/s\"\nshaper = { rate = \"1 Mbit/s\", burst = \"20000 B\" }\n[tcp]\nvariant = \"sack\"\n";

@@ -1,4 +1,4 @@
-//! Facts about a plan as a whole, collected point by point without keeping the points.
+//! Facts about a plan as a whole, collected point by point so that no point is kept.
 
 use crate::memory;
 use crate::methods::solver;
@@ -8,24 +8,24 @@ use crossfade_scenario::{Method, Point, ScenarioError};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-/// Largest number of warnings that are listed; further ones are only counted.
+/// Greatest number of warnings that are listed; the others are only counted.
 const MOST_WARNINGS: usize = 10;
 
-/// Facts about all points of a plan together.
+/// Memory, warnings and refusals over all points of a plan.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Survey {
-    /// Bytes of memory that a run of any point may take.
+    /// Bytes of memory that the largest run of any point may take.
     pub(crate) memory: f64,
-    /// The first distinct warnings.
+    /// The first distinct warnings, at most [`MOST_WARNINGS`].
     warnings: Vec<String>,
-    /// The hashes of all distinct ones.
+    /// Hashes of all distinct warnings.
     distinct: HashSet<u64>,
-    /// Why each method can say nothing of the first point, unless it can of some point.
+    /// Error of each method at the first point; `None` once the method can solve some point.
     hopeless: Vec<(Method, Option<ScenarioError>)>,
 }
 
 impl Survey {
-    /// Takes up a point; all come in order.
+    /// Adds the facts of a point; points must come in order.
     pub(crate) fn see(&mut self, point: &Point) {
         let methods = point.scenario.methods.as_deref().unwrap_or_default();
         self.memory =
@@ -47,13 +47,15 @@ impl Survey {
         }
     }
 
+    /// Checks that each method can solve at least one point.
+    ///
     /// # Errors
-    /// A method that can say nothing at any point: it was asked for by mistake.
+    /// The error at the first point of a method that can solve none: it was requested by mistake.
     pub(crate) fn refuse_hopeless(&self) -> Result<(), ScenarioError> {
         self.hopeless.iter().find_map(|(_, refusal)| refusal.clone()).map_or(Ok(()), Err)
     }
 
-    /// Warnings that the scenario itself raises, before anything runs.
+    /// Warnings of the scenario before any run, with a count of those left out.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let left_out = self.distinct.len() - self.warnings.len();
         let more = (left_out > 0).then(|| format!("and {left_out} more warnings at points of the sweep"));

@@ -1,4 +1,4 @@
-//! Warnings: reasons to doubt a result of a correct scenario.
+//! Warnings: reasons to doubt a result of a valid scenario.
 
 use crate::methods::solver;
 use crate::metrics::DIED;
@@ -10,14 +10,14 @@ use crossfade_core::{Estimate, MethodKind, SimTime};
 use crossfade_scenario::{End, FlowSetup, Method, Point, Setup, StopRule, TrafficSetup};
 use crossfade_transport::{RtoRule, SenderConfig, Variant};
 
-/// Doubts that a point of a plan raises before anything runs.
+/// Warnings about a point of a plan before any run.
 pub(crate) fn of_plan(methods: &[Method], point: &Point) -> Vec<String> {
     let refusals = methods.iter().filter_map(|&method| refusal(point, method));
     let of_live = methods.contains(&Method::Live).then(|| estimated_timeout(&point.setup)).flatten();
     of_setup(&point.setup).into_iter().chain(of_live).chain(refusals).collect()
 }
 
-/// The kernel has no constant timeout.
+/// Warning that the kernel, which has no constant timeout, takes `rto.fixed` as its least timeout.
 fn estimated_timeout(setup: &Setup) -> Option<String> {
     let fixed = setup.flows.iter().find_map(|flow| match flow.tcp()?.config.tcp()?.rto.rule {
         RtoRule::Fixed(timeout) => Some((tcp_key(flow, "rto.fixed"), timeout)),
@@ -30,17 +30,17 @@ fn estimated_timeout(setup: &Setup) -> Option<String> {
     })
 }
 
-/// The result of `method` at `point` is missing.
+/// Warning that `method` gives no result at `point`; `None` if it can solve it.
 fn refusal(point: &Point, method: Method) -> Option<String> {
     solver(method).refusal(point).map(|error| missing(method, &error.to_string()))
 }
 
-/// A method that has no result, and why.
+/// Text of the warning that `method` has no result for the reason `why`.
 pub(crate) fn missing(method: Method, why: &str) -> String {
     format!("no {}: {why}", method.name())
 }
 
-/// A chain stands for a channel that is none.
+/// Warning that the analysis takes a fitted Markov chain for the channel, with the distances of its run lengths.
 pub(crate) fn fitted(method: Method, good_runs: f64, bad_runs: f64) -> String {
     format!(
         "{} takes a chain fitted to the channel, whose run lengths differ: by up to {} in P[good run >= k] and {} \
@@ -51,7 +51,7 @@ pub(crate) fn fitted(method: Method, good_runs: f64, bad_runs: f64) -> String {
     )
 }
 
-/// A flow that the scenario's file does not name.
+/// Warning that a flow was added by an override and is not named in the scenario's file: possibly a misspelt name.
 pub(crate) fn new_flow(name: &str, first: &Point) -> String {
     let others = first.setup.flows.iter().map(|flow| flow.name.as_str());
     let others: Vec<&str> = others.filter(|other| *other != name).collect();
@@ -59,7 +59,7 @@ pub(crate) fn new_flow(name: &str, first: &Point) -> String {
     format!("flows.{name} is a new flow: the scenario itself does not name it (beside it there is {beside})")
 }
 
-/// Doubts that the scenario raises before anything runs.
+/// Warnings that a scenario raises before any run.
 pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     let of_flow = |flow| {
         [
@@ -72,10 +72,10 @@ pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     of_flows.flatten().chain(networks::of(setup).warnings(setup)).collect()
 }
 
-/// All warnings about the result of a point from the `rows` of a random method.
+/// All warnings about the result of a point by a random method, whose rows are `rows`.
 pub(crate) fn of_runs(stop: &StopRule, point: &Point, method: Method, rows: &[&Row]) -> Vec<String> {
     if method == Method::Phy {
-        // Its frames know no more of the scenario than the physical layer.
+        // Method phy uses only the physical layer of the scenario, so warnings about the rest do not apply.
         return unfinished(stop, rows).into_iter().collect();
     }
     let mut warnings = of_setup(&point.setup);
@@ -92,7 +92,7 @@ pub(crate) fn of_runs(stop: &StopRule, point: &Point, method: Method, rows: &[&R
     warnings
 }
 
-/// A run outlasts the recorded packets of a flow.
+/// Warning that a run outlasts the recorded packets of a flow.
 fn short_record(setup: &Setup, flow: &FlowSetup) -> Option<String> {
     let (TrafficSetup::Recorded(record), End::At(end)) = (&flow.traffic, setup.end) else { return None };
     let lasts = record.period().unwrap_or(record.last_time());
@@ -103,14 +103,15 @@ fn short_record(setup: &Setup, flow: &FlowSetup) -> Option<String> {
         .then(|| format!("flows.{name}.record lasts {lasts} and a run {end}: {consequence}"))
 }
 
-/// The key of a flow's TCP.
+/// Full name of the key `key` of a flow's TCP table.
 fn tcp_key(flow: &FlowSetup, key: &str) -> String {
     if flow.name.is_empty() { format!("tcp.{key}") } else { format!("flows.{}.tcp.{key}", flow.name) }
 }
 
-/// The shortest timeout that a flow's TCP may use, and its key.
+/// Shortest timeout that a flow's TCP may use, with its key; `None` for QUIC's recovery, which has no fixed least
+/// timeout.
 fn shortest_timeout(flow: &FlowSetup) -> Option<(String, SimTime)> {
-    // QUIC has no shortest timeout.
+    // QUIC's recovery has no shortest timeout.
     let (key, shortest) = match flow.tcp()?.config.tcp()?.rto.rule {
         RtoRule::Fixed(timeout) => ("fixed", timeout),
         RtoRule::Estimated { min, initial, .. } if initial < min => ("initial", initial),
@@ -130,7 +131,8 @@ fn early_timeout(setup: &Setup, flow: &FlowSetup) -> Option<String> {
     })
 }
 
-/// The link may take so long to repeat a lost frame that TCP repeats its segment too (RFC 3366 section 2).
+/// Warning that the link may retransmit a lost frame for so long that TCP retransmits its segment too (RFC 3366 section
+/// 2).
 fn slow_recovery(setup: &Setup, flow: &FlowSetup) -> Option<String> {
     let (key, shortest) = shortest_timeout(flow)?;
     let links = setup.network.wireless_links();
@@ -164,7 +166,7 @@ fn narrow_window(flow: &FlowSetup) -> Option<String> {
     })
 }
 
-/// Flows died: those with names by them, as far as rows know.
+/// Warnings of flows that delivered nothing in the last half of a run, by name if flows have names.
 fn died(setup: &Setup, rows: &[&Row]) -> Vec<String> {
     let runs =
         |key: &str| rows.iter().filter(|row| row.metrics.get(key).is_some_and(|died| died > 0.0)).count();
@@ -191,7 +193,7 @@ fn died(setup: &Setup, rows: &[&Row]) -> Vec<String> {
     }
 }
 
-/// Flows had not come to their end when the run did.
+/// Warning that flows were unfinished at the end of runs, so that completion times are lower bounds.
 fn unfinished_flows(rows: &[&Row]) -> Option<String> {
     let of = |name: &str| rows.iter().filter_map(|row| row.metrics.get(name)).collect::<Vec<f64>>();
     let unfinished = of("flows_unfinished");
@@ -207,7 +209,7 @@ fn unfinished_flows(rows: &[&Row]) -> Option<String> {
     })
 }
 
-/// A record is the same in every run: where nothing else is drawn, the runs say nothing of the spread.
+/// Warning that all runs are equal, since a record is the same in every run: intervals of 0 then mean nothing.
 fn equal_runs(setup: &Setup, rows: &[&Row]) -> Option<String> {
     let forward = setup.links().map(|links| &links.forward);
     let is_sent = setup.flows.iter().any(|flow| matches!(flow.traffic, TrafficSetup::Recorded(_)));
@@ -221,10 +223,10 @@ fn equal_runs(setup: &Setup, rows: &[&Row]) -> Option<String> {
     })
 }
 
-/// Number of events, in all runs together, below which their share is known to a third at best.
+/// Number of events in all runs together below which their rate is known to within a third at best.
 const FEW_EVENTS: f64 = 10.0;
 
-/// Runs were ended by the interval of a metric, which knows nothing of what hardly happened in them.
+/// Warning that a stop rule on one metric's interval ended the runs while timeouts are too rare to be known.
 fn rare_timeouts(stop: &StopRule, rows: &[&Row]) -> Option<String> {
     let StopRule::Precision { metric, .. } = stop else { return None };
     let sum = |name: &str| rows.iter().filter_map(|row| row.metrics.get(name)).sum::<f64>();

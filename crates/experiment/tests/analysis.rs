@@ -1,4 +1,4 @@
-//! A point solved instead of simulated: what comes out, and which assumption fails by name.
+//! Tests of method analysis: its metrics, and errors that name the assumption that fails.
 
 use crossfade_experiment::{ExecutionHandle, Experiment, PointResult, Row, Shard, execute, summarise};
 use crossfade_scenario::{Method, Overrides};
@@ -56,7 +56,8 @@ fn three_methods_on_one_scenario_agree() {
     ] {
         let (_, simulated) = simulated.metrics.iter().find(|(metric, _)| *metric == name).unwrap();
         let z = (metric(exact, name) - simulated.value) / simulated.ci95.unwrap();
-        // Two intervals: the chance of a false alarm is below a thousandth for each of seven.
+        // Two half-widths of the interval: the probability of a false alarm is below 0.001 for each of seven
+        // comparisons.
         assert!(z.abs() < 2.0, "{name}: {} against {simulated:?}", metric(exact, name));
     }
     let [low, high] = ["throughput_lower", "throughput_upper"].map(|name| metric(tight, name));
@@ -142,7 +143,7 @@ fn a_sweep_may_have_points_that_cannot_be_solved() {
     let results = summarise(&plan, &rows(&plan, Vec::new()));
     assert!(results[2].metrics.is_empty() && results[2].warnings[0].starts_with(expected));
     assert!(results[3].warnings.is_empty() && !results[3].metrics.is_empty());
-    // A state space that does not fit is found out on the way.
+    // A state space that is too large is noticed only while it is built.
     let plan =
         load(json!({ "methods": ["analysis"], "set": [["tcp.w_max", 65], ["tcp.rto.fixed", "200 slots"]] }))
             .unwrap();
@@ -166,7 +167,7 @@ fn a_fading_channel_is_analysed_by_a_fitted_chain_with_a_warning() {
         );
         assert!(simulated.warnings.is_empty(), "{:?}", simulated.warnings);
         let [exact, simulated] = [exact, simulated].map(|result| metric(result, "throughput_per_slot"));
-        // docs/two-states.md measures how far fading is from a chain: some percent here.
+        // Fading differs from a chain by some per cent here; docs/two-states.md has measurements.
         assert!((exact / simulated - 1.0).abs() < 0.1, "{exact} {simulated}");
     }
 }
@@ -180,12 +181,13 @@ fn formulas_take_any_path_and_know_no_bursts() {
     });
     let results = results(text);
     let of = |index: usize| metric(&results[index], "throughput_per_slot");
-    // Two formulas at each of two delays, and the same for the other Doppler.
+    // Two formulas at each of two delays, for each of two Doppler shifts.
     for index in 0..4 {
         assert!((of(index) / of(index + 4) - 1.0).abs() < 1e-12);
     }
     assert!(of(0) < of(1) && (of(1) - 0.97).abs() < 1e-12 && of(2) < of(0) && of(2) < of(3) && of(3) < of(1));
-    // The law by hand: sqrt(3 / (2 p)) segments in a round trip of a slot (1400 B at 1.5 Mbit/s) and 0.2 s.
+    // The square-root law by hand: sqrt(3 / (2 p)) segments in a round trip of one slot (1400 B at 1.5 Mbit/s) and 0.2
+    // s.
     let slot = 1400.0 * 8.0 / 1.5e6;
     let by_hand = 0.97 * f64::sqrt(1.5 / 0.03) / ((slot + 0.2) / slot);
     assert!((of(3) / by_hand - 1.0).abs() < 1e-6, "{} {by_hand}", of(3));

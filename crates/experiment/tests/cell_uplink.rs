@@ -1,11 +1,11 @@
-//! A cell whose acknowledgements take its uplink: what a flow gets, by hand.
+//! Tests of a cell whose acknowledgements take its uplink: goodputs and round trips against arithmetic by hand.
 
 use crate::common::{load, plan_with, result, rows};
 use crossfade_experiment::PointResult;
 use serde_json::{Value, json};
 
-/// Users who are received so well that no frame fails: slots of 1 ms have a bin of 100 symbols of 8 bits, a packet of
-/// 100 bytes.
+/// Scenario with users received so well that no frame fails: a slot of 1 ms has one bin of 100 symbols of 8 bits, which
+/// carries one packet of 100 bytes.
 const TEXT: &str = r#"
     schema = 2
     run = { duration = "20 s", warmup = "4 s" }
@@ -31,17 +31,17 @@ fn metric(result: &PointResult, name: &str) -> f64 {
     result.metrics.iter().find(|(found, _)| *found == name).unwrap_or_else(|| panic!("{name}")).1.value
 }
 
-/// Packets of 100 bytes in a second.
+/// Packets of 100 bytes per second in a result.
 fn packets_per_s(result: &PointResult) -> f64 {
     metric(result, "ip_goodput_bps") / 800.0
 }
 
 #[test]
 fn a_window_of_one_goes_round_in_slots() {
-    // The acknowledgement arrives at the end of an uplink slot, as the next slot has begun: the packet takes the slot
-    // after it, and its acknowledgement the next of the uplink: a period of 4 slots. A grant of 2 slots misses that,
-    // and takes the next. Where the uplink follows that slot at once, its acknowledgement misses it as well, unless its
-    // grant takes a while.
+    // The acknowledgement arrives at the end of an uplink slot, when the next slot has begun: the packet takes the slot
+    // after that one, and its acknowledgement takes the next uplink slot, a period of 4 slots. With a grant delay of 2
+    // slots the acknowledgement misses that uplink slot and takes the next. With pattern DDU the uplink slot follows
+    // the packet's slot at once, so that the acknowledgement misses it too.
     for (pattern, grant, round_trip_ms) in [
         ("DDDU", "0 s", 4.0),
         ("DDDU", "1 slots", 4.0),
@@ -64,8 +64,8 @@ fn a_window_of_one_goes_round_in_slots() {
 
 #[test]
 fn a_wide_window_fills_the_slots_of_the_downlink() {
-    // 3 of 4 slots, a packet each; an acknowledgement for each takes two fifths of a slot of the uplink, three 1.2: too
-    // much. One for every second packet fits.
+    // Three of 4 slots carry a packet each. Acknowledgements of 40 bytes for all three packets would take 1.2 uplink
+    // slots; one for every second packet fits.
     let set = json!([
         ["tcp.w_max", 100],
         ["tcp.rfc.delayed_ack", "40 ms"],
@@ -78,8 +78,8 @@ fn a_wide_window_fills_the_slots_of_the_downlink() {
 
 #[test]
 fn acknowledgements_limit_the_goodput_as_the_arithmetic_says() {
-    // 4 of 5 slots could carry 800 packets a second; an uplink slot of 100 bytes carries 2.5 acknowledgements, 500 a
-    // second. A user whose acknowledgements wait fills its frames, so that the number of users changes nothing.
+    // Four of 5 slots could carry 800 packets per second; an uplink slot of 100 bytes carries 2.5 acknowledgements, 500
+    // per second. A user whose acknowledgements wait fills its frames, so the number of users does not matter.
     for users in [1, 4, 10] {
         let set = json!([
             ["cell.uplink.pattern", "DDDDU"],
@@ -99,8 +99,7 @@ fn acknowledgements_limit_the_goodput_as_the_arithmetic_says() {
 
 #[test]
 fn more_users_wait_longer_for_the_uplink() {
-    // A window of one each and a bin an uplink slot: with k users each has a k-th of the uplink slots, an
-    // acknowledgement each.
+    // Each of k users has a window of one packet and one of k uplink slots for its acknowledgement.
     for users in [1_u32, 2, 4, 8] {
         let set = json!([
             ["cell.uplink.pattern", "DDDU"],
@@ -110,7 +109,7 @@ fn more_users_wait_longer_for_the_uplink() {
         let per_s = packets_per_s(&found);
         assert!((per_s / 250.0 - 1.0).abs() < 1e-2, "{users}: {per_s}");
         let rtt_ms = 1e3 * metric(&found, "rtt_mean_s");
-        // Little's law: a packet or its acknowledgement of each is always under way.
+        // Little's law: each user always has one packet or acknowledgement under way.
         assert!((rtt_ms / (4.0 * f64::from(users)) - 1.0).abs() < 1e-2, "{users}: {rtt_ms} ms");
         let wait_ms = 1e3 * metric(&found, "uplink_queueing_delay_mean_s");
         assert!(wait_ms > 4.0 * f64::from(users) - 4.1, "{users}: {wait_ms} ms");

@@ -1,4 +1,4 @@
-//! Parameters that are drawn for each run, from the text of a scenario to intervals.
+//! Tests of parameters that are drawn for each run, from the text of a scenario to intervals.
 
 use crate::common::{load, metric, plan_with, result, rows};
 use crossfade_core::RunSeed;
@@ -7,7 +7,7 @@ use crossfade_scenario::Method;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Datagrams over a link that loses some of them.
+/// Scenario of datagrams over a link with losses whose rate is drawn for each run.
 const SCENARIO: &str = r#"
     schema = 2
     run = { duration = "20 s", runs = 40, draws = "draws.csv" }
@@ -16,7 +16,7 @@ const SCENARIO: &str = r#"
     flows.load = { traffic = "udp", rate = "1 Mbit/s" }
 "#;
 
-/// Loss rates, uniform on 0.05 to 0.25.
+/// `count` loss rates drawn uniformly from 0.05 to 0.25.
 fn losses(count: u64) -> Vec<f64> {
     let mut stream = RunSeed { seed: 7, run: 0 }.stream("losses");
     (0..count)
@@ -35,9 +35,9 @@ fn plan(set: &Value, table: &str) -> Experiment {
     plan_with(SCENARIO, set, &[("draws.csv", table)])
 }
 
-/// A run of 20 s has 2,500 packets. Its loss rate varies with the draws, with a variance of 0.2^2 / 12, and by chance,
-/// with one of at most p (1 - p) / 2500: of a known rate 0.15 alone that is 0.0071^2, of the draws 0.0577^2. The
-/// half-width over 40 runs is 2.0227 standard errors (Student's t, 39 degrees of freedom).
+/// The interval over runs with drawn loss rates has the spread of the draws. A run of 20 s has 2,500 packets; its loss
+/// rate varies by the draw (variance 0.2^2 / 12 = 0.0577^2) and by chance (variance at most p (1 - p) / 2500, 0.0071^2
+/// for p = 0.15). The half-width over 40 runs is 2.0227 standard errors (Student's t, 39 degrees of freedom).
 #[test]
 fn the_interval_over_draws_has_the_spread_of_what_is_not_known() {
     let drawn = losses(40);
@@ -46,20 +46,20 @@ fn the_interval_over_draws_has_the_spread_of_what_is_not_known() {
     let variance = drawn.iter().map(|p| (p - mean).powi(2)).sum::<f64>() / 39.0;
     let by_chance = drawn.iter().map(|p| p * (1.0 - p) / 2500.0).sum::<f64>() / 40.0;
     let expected = 2.0227 * ((variance + by_chance) / 40.0).sqrt();
-    // The mean is off by chance only: four standard errors. The chance's share of the width is 1 %; its own spread is
-    // less.
+    // The mean differs from that of the draws only by chance: four standard errors. Chance is 1 % of the interval's
+    // width.
     assert!((rate - mean).abs() < 4.0 * (by_chance / 40.0).sqrt(), "{rate} {mean}");
     assert!((ci95 / expected - 1.0).abs() < 0.08, "{ci95} {expected}");
-    // Of the law itself the standard deviation is 0.0577; of 40 draws it is known within some 20 %.
+    // The standard deviation of the uniform distribution is 0.0577, which 40 draws estimate within some 20 %.
     let of_law = 2.0227 * ((0.04 / 12.0 + by_chance) / 40.0).sqrt();
     assert!((ci95 / of_law - 1.0).abs() < 0.25, "{ci95} {of_law}");
-    // What is known gives an interval eight times as narrow.
+    // A known loss rate gives an interval that is eight times as narrow.
     let known = result(&plan(&json!([["run.draws", null], ["channel.p_e", 0.15]]), ""));
     let (_, narrow) = metric(&known, "frame_error_rate");
     assert!(ci95 / narrow > 6.0, "{ci95} {narrow}");
 }
 
-/// Run r of a plan with draws is run r of a scenario that has the values of row r: its random streams are those.
+/// Run r of a plan with draws equals run r of a scenario with the values of row r, random streams included.
 #[test]
 fn run_r_takes_row_r_and_keeps_its_streams() {
     let text = "channel.p_e, link.rate\n0.1, 2 Mbit/s\n20 %, 1.5 Mbit/s\n0.3, 3 Mbit/s\n";

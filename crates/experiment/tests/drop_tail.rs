@@ -1,6 +1,6 @@
-//! Drop-tail, which decides about a packet as it comes, counts what a queue counts that decides as packets leave: of
-//! random scenarios that end at random instants, every metric and every sample is the same, bit for bit, as under
-//! `CoDel` whose target is never reached. What it counts is checked by hand beside that.
+//! Tests of drop-tail queues, which decide the fate of a packet when it arrives. Random scenarios that end at random
+//! times have bit for bit the same metrics and samples as under a `CoDel` queue whose target is never reached, which
+//! decides when packets leave. Some counts are also checked by hand.
 
 use crate::common::{plan, rows, texts};
 use crossfade_experiment::{Experiment, Row, link_events, samples};
@@ -9,7 +9,7 @@ use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
 
-/// A queue of `limit` that drops what finds it full; `is_codel`: also what waits for longer than any run lasts.
+/// A queue that drops packets if it holds `limit`; with `is_codel` a `CoDel` queue whose target no packet ever exceeds.
 fn queue(limit: &str, is_codel: bool) -> Value {
     if is_codel {
         let never = "1000000 s";
@@ -19,7 +19,7 @@ fn queue(limit: &str, is_codel: bool) -> Value {
     }
 }
 
-/// A scenario but for its queues, and their limits: of the wireless link, the wired one, the reverse path.
+/// A scenario without its queues, and their limits: of the wireless link, the wired link, and the reverse path.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     pub(crate) tables: Value,
@@ -47,7 +47,7 @@ fn any_limit() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Losses of packets or frames.
+/// Random loss process of packets or frames.
 fn any_channel() -> impl Strategy<Value = Value> {
     prop_oneof![
         2 => Just(json!({ "model": "none" })),
@@ -56,7 +56,7 @@ fn any_channel() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A wireless link of whole packets or of frames, without its queue.
+/// Random wireless link of whole packets or of frames, without its queue.
 fn any_link() -> impl Strategy<Value = Value> {
     let protocol = prop_oneof![
         Just(json!({ "protocol": "none" })),
@@ -65,7 +65,7 @@ fn any_link() -> impl Strategy<Value = Value> {
         Just(json!({ "protocol": "selective-repeat", "window": 32, "max_retransmissions": 5 })),
     ];
     let frames = (select(vec!["250 B", "1000 B", "3000 B"]), protocol);
-    // 1000 bytes last 1 ms, or no whole number of anything.
+    // 1000 bytes take 1 ms or 4 ms, or a time that is no whole number of nanoseconds.
     (select(vec!["8 Mbit/s", "2 Mbit/s", "3.7 Mbit/s"]), 0_u32..30, prop::option::weighted(0.3, frames))
         .prop_map(|(rate, delay, frames)| {
             let mut link = json!({ "rate": rate, "packet_size": "1000 B", "delay": format!("{delay} ms") });
@@ -93,7 +93,7 @@ fn any_tcp() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Traffic of a flow, and its start.
+/// Random traffic of a flow, and its start.
 fn any_flow() -> impl Strategy<Value = Value> {
     let rate = || select(vec!["0.3 Mbit/s", "1.6 Mbit/s", "4 Mbit/s", "9 Mbit/s"]);
     let traffic = prop_oneof![
@@ -118,8 +118,8 @@ fn any_flow() -> impl Strategy<Value = Value> {
     })
 }
 
-/// When a run ends: at an instant that is a whole number of samples, which are any number of nanoseconds, or of
-/// milliseconds, long; or as enough is delivered.
+/// Random end of a run: a time that is a whole number of sample intervals, which are 1 ms, 4 ms or a random number of
+/// nanoseconds; or a count of delivered segments.
 fn any_run() -> impl Strategy<Value = Value> {
     let sample = prop_oneof![Just(1_000_000_u64), Just(4_000_000), 1_000_000_u64..9_000_000];
     let ends = (sample, 20_u64..400, prop_oneof![Just(0.0), 0.0..0.9], any::<u64>()).prop_map(
@@ -158,7 +158,7 @@ pub(crate) fn any_draft() -> impl Strategy<Value = Draft> {
                 (0..).zip(flows).map(|(i, flow): (u32, _)| (format!("f{i}"), flow)).collect();
             let run_counts = run.get("segments").is_some();
             let mut tables = json!({ "run": run, "channel": channel, "link": link, "flows": named });
-            // A run that waits for deliveries has bulk flows alone: beside datagrams they may be starved for hours.
+            // A run with a count of segments has only bulk flows, since these might starve for hours beside datagrams.
             let flows = tables["flows"].as_object_mut().unwrap();
             if run_counts {
                 flows.retain(|_, flow| flow["traffic"] == Value::Null);
@@ -181,37 +181,37 @@ pub(crate) fn any_draft() -> impl Strategy<Value = Draft> {
     )
 }
 
-/// The row of the only run.
+/// Row of the only run of a plan.
 fn row(plan: &Experiment) -> Row {
     rows(plan, 1).remove(0)
 }
 
-/// The metrics of a row, with their bits.
+/// Metrics of a row with the bits of their values.
 fn bits(row: &Row) -> Vec<(String, f64, u64)> {
     let names = row.metrics.names().joined().split('\n').map(str::to_owned);
     names.zip(row.metrics.values()).map(|(name, &value)| (name, value, value.to_bits())).collect()
 }
 
-/// Seconds, such as "1.5 s".
+/// Seconds of a time such as "1.5 s".
 fn seconds(span: &Value) -> f64 {
     span.as_str().unwrap().trim_end_matches(" s").parse().unwrap()
 }
 
-/// Number of waiting packets over time, from the link's events.
+/// Number of waiting packets over time, from the events of a link.
 fn lengths(events: &str, link: &str) -> Vec<(f64, f64)> {
     let cells = events.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
     let of_queue = cells.filter(|cells| cells[1] == link && cells[2] == "queue");
     of_queue.map(|cells| (cells[0].parse().unwrap(), cells[14].parse().unwrap())).collect()
 }
 
-/// The mean length between two times.
+/// Mean number of waiting packets between two times.
 fn mean_length(lengths: &[(f64, f64)], from: f64, to: f64) -> f64 {
     let ends = lengths.iter().skip(1).map(|(at, _)| *at).chain([to]);
     let area = |((at, length), end): (&(f64, f64), f64)| length * (end.min(to) - at.max(from)).max(0.0);
     lengths.iter().zip(ends).map(area).sum::<f64>() / (to - from)
 }
 
-/// One column of the samples of a link or a flow after `from`, as times and values.
+/// One column of the samples of a link or a flow after the time `from`, as times and values.
 fn column<'a>(
     samples: &'a str,
     of: (usize, &'a str),
@@ -231,7 +231,7 @@ fn close(one: f64, other: f64, what: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Counts under drop-tail equal those under a `CoDel` that never acts, and so do samples and events.
+/// Checks that metrics, samples and events under drop-tail equal those under a `CoDel` queue that never drops early.
 fn agree(draft: &Draft) -> Result<(), TestCaseError> {
     let plans = [false, true].map(|is_codel| draft.plan(is_codel));
     let [tail, codel] = plans.each_ref().map(row);
@@ -245,14 +245,14 @@ fn agree(draft: &Draft) -> Result<(), TestCaseError> {
     let measured = duration - warmup;
     let value = |name: &str| tail.metrics.get(name);
 
-    // What flows have sent on the wireless link is what it has sent.
+    // The flows have sent as much on the wireless link as the link has sent.
     let is_framed = draft.tables["link"].get("frame_size").is_some();
     if let Some(energy) = value("energy_per_packet").filter(|_| !is_framed) {
         let sent = energy * value("segments_delivered").unwrap();
         close(sent, value("frame_transmissions").unwrap(), "energy_per_packet")?;
     }
 
-    // What samples say of links: what came out, and how many packets waited.
+    // Samples of links: packets that came out, and packets that wait.
     let links = ["forward", "wired", "reverse"].iter().zip(["link", "wired", "reverse"]).zip(&draft.limits);
     for ((&link, table), limit) in links.filter(|((_, table), _)| draft.tables.get(*table).is_some()) {
         let of_link =
@@ -276,7 +276,7 @@ fn agree(draft: &Draft) -> Result<(), TestCaseError> {
         }
     }
 
-    // What they say of flows that are there from the start.
+    // Samples of flows that exist from the start.
     let lasting =
         draft.tables["flows"].as_object().unwrap().iter().filter(|(_, flow)| flow["traffic"] != "arrivals");
     for (number, (name, _)) in lasting.enumerate() {
@@ -292,7 +292,7 @@ fn agree(draft: &Draft) -> Result<(), TestCaseError> {
 }
 
 fn agree_in(cases: u32) {
-    // As many as asked for with the usual 256 cases of a property.
+    // The number of cases scales with the one requested for the default of 256.
     let cases = Config::default().cases * cases / 256;
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     runner.run(&any_draft(), |draft| agree(&draft)).unwrap_or_else(|error| panic!("{error}"));
@@ -303,14 +303,15 @@ fn drop_tail_counts_what_a_queue_counts_that_never_acts() {
     agree_in(300);
 }
 
-/// `cargo test -p crossfade-experiment --test all -- --ignored three_thousand_scenarios_agree`
+/// Long form of the property, run by `cargo test -p crossfade-experiment --test all -- --ignored
+/// three_thousand_scenarios_agree`.
 #[test]
 #[ignore = "3,000 scenarios: a minute"]
 fn three_thousand_scenarios_agree() {
     agree_in(3000);
 }
 
-/// 12 ms a packet.
+/// Scenario with a link of 1 Mbit/s, on which a packet takes 12 ms.
 const ONE_MEGABIT: &str = r#"
     schema = 2
     run = { duration = "60 s", runs = 1 }
@@ -318,8 +319,8 @@ const ONE_MEGABIT: &str = r#"
     link = { rate = "1 Mbit/s", packet_size = "1500 B" }
 "#;
 
-/// The metrics called `names` of a run over 1 Mbit/s and a queue of 1000 packets, under drop-tail and under `CoDel`
-/// that never acts.
+/// Metrics `names` of a run over 1 Mbit/s with a queue of 1000 packets, under drop-tail and under a `CoDel` queue that
+/// never drops early.
 fn over_one_megabit<const N: usize>(set: &[(&str, Value)], names: [&str; N]) -> [[f64; N]; 2] {
     [false, true].map(|is_codel| {
         let queue = ("link.queue", queue("1000 packets", is_codel));
@@ -329,8 +330,8 @@ fn over_one_megabit<const N: usize>(set: &[(&str, Value)], names: [&str; N]) -> 
     })
 }
 
-/// A link that is never idle sends 5000 packets of 12 ms in a minute, however many wait for it at the end. With no
-/// propagation delay each of them has arrived.
+/// A link that is never idle sends 5000 packets of 12 ms in a minute, regardless of the packets that wait at the end.
+/// With no propagation delay each of them has arrived.
 #[test]
 fn a_full_link_has_sent_what_fits_into_the_time() {
     let names = [
@@ -348,12 +349,12 @@ fn a_full_link_has_sent_what_fits_into_the_time() {
     assert_eq!((sent, delivered, energy), (5000.0, 5000.0, 1.0));
     assert!((utilisation - 1.0).abs() < 1e-12, "{utilisation}");
     assert!((560.0..580.0).contains(&queue), "{queue}");
-    // A round trip is the wait, 12 ms, and what the receiver takes to answer.
+    // A round trip is the wait in the queue, 12 ms, and the time that the receiver takes to answer.
     assert!(wait + 0.012 <= round_trip, "{wait} {round_trip}");
 }
 
-/// Two packets come each 12 ms and one is sent: k wait in the first half of period k, and k + 1 in the second. From the
-/// time at which 1000 wait, every other packet is dropped.
+/// At twice the rate two packets arrive every 12 ms and one is sent: k packets wait in the first half of period k, and
+/// k + 1 in the second. Once 1000 wait, every other packet is dropped.
 #[test]
 fn twice_the_rate_fills_a_queue_and_loses_what_the_channel_and_the_queue_lose() {
     let set = |p_e: f64| {
@@ -367,22 +368,22 @@ fn twice_the_rate_fills_a_queue_and_loses_what_the_channel_and_the_queue_lose() 
     let both = over_one_megabit(&set(0.1), names);
     assert_eq!(both[0], both[1]);
     let [drops, sent, lost, loss_rate, queue] = both[0];
-    // At the end one packet is being sent and 999 wait: the next would come just then.
+    // At the end one packet is being sent and 999 wait; the next would arrive at that time.
     assert_eq!((drops, sent), (10_000.0 - 5000.0 - 1.0 - 999.0, 5000.0));
-    // Binomial: beyond five standard deviations once in two million seeds.
+    // Five standard deviations of a binomial distribution are exceeded for one in two million seeds.
     assert!((lost - 500.0).abs() < 5.0 * 450.0_f64.sqrt(), "{lost}");
     assert_eq!(loss_rate, (lost + drops) / (sent + drops));
     let halves = (0..5000).flat_map(|k| [k, k + 1]).map(|waiting| f64::from(waiting.min(1000)));
     assert!((queue - halves.sum::<f64>() / 10_000.0).abs() < 1e-9, "{queue}");
 
-    // For ten seconds nothing is dropped: the channel's losses alone.
+    // For ten seconds the queue drops nothing, so that all losses are the channel's.
     let short = set(0.1).into_iter().chain([("run.duration", json!("10 s"))]).collect::<Vec<_>>();
     for [drops, sent, lost, loss_rate, _] in over_one_megabit(&short, names) {
         assert_eq!((drops, sent, loss_rate), (0.0, 833.0, lost / 833.0));
     }
 }
 
-/// Ten packets come each 12 ms: 9 k + j wait after packet j of period k, and 1000 at the most.
+/// At ten times the rate ten packets arrive every 12 ms: 9 k + j wait after packet j of period k, and 1000 at the most.
 #[test]
 fn ten_times_the_rate_fills_the_queue_and_no_more() {
     let set = [("flows.f", json!({ "traffic": "udp", "rate": "10 Mbit/s" }))];
@@ -395,8 +396,8 @@ fn ten_times_the_rate_fills_the_queue_and_no_more() {
     assert_eq!(both[0][1], 50_000.0 - 5000.0 - 1.0 - 999.0);
 }
 
-/// The sender of the papers waits for the slots of a drop-tail hop; over another queue it sends at once, and is not
-/// simulated in slots.
+/// The sender of the papers waits for the slots of a hop with a drop-tail queue; over another queue it sends at once
+/// and is not simulated in slots.
 #[test]
 fn the_papers_sender_runs_over_any_queue() {
     let tcp = json!({ "flavour": "paper", "variant": "tahoe", "w_max": 24, "rto": { "fixed": "100 slots" } });

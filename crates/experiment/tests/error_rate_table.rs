@@ -1,11 +1,11 @@
-//! Users' own error-rate tables on a link: constant and fading ratios, sizes, attempts, what is refused and what is
-//! known.
+//! Tests of users' own error-rate tables on a link: constant and fading ratios, block sizes, retransmissions, and
+//! errors.
 
 use crossfade_experiment::{ExecutionHandle, Experiment, PointResult, Shard, execute, summarise};
 use crossfade_scenario::{Method, Overrides};
 use serde_json::{Value, json};
 
-/// Datagrams of 500 bytes at a tenth of the rate, so that nothing waits and each is sent once.
+/// Scenario of datagrams of 500 bytes at a tenth of the link's rate, so that none waits and each is sent once.
 const LINK: &str = r#"
     schema = 2
     run = { duration = "200 s", runs = 20, warmup = "0 s" }
@@ -14,7 +14,7 @@ const LINK: &str = r#"
     flows = { a = { traffic = "udp", rate = "200 kbit/s" } }
 "#;
 
-/// A decade in 4 dB, and a floor of 0.02.
+/// Error-rate table that falls by a factor of 45 from 4 to 10 dB, to a floor of 0.02.
 const TABLE: &str = "snr_db,error_rate\n0,0.9\n4,0.9\n10,0.02\n14,0.02\n";
 
 fn load(text: &str, set: &Value, table: &str) -> Result<Experiment, String> {
@@ -30,7 +30,7 @@ fn solve(experiment: &Experiment) -> Vec<PointResult> {
     summarise(experiment, &rows)
 }
 
-/// A metric over the runs: its mean and the standard error of that.
+/// Mean of a metric over the runs, and the standard error of the mean.
 fn over_runs(set: &Value, table: &str, metric: &str) -> (f64, f64) {
     let plan = load(LINK, set, table).unwrap();
     let (control, mut rows) = (ExecutionHandle::default(), Vec::new());
@@ -42,7 +42,8 @@ fn over_runs(set: &Value, table: &str, metric: &str) -> (f64, f64) {
     (mean, (variance / n).sqrt())
 }
 
-/// Six standard errors of 20 runs: Student's t with 19 degrees of freedom is beyond in one of 110,000 cases.
+/// Checks that a mean is within six standard errors of `exact`: for 20 runs, Student's t with 19 degrees of freedom
+/// exceeds them in one of 110,000 cases.
 fn close((found, error): (f64, f64), exact: f64, what: &str) {
     assert!((found - exact).abs() < 6.0 * error, "{what}: {found}, {exact}, standard error {error}");
     assert!(error < 0.04 * exact + 0.002, "{what}: standard error {error} shows nothing");
@@ -50,7 +51,8 @@ fn close((found, error): (f64, f64), exact: f64, what: &str) {
 
 #[test]
 fn a_constant_ratio_loses_what_the_table_says() {
-    // 0.9 (0.02 / 0.9)^(4/6) at 8 dB; the floor; below the table all; two blocks of 250 bytes, one of 1000 halved.
+    // Interpolated at 8 dB: 0.9 (0.02 / 0.9)^(4/6). Above the table the floor, below it all blocks are lost. A packet
+    // is two blocks of 250 bytes, or half of a block of 1000.
     let at_8 = 0.9 * (0.02_f64 / 0.9).powf(4.0 / 6.0);
     let lost = |set, table: &str| over_runs(&set, table, "frame_error_rate");
     close(lost(json!([]), TABLE), at_8, "8 dB");
@@ -65,8 +67,8 @@ fn a_constant_ratio_loses_what_the_table_says() {
 
 #[test]
 fn fading_slow_against_a_block_loses_the_mean_over_its_distribution() {
-    // Means of the table over an exponential ratio of mean 8, 12 and 20 dB, and over a log-normal one of 4 dB around 8,
-    // by scipy.integrate.quad between the points of the table.
+    // Means of the table over an exponential SNR of mean 8, 12 and 20 dB, and over a log-normal SNR of 4 dB around 8
+    // dB, by scipy.integrate.quad between the points of the table.
     let lost = |set| over_runs(&set, TABLE, "frame_error_rate");
     let faded = |snr_db: f64, fd_t: f64| lost(json!([["channel.snr_db", snr_db], ["channel.fd_t", fd_t]]));
     close(faded(8.0, 0.02), 0.413_731_533, "8 dB, f_d T 0.02");
@@ -79,7 +81,7 @@ fn fading_slow_against_a_block_loses_the_mean_over_its_distribution() {
     );
     let shadowed = json!([["channel.shadowing_db", 4], ["channel.decorrelation", "0.1 s"]]);
     close(lost(shadowed), 0.259_610_146, "shadowing of 4 dB");
-    // 500 bytes are two blocks of 250.
+    // A packet of 500 bytes is two blocks of 250 bytes.
     let table = "bytes,snr_db,error_rate\n250,0,0.9\n250,4,0.9\n250,10,0.02\n250,14,0.02\n";
     let set = json!([["channel.snr_db", 12], ["channel.fd_t", 0.1]]);
     close(over_runs(&set, table, "frame_error_rate"), 0.258_177_863, "two blocks");
@@ -87,8 +89,8 @@ fn fading_slow_against_a_block_loses_the_mean_over_its_distribution() {
 
 #[test]
 fn fading_loses_in_bursts_and_a_fast_one_averages_within_a_block() {
-    // A step function at 8 dB under a mean of 8 dB loses where the gain is below 1: 1 - 1/e. With QPSK of many parts in
-    // a step of fast fading the effective ratio hardly moves: below 8 dB, since mutual information is concave.
+    // A step at 8 dB under a mean of 8 dB loses blocks with a gain below 1: a share of 1 - 1/e. With many parts of fast
+    // fading in a block the effective SNR hardly varies and is below 8 dB, since mutual information is concave.
     let step = "snr_db,error_rate\n8,0\n9,0\n";
     let lost = |set| over_runs(&set, step, "frame_error_rate");
     close(lost(json!([["channel.fd_t", 0.1]])), 1.0 - (-1.0_f64).exp(), "a threshold");
@@ -103,7 +105,7 @@ fn fading_loses_in_bursts_and_a_fast_one_averages_within_a_block() {
 
 #[test]
 fn copies_of_frames_are_combined() {
-    // One retransmission at 4 dB: 0.9 each, together 0.9 (0.02/0.9)^(3.0103/6) as Chase combining of two copies.
+    // Two transmissions at 4 dB fail with 0.9 each; Chase combining of both fails with 0.9 (0.02/0.9)^(3.0103/6).
     let arq = |combining: &str| {
         json!([
             ["channel.snr_db", 4],
@@ -232,7 +234,7 @@ fn another_table_is_another_scenario() {
     assert_ne!(id(TABLE, json!([])), id(&TABLE.replace("0.9", "0.8"), json!([])));
 }
 
-/// Cell of one user with a constant recorded SNR, who keeps one bin.
+/// Scenario of a cell with one user with a constant recorded SNR, which always has one bin.
 const CELL: &str = r#"
     schema = 2
     run = { duration = "100 s", runs = 20, warmup = "0 s" }
@@ -241,7 +243,7 @@ const CELL: &str = r#"
     flows = { a = { traffic = "udp", rate = "20 kbit/s" } }
 "#;
 
-/// A cell whose recorded ratio is 9 dB, and whose table is `table`.
+/// A cell whose recorded SNR is 9 dB, and whose error-rate table is `table`.
 fn cell(set: &Value, table: &str) -> Result<Experiment, String> {
     let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
     let text = CELL.replace("trace = \"bler.csv\"", "trace = \"sinr.csv\"");
@@ -254,15 +256,16 @@ fn cell(set: &Value, table: &str) -> Result<Experiment, String> {
 
 #[test]
 fn frames_of_a_cell_fail_as_the_table_says() {
-    // 108 symbols of QPSK are 216 bits, 27 bytes: as in the table. At 9 dB half of the way from 0.1 to 0.4 in the
-    // logarithm: 0.2, and 1.6 bits a symbol arrive; 16-QAM has 0.9 and 0.4. One user, one frame a slot.
+    // 108 QPSK symbols carry 216 bits, the 27 bytes of the table. At 9 dB, half way from 0.1 to 0.4 in the logarithm,
+    // the error rate is 0.2, and 1.6 bits a symbol arrive; with 16-QAM it is 0.9, and 0.4 bits arrive. The user sends a
+    // frame a slot.
     let table = "mode,bytes,snr_db,error_rate\nqpsk,27,6,0.4\nqpsk,27,12,0.1\n16-qam,54,0,1\n16-qam,54,9,0.9\n\
                  16-qam,54,30,0.001\n";
     let run = |set, table: &str| {
         let points = solve(&cell(&set, table).unwrap());
         let value = |name: &str| {
             let (_, found) = points[0].metrics.iter().find(|(known, _)| *known == name).unwrap();
-            // 1.96 or a little more standard errors are half of the interval: three times it is 6 of them.
+            // Half of the interval is at least 1.96 standard errors: three times that is some 6 of them.
             (found.value, found.ci95.map_or(0.0, |half| half / 2.0))
         };
         [value("initial_frame_error_rate"), value("modulation_share_2"), value("modulation_share_1")]

@@ -1,11 +1,11 @@
-//! Links with frames and ARQ, from the text of a scenario to its metrics: against closed forms.
+//! Tests of links with frames and ARQ against closed forms, from the text of a scenario to its metrics.
 
 use crate::common::{metric, plan, result_of, rows};
 use crossfade_experiment::{ExecutionHandle, LINK, PointResult, Shard, execute};
 use crossfade_scenario::Method;
 use serde_json::{Value, json};
 
-/// The link of Chockalingam and Bao alone: 20 octets in 20 ms at 9600 bit/s.
+/// Scenario of the link of Chockalingam and Bao alone: frames with 20 octets of payload take 20 ms at 9600 bit/s.
 const RLP: &str = r#"
     schema = 1
     run = { duration = "2020 s", warmup = "20 s", runs = 10 }
@@ -21,12 +21,13 @@ const RLP: &str = r#"
     arq = { protocol = "rlp-is99", max_retransmissions = 60 }
 "#;
 
-/// The expected value lies in Student's interval over ten runs at 99.9 %: many comparisons are made, and all must
-/// hold.
+/// Checks that `expected` is within Student's 99.9 % interval over ten runs; the level is high since many comparisons
+/// must all hold.
 #[track_caller]
 fn agrees(result: &PointResult, name: &str, expected: f64) {
     let (value, ci95) = metric(result, name);
-    // t(0.9995, 9) / t(0.975, 9), and a frame or two at the edges of the time that is measured.
+    // Scales the 95 % interval to 99.9 % by t(0.9995, 9) / t(0.975, 9); a frame or two may be at the edges of the
+    // measured time.
     let allowed = 4.781 / 2.262 * ci95 + 1e-4 * expected;
     assert!((value - expected).abs() <= allowed, "{name}: {value} +- {ci95}, expected {expected}");
 }
@@ -34,15 +35,15 @@ fn agrees(result: &PointResult, name: &str, expected: f64) {
 #[test]
 fn rounds_of_naks_cost_their_copies() {
     for p_e in [0.01, 0.1, 0.3] {
-        // One NAK a round: every frame is sent until it comes.
+        // With one NAK a round every frame is sent until it arrives.
         let one = result_of(RLP, &json!([["channel.p_e", p_e], ["link.arq.reading", "g"]]));
         agrees(&one, "rlp_throughput_bps", 8000.0 * (1.0 - p_e));
         agrees(&one, "frame_error_rate", p_e);
         agrees(&one, "frame_transmissions_per_frame", 1.0 / (1.0 - p_e));
-        // Packets of 576 bytes fill frames of 20 without a gap.
+        // Packets of 576 bytes fill frames of 20 bytes without a gap.
         let (goodput, rlp) = (metric(&one, "link_goodput_bps").0, metric(&one, "rlp_throughput_bps").0);
         assert!((goodput / rlp - 1.0).abs() < 1e-3, "{goodput} {rlp}");
-        // r NAKs in round r, each a transmission, needed or not.
+        // Round r has r NAKs, each of which causes a transmission whether it is needed or not.
         for reading in ["e", "f"] {
             let growing = result_of(RLP, &json!([["channel.p_e", p_e], ["link.arq.reading", reading]]));
             let extra: f64 = (1..40).map(|r| f64::from(r) * p_e.powi(1 + r * (r - 1) / 2)).sum();
@@ -59,7 +60,7 @@ fn a_frame_is_lost_with_all_its_retransmissions() {
         for arq in [
             arq(json!({ "protocol": is99, "reading": "f", "max_retransmissions": n })),
             arq(json!({ "protocol": is99, "reading": "g", "max_retransmissions": n })),
-            // Timers long enough for the queue of retransmissions.
+            // The timer is long enough for the queue of retransmissions.
             arq(json!({ "protocol": nack, "timeout": "40 frames", "max_retransmissions": n })),
             arq(json!({ "protocol": "stop-and-wait", "max_retransmissions": n })),
             arq(json!({ "protocol": "selective-repeat", "window": 256, "max_retransmissions": n })),
@@ -72,7 +73,7 @@ fn a_frame_is_lost_with_all_its_retransmissions() {
 
 #[test]
 fn the_textbook_protocols_keep_to_their_formulas() {
-    // A frame, half of one each way: an answer two frame times after the start.
+    // A frame takes one frame time, and each direction half of one: an answer arrives two frame times after the start.
     let p_e = 0.1;
     let with = |arq: Value| {
         let set = json!([["link.delay", "10 ms"], ["link.arq", null], ["link.arq", arq]]);
@@ -81,10 +82,10 @@ fn the_textbook_protocols_keep_to_their_formulas() {
     let (a_frame, frames) = (8000.0, 2.0);
     let stop_and_wait = with(json!({ "protocol": "stop-and-wait" }));
     agrees(&stop_and_wait, "rlp_throughput_bps", a_frame * (1.0 - p_e) / frames);
-    // Feedback that is lost costs as much as a frame that is.
+    // Lost feedback costs as much as a lost frame.
     let deaf = with(json!({ "protocol": "stop-and-wait", "feedback": { "loss": 0.2 } }));
     agrees(&deaf, "rlp_throughput_bps", a_frame * (1.0 - p_e) * 0.8 / frames);
-    // A loss costs the whole window.
+    // A loss costs the whole window of go-back-N.
     let go_back_n = with(json!({ "protocol": "go-back-n", "window": 2 }));
     agrees(&go_back_n, "rlp_throughput_bps", a_frame * (1.0 - p_e) / (1.0 - p_e + frames * p_e));
     let selective_repeat = with(json!({ "protocol": "selective-repeat", "window": 4096 }));
@@ -98,13 +99,14 @@ fn without_arq_a_packet_needs_all_its_frames() {
     let result = result_of(RLP, &set);
     agrees(&result, "residual_frame_error_rate", 0.01);
     agrees(&result, "frame_transmissions_per_frame", 1.0);
-    // 29 frames, the last of them padded.
+    // A packet is 29 frames, the last of which is padded.
     agrees(&result, "link_goodput_bps", 576.0 * 8.0 / (29.0 * 0.02) * 0.99_f64.powi(29));
     assert_eq!(metric(&result, "hol_delay_mean_s").0, 0.0);
     assert!(metric(&result, "packets_lost").0 > 0.0);
 }
 
-/// TCP as in the paper: Tahoe, 4 segments of 536 octets, header of 3 octets and 4 of PPP: 28 frames.
+/// Scenario of TCP as in the paper: Tahoe with a window of 4 segments of 536 octets. A segment with a header of 3
+/// octets and 4 octets of PPP is 28 frames.
 const TCP: &str = r#"
     schema = 1
     run = { duration = "3000 s", runs = 10 }
@@ -129,8 +131,8 @@ const TCP: &str = r#"
 
 #[test]
 fn tcp_over_the_default_reading_agrees_with_an_independent_implementation() {
-    // The least goodput over the channels of the paper, ten retransmissions, 30 %: 4872 bit/s there, with a
-    // standard error of 50 at most.
+    // An independent implementation gives 4872 bit/s, with a standard error of 50 at most, as the least goodput over
+    // the channels of the paper with ten retransmissions and a frame error rate of 30 %.
     let channels = [None, Some(0.01), Some(0.04), Some(0.16)];
     let goodputs = channels.map(|fd_t| match fd_t {
         None => metric(&result_of(TCP, &json!([])), "goodput_bps"),
@@ -147,9 +149,9 @@ fn tcp_over_the_default_reading_agrees_with_an_independent_implementation() {
 fn at_one_percent_only_headers_and_padding_are_lost_to_tcp() {
     let result = result_of(TCP, &json!([["channel.p_e", 0.01]]));
     let (goodput, rlp) = (metric(&result, "goodput_bps").0, metric(&result, "rlp_throughput_bps").0);
-    // 543 bytes take 28 frames, 560 bytes.
+    // A segment of 543 bytes takes 28 frames of 20 bytes, 560 bytes.
     assert!((goodput / rlp - 536.0 / 560.0).abs() < 1e-3, "{goodput} of {rlp}");
-    // 8000 / (1 + P + 2 P^2 + ..): 7919 bit/s. TCP begins with a window of one.
+    // The rate is 8000 / (1 + P + 2 P^2 + ...) = 7919 bit/s. TCP starts with a window of one segment.
     assert!((rlp / 7919.0 - 1.0).abs() < 2e-3, "{rlp}");
 }
 
@@ -169,7 +171,7 @@ fn acknowledgements_may_travel_in_frames_too() {
     assert!((of_link("frame_error_rate") - 0.3).abs() < 0.02);
     assert!(of_link("residual_frame_error_rate") < 1e-3);
     assert!(of_link("hol_delay_p95_s") >= of_link("hol_delay_p50_s"));
-    // Seven octets are a frame of 20 ms, repeated or not.
+    // An acknowledgement of seven octets takes a frame of 20 ms, or several with retransmissions.
     assert!(metric(&both, "rtt_mean_s").0 > metric(&ideal, "rtt_mean_s").0 + 0.02);
 }
 
@@ -191,7 +193,7 @@ fn rows_do_not_depend_on_the_number_of_threads() {
 
 #[test]
 fn a_packet_that_fits_a_frame_makes_a_link_of_packets() {
-    // Whole packets in frames of their size, without ARQ, are the link without frames.
+    // Frames of the size of packets, without ARQ, are equivalent to a link of whole packets.
     let whole = r#"
         schema = 1
         run = { duration = "20 s", runs = 3 }
@@ -202,8 +204,8 @@ fn a_packet_that_fits_a_frame_makes_a_link_of_packets() {
     "#;
     let framed = json!([["link.frame_size", "1500 B"], ["link.framing.slotted", false]]);
     let (packets, frames) = (result_of(whole, &json!([])), result_of(whole, &framed));
-    // Whenever the run ends, and with whatever seed: both count what happens when it happens. A link of frames tells of
-    // a loss where the receiver sees it, 5 ms later: one packet of 8 ms at the end of each run.
+    // Counts are equal whenever the run ends and for any seed, since both links count events when they happen. A link
+    // of frames reports a loss when the receiver notices it, 5 ms later: one packet of 8 ms at the end of each run.
     let of = |name: &str| packets.metrics.iter().find(|(found, _)| *found == name).unwrap().1.value;
     let one_a_run = 1.0 / of("frame_transmissions");
     for (name, metric) in &packets.metrics {
@@ -223,7 +225,7 @@ fn what_a_reading_decides_is_written_out_and_can_be_changed() {
     assert_eq!(default["timer_clock"], "good-new-frames");
     assert_eq!((&default["round_trip"], &default["guard"]), (&json!("2 frames"), &json!("5 frames")));
     assert_eq!(default["feedback"]["delay"], "20 ms");
-    // Said again it is the same run, and reading e with the choice of f is f under another name.
+    // A default written out gives the same run, and reading e with the persistence of reading f equals f.
     let key = |set: Value| {
         let plan = plan(TCP, &set);
         plan.row_key(0, Method::Simulation, 0)
@@ -237,12 +239,12 @@ fn what_a_reading_decides_is_written_out_and_can_be_changed() {
 #[test]
 fn a_link_that_repeats_for_longer_than_the_shortest_timeout_is_warned_of() {
     let warnings = |set: Value| plan(TCP, &set).warnings();
-    // Four rounds of seven frames, and 28 frames of a segment: 1.12 s.
+    // Four rounds of seven frames, and the 28 frames of a segment, take 1.12 s.
     let expected = "tcp.rto.min (1 s) is at or below the time in which link.arq may still repeat a lost frame \
                     (1.12 s with the round trip): segments may time out that were not lost";
     assert_eq!(warnings(json!([])), [expected]);
     assert!(warnings(json!([["link.arq.max_retransmissions", 3]])).is_empty());
-    // 54 frames are 1.08 s by themselves.
+    // The 54 frames of a segment alone take 1.08 s.
     let large = warnings(json!([["link.packet_size", "1112 B"], ["link.arq.max_retransmissions", 3]]));
     assert!(large[0].contains("at or below the ACK delay (1.08 s"), "{large:?}");
 }
@@ -253,7 +255,7 @@ fn a_link_without_patience_is_warned_of() {
         let set = json!([["link.delay", "30 ms"], ["link.arq", null], ["link.arq", arq]]);
         plan(RLP, &set).warnings()
     };
-    // A frame and 30 ms each way.
+    // An answer takes a frame and 30 ms each way.
     assert!(warnings(json!({ "protocol": "stop-and-wait" })).is_empty());
     let expected = |what: &str, answer: &str| {
         [format!(
@@ -263,12 +265,13 @@ fn a_link_without_patience_is_warned_of() {
     };
     let hasty = json!({ "protocol": "stop-and-wait", "timeout": "79 ms" });
     assert_eq!(warnings(hasty), expected("timeout (0.079 s)", "0.08 s"));
-    // The NAK takes a frame, too.
+    // The NAK takes a frame as well.
     let short = json!({ "protocol": "rlp-is99", "guard": "2 frames" });
     assert_eq!(warnings(short), expected("round_trip and guard (0.08 s)", "0.1 s"));
 }
 
-/// From the start of a frame of 20 ms to its acknowledgement pass 80 ms: four frames.
+/// The default ARQ window is twice the bandwidth-delay product, and a window below the product gives a warning. From
+/// the start of a frame of 20 ms to its acknowledgement 80 ms pass, which is four frames.
 #[test]
 fn an_arq_window_below_the_product_is_warned_of_and_the_usual_one_is_twice_that() {
     let plan_with = |window: Value| {
@@ -291,7 +294,8 @@ fn an_arq_window_below_the_product_is_warned_of_and_the_usual_one_is_twice_that(
     }
 }
 
-/// Bursts of 1 / 0.05 = 20 frames of 20 ms; two retransmissions, 80 ms each.
+/// A mean burst of losses that is longer than ARQ persists gives a warning: 1 / 0.05 = 20 frames of 20 ms, against two
+/// retransmissions of 80 ms each.
 #[test]
 fn bursts_that_outlast_the_persistence_are_warned_of() {
     let warnings = |p_bg: f64, retransmissions: u32| {

@@ -1,10 +1,10 @@
-//! Delays that vary behind a link, from the scenario to the metric.
+//! Tests of jitter behind a link, from the scenario to the metric.
 
 use crate::common::{load, metric, result_of};
 use crossfade_experiment::PointResult;
 use serde_json::{Value, json};
 
-/// 1.2 ms a packet and 20 ms; datagrams 50 ms apart, so that none waits for another.
+/// Scenario of datagrams of 1.2 ms with a delay of 20 ms, 50 ms apart so that none waits for another.
 const TEXT: &str = r#"
     schema = 2
     run = { duration = "200 s", runs = 1 }
@@ -23,7 +23,8 @@ fn value(result: &PointResult, name: &str) -> f64 {
     metric(result, name).0
 }
 
-/// The quantiles of a half-normal distribution, and its mean sqrt(2/pi), of which a bound of 3 deviations takes 0.0008.
+/// One-way delays have the quantiles of a half-normal distribution and its mean sqrt(2/pi); cutting it at 3 deviations
+/// reduces the mean by 0.0008.
 #[test]
 fn one_way_delays_are_half_normal() {
     let plain = result(&json!([]));
@@ -40,12 +41,13 @@ fn one_way_delays_are_half_normal() {
         assert!((found - deviations).abs() < 4.0 * error + 0.05, "{name}: {found}");
     }
     assert_eq!(value(&varied, "segments_delivered"), value(&plain, "segments_delivered"));
-    // Other draws, and a lower bound.
+    // Other random draws, and jitter with a lower bound.
     let bounded = result(&json!([["link.jitter", { "std": "5 ms", "n_std": 0.5 }]]));
     assert!((of(&bounded, "one_way_delay_p95_s") / 0.0025 - 1.0).abs() < 0.12);
 }
 
-/// An acknowledgement is held back as the data are; a flow without losses sees no disorder.
+/// Jitter on both directions lengthens round trips, and no packet overtakes another: a flow without losses has no
+/// reordering.
 #[test]
 fn round_trips_vary_both_ways_and_nothing_is_overtaken() {
     let set = |jitter: &Value| {

@@ -1,4 +1,4 @@
-//! Scalable and classic senders behind one link (RFC 9332), from the scenario to the metric.
+//! Tests of scalable and classic senders behind one link (RFC 9332), from the scenario to the metric.
 
 use crate::common::{load, result_of, rows};
 use crossfade_core::testing::Runs;
@@ -30,17 +30,17 @@ fn link(result: &PointResult, metric: &str) -> f64 {
     link.metrics.iter().find(|(found, _)| *found == metric).unwrap().1.value
 }
 
-/// Rates of the two classes of a dual queue.
+/// Measurements of the two classes of a dual queue, classic first.
 #[derive(Debug)]
 struct Classes {
-    /// Mean queueing delays in milliseconds.
+    /// Mean queueing delay of each class in milliseconds.
     delays: [f64; 2],
-    /// Ratio of the goodputs of a scalable and a classic flow.
+    /// Goodput of a scalable flow divided by that of a classic flow.
     share: f64,
-    /// The share of classic packets dropped and of scalable ones marked.
+    /// Share of classic packets that were dropped, and share of scalable packets that were marked.
     dropped: f64,
     marked: f64,
-    /// Mean windows in segments: rate times round trip.
+    /// Mean window of a flow of each class in segments: rate times round trip.
     windows: [f64; 2],
 }
 
@@ -49,7 +49,7 @@ fn classes(result: &PointResult, round_trip_ms: f64) -> Classes {
     let [classic, scalable] = both("segments_sent");
     let goodput = both("goodput_bps");
     Classes {
-        // Half of the round trip, and the packet itself.
+        // Subtract half of the round trip and the transmission of the packet.
         delays: both("one_way_delay_mean_s").map(|delay| delay * 1e3 - round_trip_ms / 2.0 - 0.3),
         share: goodput[1] / goodput[0],
         dropped: link(result, "queue_drops") / classic,
@@ -58,10 +58,11 @@ fn classes(result: &PointResult, round_trip_ms: f64) -> Classes {
     }
 }
 
-/// Five and five flows on 40 Mbit/s (RFC 9332): the integral controller holds the classic queue at its target, the
-/// scalable one stays below its ramp; marks are coupled to the square root of drops; the window of a scalable flow
-/// times its marks is 2 (equation (6)). Reno stays below the 1.22 of equation (5): it does not grow for a round trip of
-/// the dozen between two losses.
+/// Marks and drops of a dual queue are coupled (RFC 9332), here with five flows of each class on 40 Mbit/s. The
+/// integral controller holds the classic queue at its target, the scalable queue stays below its ramp, the share of
+/// marks is the coupling factor times the square root of that of drops, and the window of a scalable flow times its
+/// marks is 2 (equation (6)). Reno stays below the 1.22 of equation (5), since it does not grow for one of the dozen
+/// round trips between two losses.
 #[test]
 fn a_dual_queue_couples_marks_and_drops() {
     for (round_trip, coupling) in [(25.0, 2.0), (50.0, 2.0), (25.0, 4.0)] {
@@ -78,12 +79,12 @@ fn a_dual_queue_couples_marks_and_drops() {
     }
 }
 
-/// The two laws at one p' (RFC 9332 equations (5) and (6)): N flows each fill the link where its rate is `N (1.22/(R_C
-/// p') + 2/(k R_L p'))`, and a Prague flow gets `2 R_C/(1.22 k R_L)` of a Reno flow, equation (10) for k = 2, with the
-/// round trips that they have. Reno is below its law, the more the smaller its window (1.03 at 7 segments, 1.21 at 31),
-/// for it does not grow while it recovers. Below 25 ms Prague behaves as at 25 ms (appendix C.2), which the share shows
-/// at 10 ms; at 100 ms the classic queue is empty at times and p' varies, so that drops are no measure of its mean, nor
-/// equation (10) of the share.
+/// Rates follow the laws of both classes at one p' (RFC 9332 equations (5) and (6)): N flows of each class fill the
+/// link if its rate is `N (1.22/(R_C p') + 2/(k R_L p'))`, and a Prague flow gets `2 R_C/(1.22 k R_L)` of a Reno flow,
+/// equation (10) for k = 2, with their actual round trips `R_L` and `R_C`. Reno is below its law, the more the smaller its
+/// window (1.03 at 7 segments, 1.21 at 31), since it does not grow in recovery. Below 25 ms Prague behaves as at 25 ms
+/// (appendix C.2), which the share shows at 10 ms. At 100 ms the classic queue is empty at times and p' varies, so that
+/// neither drops nor equation (10) apply.
 #[test]
 fn five_and_five_share_as_the_two_laws_say() {
     for (round_trip, coupling) in
@@ -115,9 +116,9 @@ fn five_and_five_share_as_the_two_laws_say() {
     }
 }
 
-/// One flow of DCTCP over a step: it marks a part of a window each time the window has grown over the step, so that the
-/// share of marks goes with sqrt(2/W) (Alizadeh et al., SIGCOMM 2010, section 3.3) and not with the 2/W of marks at
-/// random. The paper has a whole window marked; here the queue passes the step within a window, as its last segment
+/// The share of marks of one DCTCP flow over a step goes with sqrt(2/W) (Alizadeh et al., SIGCOMM 2010, section 3.3),
+/// not with the 2/W of random marks, since the flow marks a part of a window each time its window exceeds the step. In
+/// the paper a whole window is marked; here the queue passes the step within a window, as the window's last segment
 /// joins.
 #[test]
 fn a_step_marks_with_the_root_of_the_window() {
@@ -127,7 +128,7 @@ fn a_step_marks_with_the_root_of_the_window() {
         .replace("prague", "dctcp");
     let queue = json!({ "discipline": "dualpi2", "profile": "linux" });
     let set = |round_trip: &str| json!([["wired.rtt", round_trip], ["link.queue", queue], ["run.runs", 8]]);
-    // The window is 37, 69 and 133.
+    // The windows are 37, 69 and 133 segments.
     for round_trip in ["10 ms", "20 ms", "40 ms"] {
         let runs = rows(&load(&one, &set(round_trip), &[]).unwrap(), 2);
         let parts = runs.iter().map(|run| {
@@ -141,7 +142,8 @@ fn a_step_marks_with_the_root_of_the_window() {
     }
 }
 
-/// Linux's reading: the same target and coupling, a step at 1 ms, each mark drawn by itself.
+/// The dual queue of Linux, with the same target and coupling, a step at 1 ms, and independent marks, behaves as that
+/// of the RFC.
 #[test]
 fn the_dual_queue_of_linux_does_the_same() {
     let got = classes(
@@ -154,8 +156,8 @@ fn the_dual_queue_of_linux_does_the_same() {
     assert!((1.0..1.6).contains(&got.share), "{got:?}");
 }
 
-/// RFC 9331 section 4.3.1: in a shared queue of classic marks a scalable sender takes more than its share: it yields
-/// less to each.
+/// In a shared queue with classic marks a scalable sender takes more than its share, since it yields less to each mark
+/// (RFC 9331 section 4.3.1).
 #[test]
 fn a_shared_queue_is_no_place_for_both() {
     let shared = result_of(
@@ -166,9 +168,9 @@ fn a_shared_queue_is_no_place_for_both() {
     assert!(got.share > 2.0, "{got:?}");
 }
 
-/// Version 3 of BBR as Linux has it, alone on 50 Mbit/s and 4 ms: with its response to marks the queue is shorter than
-/// without, where nothing but losses bounds a probe. Longer round trips are none of its business, unless that is asked
-/// for.
+/// BBR version 3 as in Linux, alone on 50 Mbit/s and 4 ms, keeps a shorter queue with its response to marks than
+/// without, where only losses bound a probe. At longer round trips it ignores marks, unless the scenario sets
+/// otherwise.
 #[test]
 fn marks_shorten_the_queue_of_bbr() {
     const ONE: &str = r#"

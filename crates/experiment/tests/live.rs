@@ -1,6 +1,6 @@
-//! Method `live`: the kernel's TCP through the links of a scenario, and the same once more from its journal.
+//! Tests of method `live`: the kernel's TCP through the links of a scenario, and the replay of its journal.
 //!
-//! Where the system allows no namespaces or has no TUN device the tests are skipped, and say why.
+//! The tests are skipped, with a message, if the system allows no namespaces or has no TUN device.
 #![cfg(all(target_os = "linux", feature = "live"))]
 
 use crossfade_core::RunSeed;
@@ -32,7 +32,7 @@ fn load(set: &[(&str, Value)]) -> Experiment {
     Experiment::load(TEXT, "test.toml", &Overrides { set, ..Overrides::default() }).unwrap()
 }
 
-/// Lock for one live run at a time; `None` if live runs are impossible here.
+/// Lock that lets one live run at a time pass; `None` if the system allows no live runs.
 fn live() -> Option<MutexGuard<'static, ()>> {
     static ALONE: Mutex<()> = Mutex::new(());
     match crossfade_live::Host::pair(1500) {
@@ -74,10 +74,10 @@ fn a_live_run_has_the_metrics_of_a_simulation_and_its_losses() {
         assert!(metric(live, name) > 0.0, "{name}");
     }
     assert_eq!(metric(live, "ring_drops"), 0.0);
-    // The same draws at the same transmissions: what differs is how many there were.
+    // Runs have the same random draws for the same transmissions, and differ in the number of transmissions.
     let errors = |result| metric(result, "frame_errors") / metric(result, "frame_transmissions");
     assert!((errors(live) / errors(simulated) - 1.0).abs() < 0.5, "{} {}", errors(live), errors(simulated));
-    // Propagation both ways, and the transmission of a packet: the rest is queueing.
+    // Propagation in both directions and the transmission of a packet; the rest is queueing.
     assert!(metric(live, "rtt_mean_s") > 0.0412);
     for name in ["goodput_bps", "rtt_mean_s", "one_way_delay_mean_s"] {
         let ratio = metric(live, name) / metric(simulated, name);
@@ -86,7 +86,8 @@ fn a_live_run_has_the_metrics_of_a_simulation_and_its_losses() {
     }
 }
 
-/// Ten segments are a window that the kernel's would outgrow by far: 64 kB without a scale.
+/// A largest window of ten segments binds the kernel as it binds the simulation; without it the kernel's window would
+/// be far larger (64 kB without window scaling).
 #[test]
 fn the_largest_window_binds_the_kernel_as_it_binds_the_simulation() {
     let Some(_alone) = live() else { return };
@@ -94,8 +95,8 @@ fn the_largest_window_binds_the_kernel_as_it_binds_the_simulation() {
     let results = run(&load(&set));
     let [simulated, live] = &results[..] else { panic!("two methods") };
     let ratio = metric(live, "goodput_bps") / metric(simulated, "goodput_bps");
-    // 37 or 38 windows fall into 1.5 s of round trips of 40 ms, fewer where a busy machine wakes threads late; of a
-    // window of 11 segments it were 1.1.
+    // 1.5 s have 37 or 38 round trips of 40 ms, and fewer if a busy machine wakes threads late; with a window of 11
+    // segments the ratio would be 1.1.
     assert!((0.7..1.05).contains(&ratio), "{ratio}");
 }
 
@@ -116,7 +117,7 @@ fn rows_of_both_methods_are_told_apart_and_refusals_have_their_key() {
     refused("flows.voice", json!({ "traffic": "udp", "rate": "64 kbit/s" }), "flows.voice.traffic");
 }
 
-/// Two flows of one host, which are to have these TCPs.
+/// Keys for two flows of one host with these TCP tables.
 fn two_flows(one: Value, two: Value) -> Vec<(String, Value)> {
     let flow = |tcp: Value| json!({ "traffic": "bulk", "tcp": tcp });
     vec![("flows".to_owned(), json!({ "one": flow(one), "two": flow(two) }))]
@@ -128,7 +129,7 @@ fn flows_of_one_host_may_have_different_congestion_controls() {
     let set = two_flows(json!({ "congestion": "reno" }), json!({ "congestion": "cubic" }));
     let overrides = Overrides { set, methods: Some(json!(["live"])), ..Overrides::default() };
     let experiment = Experiment::load(TEXT, "test.toml", &overrides).unwrap();
-    // What the sockets had, read back, by the names of the scenario.
+    // Congestion controls read back from the sockets, by the names of the scenario's flows.
     let options = Options { bulk: true, data_only: true, ..Options::default() };
     let mut session = Session::new(experiment.points.at(0), RunSeed { seed: 1, run: 0 }, options).unwrap();
     session.start().unwrap();
@@ -141,7 +142,7 @@ fn flows_of_one_host_may_have_different_congestion_controls() {
     assert_eq!(flows, [("one", "reno"), ("two", "cubic")]);
     assert!(report.flows.iter().all(|flow| flow.bytes > 0), "{:?}", report.flows);
     assert_eq!(report.flags.iter().find(|flag| flag.contains("sockets")), None);
-    // The same in the results of a run, with the kernel.
+    // Results of a run name the congestion controls too, with the kernel.
     let results = run(&experiment);
     let tcp: Vec<_> = results[0].parts_of(FLOW).map(|flow| flow.tcp.as_deref().unwrap()).collect();
     assert!(tcp[0].starts_with("reno of Linux ") && tcp[1].starts_with("cubic of Linux "), "{tcp:?}");
@@ -164,7 +165,7 @@ fn what_a_host_has_once_flows_cannot_have_twice() {
     }
 }
 
-/// A file of this test, removed when it is.
+/// A temporary file of a test, which is deleted with this value.
 struct Scratch(std::path::PathBuf);
 
 impl Drop for Scratch {
@@ -215,7 +216,7 @@ fn a_journal_is_replayed_to_the_nanosecond() {
             assert_eq!(lane.lost + lane.dropped, way.lost + way.dropped);
         }
         assert!(found.lanes[0].packets > 50, "{found:?}");
-        // Another seed has other losses, and that is found.
+        // A replay with another seed has other losses, and reports a difference.
         let mut altered = bytes.clone();
         altered[bytes.len() / 2] ^= 4;
         assert!(replay(&altered).unwrap_err().to_string().contains("damaged"));
@@ -225,7 +226,8 @@ fn a_journal_is_replayed_to_the_nanosecond() {
 #[test]
 fn simulated_flows_share_the_link_with_what_is_real() {
     let Some(_alone) = live() else { return };
-    // UDP that would have 6 of 10 Mbit/s, simulated, and loses some in the queue: 4 and a little more are left.
+    // Simulated UDP offers 6 of 10 Mbit/s and loses some packets in the queue, which leaves a little more than 4
+    // Mbit/s.
     let flows = json!({
         "me": { "traffic": "outside" },
         "others": { "traffic": "poisson", "rate": "6 Mbit/s" },
@@ -267,7 +269,7 @@ fn simulated_flows_share_the_link_with_what_is_real() {
     let rate = bytes as f64 * 8.0 / 3.0;
     assert!((1.5e6..5e6).contains(&rate), "{rate} bit/s of 4 Mbit/s; {report:?}");
     assert_eq!(report.directions[0].ring_drops, 0);
-    // A simulation has none of it, and a scenario that is nothing else is refused.
+    // A simulation has no outside flow, and a scenario with no other flow is refused.
     let simulated = &run(&experiment)[0];
     assert!(
         simulated.parts_of(FLOW).all(|flow| flow.part.name == "others" || flow.metrics.is_empty()),
@@ -287,7 +289,7 @@ fn one_flow_stands_for_the_program() {
     );
 }
 
-/// Error of a scenario with such flows.
+/// Error of a scenario with these flows.
 fn refused(flows: &serde_json::Value) -> String {
     let set = vec![("flows".to_owned(), flows.clone())];
     let loaded = Experiment::load(TEXT, "test.toml", &Overrides { set, ..Overrides::default() });

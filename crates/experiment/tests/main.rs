@@ -1,4 +1,4 @@
-//! The tests of crossfade-experiment, a module each: one program, linked once.
+//! Tests of crossfade-experiment, a module each, linked into one program.
 
 mod aggregation;
 mod analysis;

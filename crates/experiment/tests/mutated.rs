@@ -1,7 +1,8 @@
-//! Scenarios that somebody has spoilt, run to their end: a result that can be, or one line. Never a panic, and
-//! (with overflow checks, as in the profiles `dev` and `checked`) never a number that has wrapped around.
+//! Tests of randomly mutated scenarios, which are run to their end: each gives a possible result or a one-line error,
+//! never a panic, and (with overflow checks, as in the profiles `dev` and `checked`) never a number that wrapped
+//! around.
 //!
-//! `cargo test --profile checked -p crossfade-experiment --test all mutated -- --ignored --nocapture` is the long form.
+//! The long form is `cargo test --profile checked -p crossfade-experiment --test all mutated -- --ignored --nocapture`.
 
 mod spoilt;
 
@@ -17,7 +18,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Endings of keys that name a file.
+/// Ends of the keys that name a file.
 const FILE_KEYS: [&str; 10] = [
     ".file",
     ".opportunities",
@@ -31,15 +32,15 @@ const FILE_KEYS: [&str; 10] = [
     ".radio.trace",
 ];
 
-/// A run is given up, and counted so, after this time.
+/// Time after which a run is cancelled, and counted as stopped.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Time after which a run counts as endless, however loaded the machine is.
+/// Time after which a cancelled run counts as endless, however loaded the machine is.
 const HANGS: Duration = Duration::from_secs(60);
-/// A run that may take more than this is not begun.
+/// Estimated bytes of memory above which a scenario is not run.
 const MOST_MEMORY: f64 = 500e6;
 
-/// The dotted keys of a scenario, and the words that each takes.
+/// Dotted keys of a scenario, and the words that each accepts.
 fn keys() -> Vec<(String, Vec<Value>)> {
     let (root, mut found) = (schema(), Vec::new());
     collect(&root, &root, "", &mut found, 0);
@@ -77,7 +78,7 @@ fn collect(root: &Value, at: &Value, key: &str, found: &mut Vec<(String, Vec<Val
     }
 }
 
-/// Something like what the key has: the unit is kept, as a rule.
+/// A value like `old`, mostly with the same unit; `None` for values without a number.
 fn near(old: &Value, draw: &mut ChaCha8Rng) -> Option<Value> {
     let number = number(draw);
     match old {
@@ -91,7 +92,7 @@ fn near(old: &Value, draw: &mut ChaCha8Rng) -> Option<Value> {
     }
 }
 
-/// The dotted keys that stand in a table, and their values.
+/// Adds the dotted keys below `key` that a table has, and their values.
 fn leaves(key: &str, value: &Value, found: &mut Vec<(String, Value)>) {
     match value {
         Value::Object(table) => {
@@ -132,12 +133,12 @@ const NUMBERS: [&str; 26] = [
     "9007199254740993",
 ];
 
-/// A number, in one of four the least that there is.
+/// A random number as text; one of four is 0.
 fn number(draw: &mut ChaCha8Rng) -> &'static str {
     if draw.random_bool(0.25) { "0" } else { NUMBERS[draw.random_range(0..NUMBERS.len())] }
 }
 
-/// Something that the key may take, or may not.
+/// A random value, which the key may or may not accept.
 fn value(words: &[Value], draw: &mut ChaCha8Rng) -> Value {
     const UNITS: [&str; 16] = [
         "slots", "ms", "s", "ns", "us", "h", "B", "kB", "MiB", "packets", "frames", "%", "dB", "bit/s",
@@ -157,7 +158,7 @@ fn value(words: &[Value], draw: &mut ChaCha8Rng) -> Value {
     }
 }
 
-/// Outcome of a mutated scenario.
+/// Outcome of a mutated scenario, in words; panics if it is a bug.
 fn outcome(text: &str, overrides: &Overrides, files: &[(&str, String)]) -> &'static str {
     let read = |name: &str| {
         let found = files.iter().find(|(known, _)| *known == name);
@@ -191,7 +192,7 @@ fn outcome(text: &str, overrides: &Overrides, files: &[(&str, String)]) -> &'sta
         }
         run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
-    // A result that cannot be is a bug, and said so.
+    // An impossible result is an error, which is a bug.
     let done = done.unwrap_or_else(|error| panic!("{error}"));
     let results = summarise(&experiment, &rows);
     assert!(
@@ -205,7 +206,7 @@ fn outcome(text: &str, overrides: &Overrides, files: &[(&str, String)]) -> &'sta
     }
 }
 
-/// Values of a scenario by dotted key.
+/// Values of a resolved scenario by dotted key.
 fn written(text: &str) -> Vec<(String, Value)> {
     let read = |name: &str| {
         let found = FILES.iter().find(|(known, _)| *known == name);
@@ -219,7 +220,7 @@ fn written(text: &str) -> Vec<(String, Value)> {
     found
 }
 
-/// The files, of which one in three has another cell, or a line more or less.
+/// Files of scenarios, of which one in three has another cell, or a line more or less.
 fn files(draw: &mut ChaCha8Rng) -> Vec<(&'static str, String)> {
     const CELLS: [&str; 12] = [
         "",
@@ -258,7 +259,7 @@ fn files(draw: &mut ChaCha8Rng) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// Tries `count` mutated scenarios and counts what became of them.
+/// Runs `count` mutated scenarios, and counts their outcomes.
 fn trial(count: usize, seed: u64) -> BTreeMap<&'static str, usize> {
     let (keys, mut found) = (keys(), BTreeMap::new());
     assert!(keys.len() > 150, "{}", keys.len());

@@ -1,4 +1,4 @@
-//! Many flows: their names, their counts, and that they do not disturb each other's draws.
+//! Tests of many flows: their names, their counts, and the independence of their random streams.
 
 use crossfade_experiment::{
     ExecutionHandle, Experiment, FLOW, LINK, PointResult, Row, Shard, execute, summarise,
@@ -81,15 +81,15 @@ fn the_whole_is_the_sum_of_its_flows() {
     }
     assert!(flow(&result, "bulk", "jain_fairness") > 0.8);
     assert!(flow(&result, "files", "flows_completed") > 20.0);
-    // Half the time on: 100 kbit/s.
+    // The source is on for half of the time: 100 kbit/s.
     let voice = flow(&result, "voice", "ip_goodput_bps");
     assert!((50e3..150e3).contains(&voice), "{voice}");
-    // 20 ms of wire, 10 ms of radio, 1.2 ms for a packet; the rest is queueing.
+    // 20 ms of wire, 10 ms of radio and 1.2 ms for a packet; the rest is queueing.
     let rtt = flow(&result, "bulk", "rtt_p50_s");
     assert!(rtt > 0.0312 && rtt < 0.0312 + 60.0 * 0.0012 + 0.01, "{rtt}");
 }
 
-/// A flow that comes later has had less time, and says nothing of how what was there all the time was shared.
+/// Jain's index leaves out flows that start after the warm-up, since they had less time for their goodput.
 #[test]
 fn flows_that_come_later_are_not_in_the_index_of_fairness() {
     let text = |start: &str| {
@@ -115,10 +115,11 @@ fn flows_that_come_later_are_not_in_the_index_of_fairness() {
         };
         (whole(&result, "jain_fairness"), of("bulk").unwrap(), of("late").filter(|index| !index.is_nan()))
     };
-    // Four, of which two have had a fifth of the time, would be at most (2 + 2/5)^2 / 4 (2 + 2/25) = 0.69.
+    // With all four flows, two of which have a fifth of the time, the index would be at most (2 + 2/5)^2 / 4 (2 + 2/25)
+    // = 0.69.
     let (all, bulk, late) = index("8.4 s");
     assert!(all == bulk && late.is_none() && all > 0.75, "{all} {bulk} {late:?}");
-    // Who comes with the end of the warm-up is there all the time.
+    // A flow that starts at the end of the warm-up is active in all of the measured time.
     let (all, bulk, late) = index("2 s");
     assert!(all != bulk && late.is_some(), "{all} {bulk} {late:?}");
 }
@@ -138,7 +139,7 @@ fn links_have_names_and_books() {
 
 #[test]
 fn one_flow_more_shifts_nobodys_draws() {
-    // Flows that hardly meet: a link so fast that nothing waits, and no losses.
+    // The flows hardly interact: the link is so fast that no packet waits, and nothing is lost.
     let quiet = json!([
         ["flows.bulk", null],
         ["link.rate", "1 Gbit/s"],
@@ -181,7 +182,7 @@ fn disciplines_do_what_they_are_for() {
     assert!(flow(&fair, "files", "completion_time_s") < flow(&deep, "files", "completion_time_s") / 2.0);
 }
 
-/// Flows of packets of different sizes share a link byte by byte as their rates say, and what they carry adds up.
+/// Flows with packets of different sizes share a link byte by byte according to their rates, and their goodputs add up.
 #[test]
 fn packets_of_each_flow_have_their_own_size() {
     let flows = json!({
@@ -204,7 +205,7 @@ fn packets_of_each_flow_have_their_own_size() {
     let per_second = |name: &str| flow(&result, name, "segments_delivered") / 18.0;
     assert!((per_second("small") - 1000.0).abs() < 1.0, "{}", per_second("small"));
     assert!((per_second("large") - 100.0).abs() < 1.0, "{}", per_second("large"));
-    // 8948 B and 52 B of headers.
+    // Packets have 8948 B of data and 52 B of headers.
     let jumbo = flow(&result, "jumbo", "ip_goodput_bps");
     assert!((jumbo - per_second("jumbo") * 9000.0 * 8.0).abs() < 1.0, "{jumbo}");
     assert!((flow(&result, "jumbo", "goodput_bps") / jumbo - 8948.0 / 9000.0).abs() < 0.01);

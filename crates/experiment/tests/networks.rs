@@ -1,5 +1,5 @@
-//! What is said of every kind of network, and what runs of it give: of each shipped scenario and of some that show what
-//! none of these does. Facts and results are told by their hashes, what people read stands as it is.
+//! Snapshots of the facts, warnings and results of every kind of network: of each shipped scenario, and of some
+//! scenarios with features that no shipped one has. Facts and results appear as hashes, texts for people in full.
 
 use crate::common::shipped_scenarios;
 use crossfade_experiment::{
@@ -16,7 +16,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// So few slots show every metric and take no time.
+/// Duration of the runs: few slots show every metric and take little time.
 const SLOTS: &str = "200 slots";
 
 const METHODS: [&str; 8] = [
@@ -30,7 +30,7 @@ const METHODS: [&str; 8] = [
     "live",
 ];
 
-/// Links, meshes and cells that no shipped scenario has.
+/// Scenarios of links, meshes and cells with features that no shipped scenario has.
 const OTHERS: [(&str, &str); 7] = [
     (
         "links with all that a link can have",
@@ -121,11 +121,11 @@ const OTHERS: [(&str, &str); 7] = [
     ),
 ];
 
-/// Placeholder for the results of a network.
+/// A scenario whose facts and results are recorded.
 struct Network<'a> {
     name: String,
     text: String,
-    /// Folder of the files that it names.
+    /// Folder of the files that the scenario names.
     folder: &'a Path,
 }
 
@@ -136,7 +136,7 @@ impl Network<'_> {
         Experiment::load_with_files(text, "file", &overrides, &read).map_err(|error| error.to_string())
     }
 
-    /// The first point alone, of short runs by `method`.
+    /// Plan of the first point alone, with short runs by `method`.
     fn short(&self, first: &Map<String, Value>, method: &str) -> Result<Experiment, String> {
         let mut set: Vec<Value> = first.iter().map(|(key, value)| json!([key, value])).collect();
         set.retain(|pair| !["schema", "methods", "run"].contains(&pair[0].as_str().unwrap()));
@@ -145,7 +145,7 @@ impl Network<'_> {
         self.load("schema = 2", &json!({ "set": set, "runs": 2, "methods": [method] }))
     }
 
-    /// All that is said of it, and what becomes of it.
+    /// Text of all facts, warnings and results of the scenario.
     fn told(&self) -> String {
         let plan = self.load(&self.text, &json!({})).unwrap_or_else(|error| panic!("{}: {error}", self.name));
         let said = json!(plan.describe());
@@ -181,7 +181,7 @@ impl Network<'_> {
         text
     }
 
-    /// The hash of the samples and link events of a short run.
+    /// Hash of the samples and link events of a short run.
     fn events(&self, first: &Map<String, Value>) -> String {
         let mut sampled = first.clone();
         sampled.retain(|key, _| !["schema", "methods", "run"].contains(&key.as_str()));
@@ -196,7 +196,7 @@ impl Network<'_> {
     }
 }
 
-/// A resolved scenario says how many entries of arrivals there are, which may not be said.
+/// Removes the number of arriving flows from a resolved scenario, since a scenario must not set it.
 fn without_counts(mut scenario: Map<String, Value>) -> Map<String, Value> {
     let flows = scenario.get_mut("flows").and_then(Value::as_object_mut).into_iter().flatten();
     for (_, flow) in flows.filter(|(_, flow)| flow["traffic"] == "arrivals") {
@@ -220,7 +220,7 @@ fn results(text: &mut String, plan: &Experiment, rows: &[Row]) {
     }
 }
 
-/// Which parts there are, and how many metrics each has.
+/// Writes the parts of a result, and the number of metrics of each.
 fn parts(text: &mut String, result: &PointResult) {
     let said = json!(result);
     for kind in ["flows", "links", "nodes", "users"] {
@@ -245,7 +245,7 @@ fn hash(value: &impl Serialize) -> String {
     hash[..12].iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
-/// Whether numbers and messages are those of the snapshots: a build without live runs says so in every line on them.
+/// True if numbers and messages are those of the snapshots; a build without live runs has other messages.
 fn is_as_kept() -> bool {
     !crossfade_core::testing::is_salted() && cfg!(all(target_os = "linux", feature = "live"))
 }

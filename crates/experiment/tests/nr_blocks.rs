@@ -1,17 +1,17 @@
-//! Transport blocks of an NR cell, from the shipped scenario to shares of blocks after each transmission.
+//! Tests of transport blocks of an NR cell, from the shipped scenario to shares of blocks after each transmission.
 
 use crate::common::{load, plan, result, result_of, rows, shipped_scenarios};
 use crossfade_experiment::{PointResult, summarise};
 use serde_json::{Value, json};
 
-/// The scenario without its axes.
+/// Text of the shipped scenario without its axes.
 fn shipped() -> String {
     let (.., text) =
         shipped_scenarios().into_iter().find(|(name, ..)| name == "nr-blocks.toml").expect("it is shipped");
     text.split("[sweep]").next().expect("there is a first part").to_owned()
 }
 
-/// A point of the scenario by one method: MCS 7, 16-QAM at 490/1024, with few blocks.
+/// Keys for a point of the scenario by one method: MCS 7, 16-QAM at code rate 490/1024, with few blocks.
 fn at(snr_db: f64, method: &str, more: &Value) -> Value {
     let mut set = json!([
         ["methods", [method]],
@@ -40,8 +40,8 @@ fn each_transmission_leaves_fewer_blocks_as_the_model_says() {
         assert_eq!((shares.len(), expected.len()), (3, 3));
         for (n, (share, expected)) in shares.iter().zip(&expected).enumerate() {
             assert!(n == 0 || *share <= shares[n - 1], "{snr_db} dB: {shares:?}");
-            // The normal approximation is 0.2 dB off here, where a curve falls by a third in a dB; and 60 failures and
-            // more.
+            // The normal approximation is 0.2 dB off here, where the share falls by a third per dB; some 60
+            // failures add a statistical error.
             assert!(
                 (share - expected).abs() < 0.16,
                 "{snr_db} dB, {} transmissions: {share} {expected}",
@@ -58,7 +58,7 @@ fn shares_do_not_depend_on_threads_nor_on_how_many_transmissions_follow() {
     let one = rows(&both, 1);
     assert_eq!(one, rows(&both, 3));
     let three = residual(&summarise(&both, &one).remove(0));
-    // What happens after two transmissions changes nothing of those: the same blocks.
+    // More transmissions do not change the first two, since the blocks are the same.
     let two = residual(&result(&plan(&text, &at(2.5, "phy", &json!([["nr.harq.transmissions", 2]])))));
     assert_eq!(two[..], three[..2]);
 }

@@ -1,4 +1,4 @@
-//! From texts to plans: defaults, identity, overrides, and texts that nobody meant.
+//! Tests of plans from texts: defaults, row keys, overrides, and invalid texts.
 
 use crossfade_experiment::{
     ExecutionHandle, Experiment, Progress, Schedule, Shard, Task, execute, make, summarise,
@@ -34,7 +34,7 @@ fn key(text: &str, overrides: Value) -> String {
     plan.row_key(0, Method::Simulation, 0)
 }
 
-/// The dotted keys of the schema that have a default which depends on nothing.
+/// Dotted keys of the schema with their defaults, for defaults that do not depend on other keys.
 fn defaults(schema: &Value, key: &str) -> Vec<(String, Value)> {
     let own = schema.get("default").map(|value| (key.to_owned(), value.clone()));
     let properties = schema["properties"].as_object().into_iter().flatten();
@@ -50,14 +50,15 @@ fn a_default_that_is_written_out_changes_nothing() {
     let defaults = defaults(&schema, "");
     assert!(defaults.len() >= 8, "{defaults:?}");
     let resolved = json!(plan(PAPER, json!({})).describe())["scenario"].clone();
-    // A file of version 1 that says no flavour has one written out, and a figure is there only where one is asked for.
+    // A file of schema version 1 without a flavour has one written out, and a figure's keys exist only if the file has
+    // a figure.
     let is_asked = |name: &str| name != "tcp.flavour" && !name.starts_with("figure.");
     for (name, default) in defaults.iter().filter(|(name, _)| is_asked(name)) {
         let found = name.split('.').try_fold(&resolved, |value, part| value.get(part));
         assert_eq!(found, Some(default), "{name}: the schema says otherwise");
         assert_eq!(key(PAPER, json!({ "set": [[name, default]] })), key(PAPER, json!({})), "{name}");
     }
-    // The resolved scenario says it all again.
+    // The resolved scenario, used as overrides, gives the same row key.
     for text in [PAPER, NS2] {
         let resolved = json!(plan(text, json!({})).describe())["scenario"].clone();
         let tables: Vec<Value> = resolved.as_object().unwrap().iter().map(|(k, v)| json!([k, v])).collect();
@@ -86,7 +87,7 @@ fn a_run_lasts_100000_slots_unless_something_else_is_said() {
     assert_eq!(key(PAPER, default), key(PAPER, written));
 }
 
-/// Ways to say one thing are one run.
+/// Windows in bytes, packets or segments with the same meaning give the same row key.
 #[test]
 fn windows_in_bytes_and_packets_by_their_segments() {
     let same = |set: Value, plain: Value| {
@@ -98,7 +99,7 @@ fn windows_in_bytes_and_packets_by_their_segments() {
     same(json!([["tcp.w_max", "100 B"]]), json!([["tcp.w_max", 1]]));
 }
 
-/// Runs are made until a metric has come to a sum.
+/// With `run.count`, runs are made until a metric has reached a sum.
 #[test]
 fn a_count_ends_the_runs() {
     let asked = plan(PAPER, json!({ "set": [["run.count", 100]] }));
@@ -267,7 +268,7 @@ fn scenarios_that_are_doubtful_raise_warnings() {
     );
     assert!(warnings(PAPER, json!([["link.delay", "50 ms"], ["tcp.rto.fixed", "58 ms"]])).is_empty());
     assert!(warnings(NS2, json!([["reverse.delay", "180 ms"]]))[0].starts_with("tcp.rto.min (0.2 s)"));
-    // 40.832 ms of round trip and 0.8 ms a packet: 51 packets fit.
+    // In a round trip of 40.832 ms fit 51 packets of 0.8 ms.
     assert!(warnings(NS2, json!([["link.queue.limit", "26 packets"]])).is_empty());
     assert!(warnings(NS2, json!([["link.queue.limit", "25 packets"]]))[0].contains("(51.0 packets)"));
     assert!(warnings(PAPER, json!([["tcp.w_max", 3]]))[0].contains("cannot trigger a fast retransmit"));
@@ -286,7 +287,7 @@ fn tasks_of_a_schedule_made_one_by_one_are_the_run() {
     let made = make(&plan, &tasks, &never).unwrap().unwrap();
     for row in made.iter().rev() {
         assert_eq!(schedule.finish(row.clone()), std::slice::from_ref(row));
-        // A copy that another worker made comes to nothing.
+        // A row that another worker made as well is ignored.
         assert_eq!(schedule.finish(row.clone()), []);
     }
     assert_eq!((schedule.take(), schedule.under_way()), (None, 0));
@@ -294,7 +295,7 @@ fn tasks_of_a_schedule_made_one_by_one_are_the_run() {
     assert_eq!(summarise(&plan, &made), summarise(&plan, &rows));
 }
 
-/// Loads whatever it is and looks at what a user would see.
+/// Loads any text and describes its plan, without a panic.
 fn survives(text: &str, overrides: &Overrides) -> Result<(), TestCaseError> {
     match Experiment::load(text, "any.toml", overrides) {
         Ok(plan) => {
@@ -309,7 +310,7 @@ fn survives(text: &str, overrides: &Overrides) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Values that are near to what keys take, and far from it.
+/// Random values, near to what keys accept and far from it.
 fn value() -> impl Strategy<Value = Value> {
     let scalar = prop_oneof![
         any::<i64>().prop_map(Value::from),

@@ -1,5 +1,5 @@
-//! The physical layer from words to figures: what is refused, what follows from what, and that method phy, closed
-//! forms, tables and frames under ARQ and TCP agree.
+//! Tests of the physical layer from the scenario to figures: errors, derived values, and agreement of method phy,
+//! closed forms, tables, and frames under ARQ and TCP.
 
 use crossfade_experiment::{ExecutionHandle, Experiment, PointResult, Shard, execute, summarise};
 use crossfade_scenario::{Method, Overrides, StopRule};
@@ -186,7 +186,7 @@ fn frames_of_a_scenario_of_transports_stop_by_their_own_rule() {
     assert_eq!(alone(json!([["run.frame_errors", 70], ["run.frames", 1000]])), of_frames(70, 100));
     assert_eq!(alone(json!([["run.runs", 7]])), StopRule::Runs(7));
     assert_eq!(stop(json!({ "methods": ["phy"], "runs": 9 })), StopRule::Runs(9));
-    // What the file says is about transports, and stands where they are asked for.
+    // The text of the file is about transports, and is checked where these are tested.
     assert_eq!(stop(json!({ "methods": ["phy", "simulation"] })), StopRule::Runs(10));
     assert_eq!(stop(json!({ "set": [["methods", ["phy"]], ["run.runs", null]] })), of_frames(400, 5000));
 }
@@ -210,7 +210,7 @@ fn two_ways_to_say_one_thing_are_one_run() {
     assert_ne!(key(json!([["phy.combining.stage", "stacked"]])), plain);
     let plan = load(RADIO, &json!([["phy.scheme", "stbc-half"]])).unwrap();
     assert_eq!(plan.points.at(0).setup.links().unwrap().forward.rate_bps(), Some(8000.0));
-    // rho = Eb/N0 + 10 log10(8 bits a use), of BLAST with QPSK.
+    // rho = Eb/N0 + 10 log10(8 bits a use), for BLAST with QPSK.
     let plan = load(RADIO, &json!([["channel", { "snr_db": null, "eb_n0_db": 3 }]])).unwrap();
     let rho = plan.points.at(0).setup.links().unwrap().forward.radio().unwrap().snr_db;
     assert!((rho - (3.0 + 10.0 * 8_f64.log10())).abs() < 1e-12, "{rho}");
@@ -240,7 +240,7 @@ fn frames_alone_agree_with_the_closed_forms() {
         let [phy, formula] = results.as_slice() else { panic!("{}", results.len()) };
         let (expected, ..) = metric(formula, "frame_error_rate");
         let (value, low, high) = metric(phy, "frame_error_rate");
-        // 4.3 standard errors: one of the fourteen comparisons is outside in one of 4,000 salts.
+        // 4.3 standard errors: one of the fourteen comparisons is outside in one of 4,000 seeds.
         let room = 1.1 * (high - low);
         assert!(
             (value - expected).abs() < room,
@@ -273,7 +273,7 @@ fn closed_forms_need_neither_packets_nor_runs() {
 fn the_stop_rule_counts_frame_errors() {
     let results = solve(&load(PHY_ALONE, &json!([["run.frame_errors", 50]])).unwrap());
     let (errors, ..) = metric(&results[0], "frame_errors");
-    // A mean over runs of 200 frames; the last run is the one that brought it to 50.
+    // The metric is a mean over runs of 200 frames; the last run is the one that reached the count of 50.
     let total = errors * results[0].runs as f64;
     assert!((50.0..50.0 + 200.0).contains(&total), "{total}");
     let bounded =
@@ -282,7 +282,7 @@ fn the_stop_rule_counts_frame_errors() {
     assert!(bounded[0].warnings[0].contains("frame_errors has not come to 400 within 20 runs"));
 }
 
-/// The residual after each transmission of frames alone, and of frames under ARQ.
+/// Results for frames alone and for frames under ARQ, with the residual error rate after each transmission.
 fn both(set: &Value) -> (PointResult, PointResult) {
     let all = json!([["methods", ["phy", "simulation"]], ["run.frames", 1000], ["run.duration", "12 s"]]);
     let set: Vec<Value> = all.as_array().unwrap().iter().chain(set.as_array().unwrap()).cloned().collect();
@@ -308,7 +308,7 @@ fn frames_under_arq_and_tcp_fail_as_often_as_frames_alone() {
         for name in ["frame_error_rate", "residual_frame_error_rate"] {
             let (a, low_a, high_a) = metric(&alone, name);
             let (b, low_b, high_b) = metric(&under, name);
-            // Retransmissions are among the frames under ARQ, and meet no other channel.
+            // Under ARQ retransmissions count as frames, and meet the same channel.
             let room = 0.75 * (high_a - low_a).hypot(high_b - low_b);
             assert!(
                 (a - b).abs() < room,
@@ -366,7 +366,7 @@ const SLOTTED: &str = r#"
 
 #[test]
 fn without_arq_the_analysis_answers() {
-    // The SNR is chosen so that some 4 % of packets of 20 frames are lost.
+    // With this SNR some 4 % of the packets of 20 frames are lost.
     let results = solve(&load(SLOTTED, &json!([])).unwrap());
     let [analysis, simulation, formula] = results.as_slice() else { panic!("{}", results.len()) };
     let (fer, ..) = metric(formula, "frame_error_rate");
@@ -413,7 +413,8 @@ fn an_snr_at_which_nothing_can_arrive_is_said() {
 
 #[test]
 fn with_a_table_it_is_the_table_that_says_whether_anything_can_arrive() {
-    // Symbols at -10 dB: nothing. A table of 1 %, or of 99.99 % a frame of some 20 of a packet, knows better.
+    // At -10 dB per symbol no packet arrives. A table with an error rate of 1 %, or of 99.99 % for a frame of which a
+    // packet has some 20, takes precedence.
     let warned = |residual: &str| {
         let table = format!("snr_db,transmissions,residual\n-20,1,{residual}\n20,1,{residual}\n");
         let set = json!([["phy.fidelity", "table"], ["phy.table", "fer.csv"], ["channel.snr_db", -10]]);

@@ -1,4 +1,4 @@
-//! A physical layer whose scheme follows the signal-to-noise ratio, which moves.
+//! Tests of a physical layer whose scheme follows a varying signal-to-noise ratio.
 
 use crossfade_experiment::{ExecutionHandle, Experiment, PointResult, Shard, execute, summarise};
 use crossfade_scenario::Overrides;
@@ -14,7 +14,7 @@ const SHADOWED: &str = r#"
     tcp = { flavour = "ns2", variant = "sack", mss = "536 B", headers = "40 B", w_max = 20, rto = { min = "200 ms", granularity = "10 ms" } }
 "#;
 
-/// About where the schemes change places with combining; the first and the last have no end.
+/// Policy whose schemes change near their crossings with combining; the first and the last range have no end.
 const POLICY: &str = "axis,unit,from,to,phy.scheme,phy.detector,to_low,to_high,because
 channel.snr_db,,-10,-2,stbc-half,linear,,,goodput_bps
 channel.snr_db,,-2,2.5,stbc-1,ml,,,goodput_bps
@@ -29,7 +29,7 @@ const SCHEMES: [(&str, &str, f64); 4] = [
     ("blast", "mmse-osic", 64e3),
 ];
 
-/// The scenario with `set`, over a file of this text.
+/// Loads the scenario with keys `set` and a policy file with this text.
 fn load(set: &[Value], file: &str) -> Result<Experiment, String> {
     let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
     let file = file.to_owned();
@@ -64,7 +64,7 @@ fn a_policy_of_one_scheme_is_that_scheme() {
         );
         assert_eq!(chosen.metrics.len(), fixed.metrics.len());
         for ((name, one), (_, other)) in chosen.metrics.iter().zip(&fixed.metrics) {
-            // Times of frames that may vary are added up in another order.
+            // Frames of varying times are added up in another order.
             let room = if *name == "link_utilisation" { 1e-12 } else { 0.0 };
             assert!((one.value - other.value).abs() <= room || one.value.is_nan(), "{scheme} {name}");
         }
@@ -80,10 +80,11 @@ fn who_follows_the_ratio_beats_every_fixed_scheme() {
     });
     let chosen = adaptive(&[], POLICY);
     let best = fixed.into_iter().fold(0.0, f64::max);
-    // All meet the same shadowing and the same gains.
+    // All plans have the same shadowing and the same gains.
     assert!(metric(&chosen, "goodput_bps") > 1.1 * best, "{} {fixed:?}", metric(&chosen, "goodput_bps"));
     assert!(metric(&chosen, "link_utilisation") <= 1.0);
-    // Without shadowing it is the scheme of that ratio, with a protocol that has the patience for the slowest.
+    // Without shadowing the result is that of the scheme for the mean ratio, with an ARQ timer long enough for the
+    // slowest scheme.
     let still = [
         json!(["channel", { "shadowing_db": null, "decorrelation": null }]),
         json!(["link.arq", { "timeout": "120 ms", "feedback": { "delay": "30 ms" } }]),
@@ -96,7 +97,7 @@ fn who_follows_the_ratio_beats_every_fixed_scheme() {
 
 #[test]
 fn moving_gains_are_followed_where_they_are_known() {
-    // Rural antennas are nearly one: the power of the gains changes as that of a single path.
+    // Rural antennas are almost fully correlated: the power of the gains varies like that of a single path.
     let rural = [json!(["channel", {
         "shadowing_db": null, "decorrelation": null, "snr_db": 9, "fd_t": 3e-4,
         "antennas": { "n_t": 4, "n_r": 4, "correlation": "rural" }

@@ -1,4 +1,4 @@
-//! Goodput under random loss on a link of 50 Mbit/s and 20 ms, from the scenario to the metric.
+//! Tests of goodput under random loss on a link of 50 Mbit/s and 20 ms, from the scenario to the metric.
 
 use crate::common::{plan, rows, runs_of, texts};
 use crossfade_core::testing::Runs;
@@ -14,12 +14,12 @@ const TEXT: &str = r#"
     tcp = { congestion = "bbr-v1", variant = "sack", w_max = 4000, bbr = { policer = false } }
 "#;
 
-/// A round of packet conservation begins a recovery, and with losses in each round trip there is one recovery and one
-/// such round, over QUIC as over TCP: without a round free of losses it does not end.
+/// BBR bears random loss over QUIC as over TCP. A recovery begins with a round of packet conservation and ends only
+/// with a round free of losses; with losses in each round trip there is one recovery, and one such round.
 #[test]
 fn bbr_bears_over_quic_what_it_bears_over_tcp() {
-    // At 10 % what looks for policers takes some runs for one, one in sixteen or so: half of the link then,
-    // and many runs to tell.
+    // At 10 % loss BBR's policer detection takes one run in sixteen or so for a policed one and halves its rate, so
+    // that many runs are needed.
     for (p_e, runs, apart) in [(0.01, 8, 0.05), (0.05, 8, 0.05), (0.1, 32, 0.1)] {
         let share = |(key, word): (&str, &str)| {
             let set =
@@ -27,14 +27,15 @@ fn bbr_bears_over_quic_what_it_bears_over_tcp() {
             runs_of(TEXT, &set, "throughput_per_slot")
         };
         let (tcp, quic) = (share(("tcp.rfc.profile", "linux")), share(("tcp.flavour", "quic")));
-        // The headers of QUIC are longer, and the cycle of 1.25 and 0.75 loses a few percent on both sides.
+        // Headers of QUIC are longer, and the gains of 1.25 and 0.75 cost a few per cent on both sides.
         quic.less(&tcp).assert_mean_near(0.0, apart, &format!("QUIC less TCP, {p_e}"));
         tcp.assert_mean_in(0.85 * (1.0 - p_e)..=1.0, &format!("TCP, {p_e}"));
     }
 }
 
-/// RFC 6675 does not see that a retransmission is lost: at 5 % one of 20 is, and the timer runs for a second. The
-/// window of the receiver is what stops the sender meanwhile, so that a larger one helps; RACK needs no timer.
+/// A lost retransmission costs RFC 6675 a timeout, since it does not detect the loss: at 5 % loss one of 20 is lost,
+/// and the timer runs for a second. The receive window stops the sender meanwhile, so that a larger one helps; RACK
+/// needs no timer.
 #[test]
 fn a_lost_repetition_costs_rfc_6675_a_timeout() {
     let run = |set: &[(&str, serde_json::Value)]| {
@@ -54,15 +55,15 @@ fn a_lost_repetition_costs_rfc_6675_a_timeout() {
     let (roomy, waits_too) = run(&[("tcp.w_max", json!(20_000))]);
     let (rack, waits_not) = run(&[("tcp.rfc.rack", json!(true))]);
     assert!(waits >= 10.0 && waits_too >= 10.0 && waits_not == 0.0, "{waits} {waits_too} {waits_not}");
-    // Of the 0.95 that is not lost.
+    // Shares of the 0.95 that is not lost.
     plain.assert_mean_in(0.55 * 0.95..=0.8 * 0.95, "plain");
     roomy.assert_mean_in(0.9 * 0.95..=0.98 * 0.95, "roomy");
     rack.assert_mean_in(0.95 * 0.95..=0.95, "RACK");
 }
 
-/// Between many holes an acknowledgement has room for three blocks, and reports that wait for each other would be
-/// hidden by later ones: then what has arrived is repeated, and the report of that makes RACK wait for another round
-/// trip from there on.
+/// A sender does not retransmit segments that have arrived, even if there are more holes than the three SACK blocks for
+/// which an acknowledgement has room. Compressed acknowledgements leave before a third block begins, as in Linux
+/// (`tcp_sack_new_ofo_skb`), so that later blocks do not displace one that is not reported yet.
 #[test]
 fn nothing_that_has_arrived_is_repeated() {
     let set = json!([

@@ -1,10 +1,10 @@
-//! Flows whose packets leave at recorded times, from the text of a scenario to packets.
+//! Tests of flows whose packets leave at recorded times, from the text of a scenario to packets.
 
 use crate::common::{load, metric, plan_with, result, texts};
 use crossfade_experiment::{Experiment, events};
 use serde_json::{Value, json};
 
-/// 1 Mbit/s and 10 ms: 1000 bytes take 8 ms. Two packets may wait.
+/// Scenario with a link of 1 Mbit/s, 10 ms and room for two waiting packets; 1000 bytes take 8 ms.
 const SCENARIO: &str = r#"
     schema = 2
     run = { duration = "1 s", runs = 1 }
@@ -19,7 +19,7 @@ fn plan(set: &Value) -> Experiment {
     plan_with(SCENARIO, set, &[("sends.csv", SENDS)])
 }
 
-/// Events of packets: flow, time in microseconds, and number.
+/// Events `what` of packets: flow, time in microseconds, and sequence number.
 fn happened(plan: &Experiment, what: &str) -> Vec<(String, u64, u64)> {
     let csv = texts(plan, events).remove(0);
     let mut lines = csv.lines();
@@ -38,7 +38,8 @@ fn times(plan: &Experiment, what: &str) -> Vec<(u64, u64)> {
     happened(plan, what).into_iter().map(|(_, at, seq)| (at, seq)).collect()
 }
 
-/// 8 ms, 4 ms and 8 ms one after the other; the fourth finds two that wait. 1.6 ms from 30 ms on, then 12 ms.
+/// Packets leave at their recorded times and are queued, sent and dropped by the link. Three packets take 8, 4 and 8 ms
+/// one after the other; the fourth finds two waiting and is dropped. Those at 30 and 31 ms take 1.6 and 12 ms.
 #[test]
 fn packets_leave_as_recorded_and_the_link_does_to_them_what_it_does() {
     let plan = plan(&json!([]));
@@ -54,7 +55,7 @@ fn packets_leave_as_recorded_and_the_link_does_to_them_what_it_does() {
     assert!(result.warnings.contains(
         &"flows.call.record lasts 0.031 s and a run 1 s: nothing is sent from there on".to_owned()
     ));
-    // Whatever becomes of them: without a way out they leave at the same times.
+    // Times of departure do not depend on the fate of packets: they are the same over a link that loses all.
     let cut = json!([["channel", { "model": "iid", "p_e": 1.0 }], ["link.delay", "300 ms"]]);
     assert_eq!(times(&self::plan(&cut), "send"), sent);
 }
@@ -80,7 +81,7 @@ fn a_record_begins_again_and_each_flow_begins_at_its_own_time() {
     assert_eq!(of(names[names.len() - 1]), round(150, 0));
 }
 
-/// Over a queue that looks at waits, over frames and behind jitter every packet has one fate.
+/// Recorded packets pass an AQM queue, frames and jitter, and each has exactly one fate.
 #[test]
 fn any_link_takes_them() {
     for set in [

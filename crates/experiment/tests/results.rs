@@ -1,5 +1,5 @@
-//! Results of runs, byte for byte: plans and results as the interface passes them on, and row keys. A change of row
-//! keys is a change of the results version.
+//! Snapshots of plans, results and row keys, byte for byte, as the interface passes them on. A change of row keys
+//! requires a new results version.
 
 use crate::common::shipped_scenarios;
 use crossfade_experiment::{ExecutionHandle, Experiment, PointResult, Shard, execute, summarise};
@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-/// The plan of a scenario and its results, a line each.
+/// Text of the plan of a scenario and of its results, a line each.
 fn shown(text: &str, overrides: Value, of_result: impl Fn(&PointResult) -> Value) -> String {
     let overrides: Overrides = serde_json::from_value(overrides).unwrap();
     let plan = Experiment::load(text, "file", &overrides).unwrap();
@@ -45,7 +45,7 @@ fn the_quickstart() {
     assert_snapshot!(shown(&fs::read_to_string(path).unwrap(), overrides, |result| json!(result)));
 }
 
-/// Every kind of traffic over a wired segment, a queue under control and a link with frames.
+/// Snapshot of every kind of traffic over a wired segment, a queue with AQM, and a link with frames.
 #[test]
 fn a_network() {
     if crossfade_core::testing::is_salted() {
@@ -77,7 +77,7 @@ fn a_network() {
     assert_snapshot!(shown(text, json!({}), |result| json!(result)));
 }
 
-/// Message of a method without a result.
+/// Snapshot of the messages of methods that give no result.
 #[test]
 fn refusals() {
     if crossfade_core::testing::is_salted() {
@@ -106,7 +106,7 @@ fn refusals() {
     }));
 }
 
-/// Points, rows, the keys of the first and the last row and a hash over the keys of all.
+/// Snapshot of the shipped scenarios: points, rows, the keys of the first and the last row, and a hash over all keys.
 #[test]
 fn row_keys_of_the_shipped_scenarios() {
     let mut lines = String::new();

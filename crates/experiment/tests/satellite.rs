@@ -1,9 +1,9 @@
-//! Satellite links from the scenario to the metric.
+//! Tests of satellite links, from the scenario to the metric.
 
 use crate::common::{load, metric, plan, result_of, rows};
 use serde_json::{Value, json};
 
-/// A link whose rate never varies, with boundaries each 15 s, and twice as many datagrams as it carries.
+/// Scenario of a satellite link of constant rate with slot boundaries every 15 s, and a source of twice its rate.
 const STEADY: &str = r#"
     schema = 2
     run = { duration = "300 s", runs = 1 }
@@ -19,7 +19,8 @@ fn value(set: &Value, name: &str) -> f64 {
     metric(&result_of(STEADY, set), name).0
 }
 
-/// 15 s without 77 ms of outage and 141 ms of the ramp, of which the grants of a run are off by a thousandth.
+/// A full queue uses all capacity that slot boundaries leave: of 15 s, 77 ms of outage and the equivalent of 141 ms of
+/// ramp are lost. Grants of a run are off by a thousandth.
 #[test]
 fn a_full_queue_uses_all_that_boundaries_leave() {
     let expected = 20e6 * (1.0 - (0.077 + 0.141) / 15.0);
@@ -27,18 +28,19 @@ fn a_full_queue_uses_all_that_boundaries_leave() {
     assert!((found / expected - 1.0).abs() < 1e-3, "{found} for {expected}");
     let used = value(&json!([]), "link_utilisation");
     assert!((used - 1.0).abs() < 1e-3, "{used}");
-    // The usual queue holds 200 ms at that rate, and what comes in waits for so long.
+    // The default queue holds 200 ms at that rate, and packets wait for so long.
     let delay = value(&json!([]), "one_way_delay_mean_s");
     assert!((delay - 0.21).abs() < 0.005, "{delay}");
 }
 
-/// A byte waits for 2.07 ms in the mean, and for half of the outage with the probability that it meets it.
+/// The delay of a lone packet is the propagation delay, the mean wait of 2.07 ms for a grant, and half of the outage
+/// with the probability of meeting it.
 #[test]
 fn a_lone_packet_takes_the_delay_and_the_mean_wait_for_a_grant() {
     let found =
         value(&json!([["flows.u", { "traffic": "poisson", "rate": "500 kbit/s" }]]), "one_way_delay_mean_s");
     let outage = 0.077 * 0.077 / 2.0 / 15.0;
-    // 12,500 packets whose waits are spread over 4 ms.
+    // 12,500 packets, whose waits are spread over 4 ms.
     assert!((found - 0.01207 - outage).abs() < 1e-4, "{found}");
 }
 
@@ -60,7 +62,7 @@ fn what_assumes_a_constant_link_says_so_and_few_slots_are_doubtful() {
     assert!(warned("149 s") && !warned("150 s"));
 }
 
-/// The slots of a run do not depend on who uses them: the other queue and the other flow meet the same link.
+/// Satellite slots of a run do not depend on the traffic: with another queue the flow meets the same link.
 #[test]
 fn every_transport_meets_the_same_link() {
     let restless = json!([
@@ -71,13 +73,13 @@ fn every_transport_meets_the_same_link() {
         |more: &[Value]| Value::Array(restless.as_array().unwrap().iter().chain(more).cloned().collect());
     let goodput = |set: &Value| value(set, "link_goodput_bps");
     let [plain, long] = [with(&[]), with(&[json!(["link.queue.limit", "500 ms"])])].map(|set| goodput(&set));
-    // What differs is what waits at the end, 0.3 s of 60.
+    // The difference is the data that waits at the end, 0.3 s of 60 s.
     assert!((long / plain - 1.0).abs() < 0.01, "{plain}, {long}");
     let other_run = with(&[json!(["run.seed", 2])]);
     assert!((goodput(&other_run) / plain - 1.0).abs() > 0.01);
 }
 
-/// The closed forms by name, and that the simulation comes to the capacity.
+/// Analysis gives the closed forms of the link, and the simulation reaches the capacity.
 #[test]
 fn analysis_says_what_the_link_can_carry() {
     let set = json!([["methods", ["analysis", "simulation"]], ["link.satellite.obstructed", 0.1]]);
@@ -90,7 +92,7 @@ fn analysis_says_what_the_link_can_carry() {
     assert!((value("link_capacity_bps") - capacity).abs() < 1.0);
     assert!((value("outage_share") - (1.0 - 0.9 * (1.0 - 0.077 / 15.0))).abs() < 1e-9);
     assert!((value("idle_wait_s") - 0.002 * (1.0 + 0.405 / 12.0)).abs() < 1e-12);
-    // 300 s have some 15 obstructions, whose sum has a deviation of about a third of the 30 s.
+    // 300 s have some 15 obstructions, whose total of 30 s has a standard deviation of about a third.
     let found = of_run.metrics.get("link_goodput_bps").unwrap();
     assert!((found / capacity - 1.0).abs() < 4.0 * 0.035, "{found} for {capacity}");
 }

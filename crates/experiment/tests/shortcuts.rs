@@ -1,7 +1,7 @@
-//! What the engine leaves out changes no result: shipped scenarios and random ones count the same, bit for bit, with
-//! all shortcuts, with each of them off, and without any. Receivers of a scenario have no access line, so `foreseen`
-//! and `late_receivers` apply only where a test turns all flows round: `crates/sim/tests/one_event.rs` and
-//! `late_receivers.rs` compare these.
+//! Tests of the engine's shortcuts, which omit work but change no result: shipped and random scenarios count the same,
+//! bit for bit, with all shortcuts, with each of them off, and without any. Receivers of a scenario have no access
+//! line, so `foreseen` and `late_receivers` apply only where a test turns all flows round;
+//! `crates/sim/tests/one_event.rs` and `late_receivers.rs` test these two.
 
 use crate::common::{plan, shipped_scenarios};
 use crate::drop_tail::{Draft, any_draft};
@@ -17,9 +17,9 @@ use std::fs;
 use std::mem::swap;
 use std::sync::atomic::AtomicBool;
 
-/// Everything that is counted in a run, from which its row is made; of means without a value too. Flows that are
-/// `turned`, by their place, arrivals last, send their data over the links of acknowledgements and back: reverse
-/// traffic, which a scenario cannot ask for.
+/// Text of all counts of a run, from which its row is made; means without a value are included. Flows that are `turned`
+/// (by index, arrivals last) send their data over the links of the acknowledgements and back: reverse traffic, which a
+/// scenario cannot have.
 fn counted(setup: &Setup, turned: &[bool], shortcuts: Shortcuts) -> String {
     let mut network = Network { shortcuts, ..network(setup, RunSeed { seed: 7, run: 0 }) };
     let flows = network.flows.iter_mut().map(|flow| &mut flow.path);
@@ -31,7 +31,7 @@ fn counted(setup: &Setup, turned: &[bool], shortcuts: Shortcuts) -> String {
     format!("{:?}", simulate(network, (), (), &AtomicBool::new(false)).unwrap())
 }
 
-/// Sets of shortcuts with which the first point of a plan has other counts than with all shortcuts.
+/// Sets of shortcuts with which the first point of a plan has other counts than with all of them; must be empty.
 fn different(plan: &Experiment, turned: &[bool]) -> Vec<Shortcuts> {
     let setup = &plan.points.at(0).setup;
     let usual = counted(setup, turned, Shortcuts::ALL);
@@ -40,7 +40,8 @@ fn different(plan: &Experiment, turned: &[bool]) -> Vec<Shortcuts> {
     without
 }
 
-/// Each shipped scenario that is simulated, two seconds or 4,000 packet times of its first point.
+/// Each simulated shipped scenario counts the same without shortcuts: two seconds or 4,000 packet times of its first
+/// point.
 #[test]
 fn shipped_scenarios_count_the_same_without_shortcuts() {
     let mut simulated = 0;
@@ -61,13 +62,13 @@ fn shipped_scenarios_count_the_same_without_shortcuts() {
     assert!(simulated > 20, "{simulated} scenarios");
 }
 
-/// Queues that decide as packets leave, and mark some of them; or drop-tail.
+/// Random queue: an AQM discipline that decides as packets leave and marks some of them, or drop-tail.
 fn any_queue() -> impl Strategy<Value = Value> {
     let limits = select(vec!["6 packets", "40 packets", "200 packets"]);
     let disciplines = prop_oneof![
         3 => Just(json!({ "discipline": "drop-tail" })),
         3 => select(vec!["red", "codel", "pie"]).prop_map(|discipline| json!({ "discipline": discipline })),
-        // More than one packet in a turn, or fewer.
+        // Turns of the queue have more than one packet, or fewer.
         1 => select(vec!["300 B", "1514 B", "4000 B"])
             .prop_map(|quantum| json!({ "discipline": "fq-codel", "quantum": quantum })),
         1 => select(vec!["rfc", "linux"])
@@ -79,12 +80,12 @@ fn any_queue() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Congestion controls that send ECT(1), which go to another queue of DualPI2 than all others; mostly what a draft has.
+/// Random congestion control that sends ECT(1), whose packets enter the other queue of DualPI2; mostly none.
 fn any_scalable() -> impl Strategy<Value = Option<&'static str>> {
     select(vec![None, None, None, Some("prague"), Some("dctcp")])
 }
 
-/// Which flows send against the others: mostly none, or any, or all.
+/// Random flows that send against the others: mostly none, any, or all.
 fn any_turned() -> impl Strategy<Value = Vec<bool>> {
     prop_oneof![
         4 => Just(vec![]),
@@ -93,8 +94,8 @@ fn any_turned() -> impl Strategy<Value = Vec<bool>> {
     ]
 }
 
-/// The drafts of `drop_tail.rs` with other queues, ECN and delayed acknowledgements; often with an acknowledgement path
-/// that loses nothing, without which few shortcuts apply.
+/// Random scenario: a draft of `drop_tail.rs` with other queues, ECN and delayed acknowledgements, often with an
+/// acknowledgement path without losses, without which few shortcuts apply.
 fn any_scenario() -> impl Strategy<Value = Value> {
     let delays = select(vec![None, None, Some("1 ms"), Some("40 ms"), Some("300 ms")]);
     let queues =
@@ -136,7 +137,7 @@ fn any_scenario() -> impl Strategy<Value = Value> {
 }
 
 fn agree_in(cases: u32) {
-    // As many as asked for with the usual 256 cases of a property.
+    // The number of cases scales with the one requested for the default of 256.
     let cases = Config::default().cases * cases / 256;
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     let agree = |(tables, turned): (Value, Vec<bool>)| {
@@ -154,8 +155,9 @@ fn random_scenarios_count_the_same_without_shortcuts() {
     agree_in(48);
 }
 
-/// Data of one flow and acknowledgements of another come out of the two links in the same nanosecond, and which of them
-/// enters the other link first must not depend on when their events were scheduled.
+/// Reverse traffic counts the same without shortcuts even if data of one flow and acknowledgements of another come out
+/// of the two links in the same nanosecond: which of them enters the other link first must not depend on when their
+/// events were scheduled.
 #[test]
 fn reverse_traffic_in_one_instant_counts_the_same_without_shortcuts() {
     let set = json!([
@@ -171,7 +173,8 @@ fn reverse_traffic_in_one_instant_counts_the_same_without_shortcuts() {
     assert_eq!(different(&plan("schema = 2", &set), &[false, true]), []);
 }
 
-/// `cargo test -p crossfade-experiment --test all -- --ignored three_thousand_scenarios_need_no_shortcut`
+/// Long form of the property, run by `cargo test -p crossfade-experiment --test all -- --ignored
+/// three_thousand_scenarios_need_no_shortcut`.
 #[test]
 #[ignore = "3,000 scenarios, seven times each: minutes"]
 fn three_thousand_scenarios_need_no_shortcut() {

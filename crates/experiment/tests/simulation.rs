@@ -1,4 +1,4 @@
-//! Plans that are really simulated, against what needs no program to know.
+//! Tests of simulated plans against results that are known without a program.
 
 use crate::common::{texts, texts_of_run};
 use crossfade_experiment::{
@@ -46,18 +46,18 @@ fn value(result: &PointResult, name: &str) -> f64 {
     result.metrics.iter().find(|(metric, _)| *metric == name).unwrap_or_else(|| panic!("{name}")).1.value
 }
 
-/// Metrics of other scenarios and methods.
+/// Metrics that the scenario of the test lacks, since they are of other scenarios and methods.
 const ELSEWHERE: &[&str] = &[
-    // Of flavour quic.
+    // Metrics of flavour quic.
     "spurious_losses",
-    // By analysis.
+    // Metrics by method analysis.
     "throughput_lower",
     "throughput_upper",
     "cycle_mean_slots",
     "cycle_deviation_slots",
     "truncation_error",
     "states",
-    // Of links with frames.
+    // Metrics of links with frames.
     "residual_frame_error_rate",
     "frames_given_up",
     "frames_delivered",
@@ -68,7 +68,7 @@ const ELSEWHERE: &[&str] = &[
     "hol_delay_p95_s",
     "hol_delay_p99_s",
     "packets_lost",
-    // Where packets wait; of flows with an end; of several flows.
+    // Metrics of networks where packets wait, of flows with an end, and of several flows.
     "rtt_p50_s",
     "rtt_p95_s",
     "rtt_p99_s",
@@ -84,12 +84,12 @@ const ELSEWHERE: &[&str] = &[
     "flows_completed",
     "flows_unfinished",
     "jain_fairness",
-    // Of a physical layer, of a mesh.
+    // Metrics of a physical layer.
     "bit_error_rate",
     "bit_errors",
     "bits_sent",
     "effective_rate_bps",
-    // Of a satellite link, by analysis.
+    // Metrics of a satellite link by analysis, and of a mesh.
     "link_capacity_bps",
     "outage_share",
     "idle_wait_s",
@@ -109,17 +109,17 @@ const ELSEWHERE: &[&str] = &[
     "data_sent",
     "data_losses",
     "data_drops",
-    // Of live runs.
+    // Metrics of live runs.
     "lateness_p50_s",
     "lateness_p99_s",
     "late_share",
     "ring_drops",
-    // Of links alone.
+    // Metrics of links alone.
     "queueing_delay_mean_s",
     "queueing_delay_p50_s",
     "queueing_delay_p95_s",
     "queueing_delay_p99_s",
-    // Of cells.
+    // Metrics of cells.
     "user_goodput_bps",
     "user_goodput_p05_bps",
     "bins_per_slot",
@@ -156,7 +156,7 @@ const ELSEWHERE: &[&str] = &[
     "uplink_delay_rlc_mean_s",
     "uplink_delay_reordering_mean_s",
     "scheduling_requests",
-    // Of bearers where users have several.
+    // Metrics of bearers where users have several.
     "bearer_delay_queue_mean_s",
     "bearer_delay_grant_mean_s",
     "bearer_delay_air_mean_s",
@@ -177,7 +177,7 @@ const ELSEWHERE: &[&str] = &[
     "uplink_bearer_queue_drops",
     "uplink_bearer_pdcp_discards",
     "uplink_bearer_rlc_retransmissions_per_packet",
-    // Of Wi-Fi networks.
+    // Metrics of Wi-Fi networks.
     "station_goodput_bps",
     "station_uplink_goodput_bps",
     "airtime_share",
@@ -224,14 +224,14 @@ fn without_losses_every_slot_carries_a_new_packet() {
     for name in ["retransmissions", "timeouts", "fast_retransmits", "frame_error_rate", "queue_drops"] {
         assert_eq!(value(result, name), 0.0, "{name}");
     }
-    // The acknowledgement comes back at the end of the packet's slot.
+    // The acknowledgement arrives at the end of the packet's slot.
     assert!((value(result, "rtt_mean_s") - 0.007466667).abs() < 1e-9);
     assert!(result.warnings.is_empty());
     let names: Vec<&str> =
         METRICS.iter().map(|metric| metric.name).filter(|name| !ELSEWHERE.contains(name)).collect();
     assert_eq!(result.metrics.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names);
-    // Four equal runs have no spread; of events that did not come, and of a share at its ceiling, that is no
-    // certainty.
+    // Four equal runs have no spread, which is no certainty for events that did not occur and for shares at their
+    // bound.
     let unsure = [
         "retransmissions",
         "segment_loss_rate",
@@ -260,7 +260,7 @@ fn without_losses_every_slot_carries_a_new_packet() {
 
 #[test]
 fn the_share_that_is_asked_for_is_lost() {
-    // With a clock that steps with transmissions, the sender cannot choose what it sees of the channel.
+    // With a clock of transmissions, the sender's pauses do not bias what it sees of the channel.
     for channel in [
         json!({ "model": "iid", "p_e": 0.05 }),
         json!({ "model": "markov", "p_e": 0.05, "mean_burst": 2, "clock": "transmission" }),
@@ -270,7 +270,7 @@ fn the_share_that_is_asked_for_is_lost() {
     ] {
         let result = &results(json!({ "runs": 10, "set": [["channel", channel.clone()]] }))[0];
         let (_, rate) = result.metrics.iter().find(|(name, _)| *name == "frame_error_rate").unwrap();
-        // Four standard errors; the interval of ten runs is t(0.975, 9) = 2.262 of them.
+        // Four standard errors; the half-width of the interval of ten runs is t(0.975, 9) = 2.262 of them.
         let tolerance = 4.0 / 2.262 * rate.ci95.unwrap();
         assert!((rate.value - 0.05).abs() < tolerance, "{channel}: {rate:?}");
         assert!(value(result, "energy_per_packet") > 1.0);
@@ -286,7 +286,7 @@ fn real_runs_do_not_depend_on_threads_or_points() {
     for jobs in [2, 5] {
         assert_eq!(rows(&many, jobs), one_thread);
     }
-    // The same point by itself has the same rows: streams depend on seed, run and name alone.
+    // The point in a plan of its own has the same rows, since random streams depend only on seed, run and name.
     let alone =
         plan(json!({ "set": [["channel", { "model": "iid", "p_e": 0.1 }], ["tcp.variant", "reno"]] }));
     for (mine, theirs) in rows(&alone, 1).iter().zip(&one_thread[12..]) {
@@ -299,8 +299,8 @@ fn segments_end_a_run() {
     let set =
         json!([["run", { "duration": null, "segments": 500 }], ["channel", { "model": "iid", "p_e": 0.01 }]]);
     for row in rows(&plan(json!({ "set": set })), 1) {
-        // 500 in order: of these as many as a window less one may have waited beyond a hole since the warm-up, and as
-        // many wait at the end.
+        // 500 segments arrive in order. At most a window less one may have waited behind a hole at the end of the
+        // warm-up, and as many may wait at the end.
         let delivered = row.metrics.get("segments_delivered").unwrap();
         assert!((477.0..524.0).contains(&delivered), "{delivered}");
     }
@@ -323,7 +323,7 @@ fn doubtful_results_say_so() {
 
 #[test]
 fn a_flow_that_died_is_named() {
-    // Nothing passes: bulk flows die. A transfer that does not end is unfinished, which is said elsewhere.
+    // Nothing passes the link, so bulk flows die; a transfer without end is unfinished, which has another warning.
     let died = |flows: Value| {
         let set = json!([
             ["channel", { "model": "iid", "p_e": 1 }],
@@ -423,7 +423,7 @@ fn events_of_a_sweep_are_those_of_its_points() {
     assert_eq!(events(&over(vec![8]), 0, nothing, &AtomicBool::new(true)).unwrap(), None);
 }
 
-/// What a run counts and what its events show are two ways through the program.
+/// Events of a run agree with the counts of its row, which are made by another part of the program.
 #[test]
 fn events_of_a_run_are_those_that_its_row_counts() {
     let set = json!([
@@ -441,11 +441,12 @@ fn events_of_a_run_are_those_that_its_row_counts() {
     let found: Vec<_> = (0..4).map(counts).collect();
     assert_eq!(found, rows.iter().map(counted).collect::<Vec<_>>());
     assert!(found[3] != found[0], "{found:?}");
-    // Beyond the runs of the plan there are more.
+    // Events can be made of runs beyond those of the plan.
     assert!(counts(1000)[0] > 0.0);
 }
 
-/// One packet of each run is lost; its three duplicates repair it, or the timer if the window is one packet.
+/// A warning says that a stop rule on one metric's interval knows nothing of rare events. One packet of each run is
+/// lost: three duplicates repair it, or the timer if the window is one packet.
 #[test]
 fn an_interval_that_ended_the_runs_knows_nothing_of_rare_events() {
     let warnings = |w_max: u32| {
@@ -484,7 +485,7 @@ const FLOOD: &str = r#"
 
 #[test]
 fn a_link_never_carries_more_than_its_rate() {
-    // A packet lasts 1.37 ns: with times of 1 ns the utilisation was 1.37.
+    // A packet takes 1.37 ns: with times rounded to 1 ns the utilisation would be 1.37.
     let plan = Experiment::load(FLOOD, "test.toml", &Overrides::default()).unwrap();
     let rows = rows(&plan, 1);
     let value = |name: &str| rows[0].metrics.get(name).unwrap();
@@ -507,7 +508,7 @@ fn a_queue_has_a_limit_where_windows_are_none() {
         let warnings = summarise(&plan, &rows)[0].warnings.join("\n");
         (rows[0].metrics.get("queue_drops").unwrap(), warnings)
     };
-    // Of ten packets that come in a slot one is sent; the queue holds 1000.
+    // Of ten packets that arrive in a slot one is sent; the queue holds 1000.
     let (drops, warnings) = of(json!([]));
     assert!((drops - (9.0 * 20_000.0 - 1000.0)).abs() < 10.0, "{drops}");
     assert!(
@@ -518,7 +519,7 @@ fn a_queue_has_a_limit_where_windows_are_none() {
     assert!(given == drops && !warnings.contains("is not given"), "{warnings}");
     let (drops, warnings) = of(json!([["link.queue.limit", "unlimited"]]));
     assert!(drops == 0.0 && !warnings.contains("is not given"), "{warnings}");
-    // CoDel drops early: that its usual 10240 packets were full cannot be said.
+    // CoDel drops early, so that its drops do not show that the default limit of 10240 packets was reached.
     let (drops, warnings) = of(json!([["link.queue.discipline", "fq-codel"]]));
     assert!(drops > 0.0 && !warnings.contains("is not given"), "{warnings}");
 }

@@ -1,11 +1,11 @@
-//! Links and channels that follow a file, from the text of a scenario to packets.
+//! Tests of links and channels that follow a file, from the text of a scenario to packets.
 
 use crate::common::{load, metric, plan_with, result, texts};
 use crossfade_experiment::{Experiment, events};
 use crossfade_scenario::Method;
 use serde_json::{Value, json};
 
-/// A source faster than any of the links here.
+/// Scenario with a UDP source that is faster than any link of these tests.
 const UDP: &str = r#"
     schema = 1
     run = { duration = "2 s", runs = 2 }
@@ -14,12 +14,12 @@ const UDP: &str = r#"
     flows.load = { traffic = "udp", rate = "12 Mbit/s" }
 "#;
 
-/// When packets reached the receiver, in milliseconds.
+/// Times in milliseconds at which packets reached the receiver.
 fn arrivals_ms(plan: &Experiment) -> Vec<f64> {
     let csv = texts(plan, events).remove(0);
     let received = csv.lines().filter(|line| line.contains(",receive,"));
     let time_ms = |line: &str| line.split(',').next().unwrap().parse::<f64>().unwrap() * 1e3;
-    // Nanoseconds are the finest there is.
+    // A nanosecond is the finest resolution.
     received.map(|line| (time_ms(line) * 1e6).round() / 1e6).collect()
 }
 
@@ -30,7 +30,7 @@ fn opportunities(text: &str) -> Experiment {
 
 #[test]
 fn packets_leave_at_the_opportunities_of_a_trace_to_the_millisecond() {
-    // The source sends at 0, 1, 2, ... ms and the queue is never empty.
+    // The source sends at 0, 1, 2, ... ms, and the queue is never empty.
     let constant = opportunities("12\n");
     let expected: Vec<f64> = (1..=166).map(|n| 12.0 * f64::from(n)).collect();
     assert_eq!(arrivals_ms(&constant), expected);
@@ -38,8 +38,8 @@ fn packets_leave_at_the_opportunities_of_a_trace_to_the_millisecond() {
     let text = irregular.map(|millis| millis.to_string()).join("\n");
     let rounds = (0..20).flat_map(|round| irregular.map(|millis| f64::from(millis + 100 * round)));
     assert_eq!(arrivals_ms(&opportunities(&text)), rounds.collect::<Vec<_>>());
-    // What finds nothing to send is lost: packets that come at 0, 30, 60, ... ms leave at the first opportunity
-    // after.
+    // Opportunities without a waiting packet are lost: packets that arrive at 0, 30, 60, ms leave at the next
+    // opportunity.
     let set = json!([
         ["link.trace", { "opportunities": "cell.up" }], ["flows.load.rate", "400 kbit/s"], ["run.duration", "300 ms"],
     ]);
@@ -47,7 +47,8 @@ fn packets_leave_at_the_opportunities_of_a_trace_to_the_millisecond() {
     assert_eq!(arrivals_ms(&sparse), [3.0, 40.0, 100.0, 103.0, 140.0, 200.0, 203.0, 217.0, 241.0, 300.0]);
 }
 
-/// Three packets of 1500 bytes take more than three opportunities of 1400.
+/// Opportunities have the size that the scenario gives: packets of 1500 bytes take more than one opportunity of 1400
+/// bytes.
 #[test]
 fn opportunities_have_the_size_that_is_given() {
     let of = |size: &str| {
@@ -56,7 +57,7 @@ fn opportunities_have_the_size_that_is_given() {
     };
     let usual = opportunities("10\n");
     assert_eq!(arrivals_ms(&of("1500 B")), arrivals_ms(&usual));
-    // A run is known by what it does, not by how it is said.
+    // The row key depends on the behaviour of a run, not on the wording of its scenario.
     assert_eq!(result(&of("1500 B")).rows, result(&usual).rows);
     // Packet n ends with opportunity ceil(1500 n / 1400).
     let ends = (1_u32..).map(|n| (1500 * n).div_ceil(1400) * 10).take_while(|at| *at <= 2000);
@@ -83,7 +84,7 @@ fn a_trace_names_the_mean_rate_of_its_slots_and_is_used_up() {
     assert_eq!(result.warnings, expected);
 }
 
-/// Synthetic records of capacity and delay, with handovers every 15 s (what they are, their first lines say).
+/// Synthetic records of capacity and delay, with handovers every 15 s; their first lines describe them.
 const RECORDED: [(&str, &str); 2] = [
     ("leo.up", include_str!("recorded/leo-synthetic.up")),
     ("leo.delay", include_str!("recorded/leo-synthetic.delay")),
@@ -95,9 +96,9 @@ fn recorded_pair(set: &[Value]) -> Experiment {
     plan_with(UDP, &json!([&common[..], set].concat()), &RECORDED)
 }
 
-/// Before the end of the first slot, in it (nothing is sent), and in the second: 29, 9, 29, 31 and 11 ms and 1 ms
-/// beside them, in order always. The source is faster than the link, so that a packet leaves at each line of the
-/// capacity.
+/// A record of capacity and delay delivers packets at its opportunities, after its delays and in order. The delays are
+/// 29, 9 and 29 ms at the beginning, in the middle and at the end of the first slot of 15 s, then 31 and 11 ms, plus 1
+/// ms of `link.delay`. The source is faster than the link, so that a packet leaves at each opportunity.
 #[test]
 fn a_recorded_pair_delivers_at_its_opportunities_and_after_its_delays() {
     let set = |end: &str| [json!(["run.duration", end])];
@@ -117,7 +118,8 @@ fn a_recorded_pair_delivers_at_its_opportunities_and_after_its_delays() {
     let expected: Vec<f64> = expected.take_while(|at| *at <= 16_000.0).collect();
     assert_eq!(expected[..3], [95.0, 140.0, 178.0]);
     assert_eq!(arrivals, expected);
-    // Again, with the capacity: at 60.085 s as at 0.085 s. And not, where the last delay, 30 ms, holds.
+    // The record begins again with the capacity: at 60.085 s as at 0.085 s. If it does not, its last delay, 30 ms,
+    // holds.
     let again = arrivals_ms(&recorded_pair(&set("61 s")));
     assert!(again.contains(&60_095.0) && !again.contains(&60_116.0), "the delays begin again");
     let held = [json!(["run.duration", "61 s"]), json!(["link.trace.delays_end", "hold"])];
@@ -129,7 +131,7 @@ fn a_recorded_pair_delivers_at_its_opportunities_and_after_its_delays() {
 fn a_recorded_delay_is_a_part_of_what_is_said_of_a_path() {
     let plan = recorded_pair(&[json!(["run.duration", "1 s"])]);
     let setup = &plan.points.at(0).setup;
-    // Of 60 s each slot has 100 ms with 20 ms more: 9.5 + 20 x 0.4 / 60, and link.delay.
+    // Each slot of 60 s has 100 ms with 20 ms more: 9.5 + 20 x 0.4 / 60 ms, and `link.delay`.
     let round_trip_s = setup.round_trip(&setup.flows[0]).as_secs_f64() - setup.slot.as_secs_f64();
     assert!((round_trip_s - (0.0095 + 0.020 * 0.4 / 60.0 + 0.001)).abs() < 1e-8, "{round_trip_s}");
     assert!(result(&plan).warnings.iter().all(|line| !line.contains("delays")));
@@ -153,14 +155,14 @@ fn a_held_table_counts_its_last_entry_and_the_round_trip_its_delays() {
         let plan = plan_with(UDP, &set, &[("link", rates)]);
         serde_json::to_value(plan.describe()).unwrap()["path"].clone()
     };
-    // TheaterQ: 100 ms of 2 Mbit/s and 20 ms, 300 ms of 1 Mbit/s and 40 ms. In the mean (0.2 + 0.3) / 0.4 = 1.25
-    // Mbit/s, and (2 + 12) / 0.4 = 35 ms.
+    // TheaterQ: 100 ms of 2 Mbit/s and 20 ms, 300 ms of 1 Mbit/s and 40 ms. The means are (0.2 + 0.3) / 0.4 = 1.25
+    // Mbit/s and (2 + 12) / 0.4 = 35 ms.
     let theaterq = "100000,20000000,2000000,0,100\n300000,40000000,1000000,0,100\n";
     let held = facts(theaterq, json!("hold"));
     assert_eq!(held["links"][0]["rate_bps"], 1.25e6);
     assert_eq!(held["links"][0]["recorded_delay_s"], json!([0.02, 0.035, 0.04]));
     assert_eq!(held["links"][0]["held"], json!({ "from_s": 0.4, "rate_bps": 1e6, "delay_s": 0.04 }));
-    // 12,000 bits at 1.25 Mbit/s are 9.6 ms.
+    // 12,000 bits at 1.25 Mbit/s take 9.6 ms.
     assert_eq!(
         (held["slot_s"].as_f64(), held["flows"][0]["round_trip_s"].as_f64()),
         (Some(0.0096), Some(0.0446))
@@ -170,7 +172,7 @@ fn a_held_table_counts_its_last_entry_and_the_round_trip_its_delays() {
         (&looped["links"][0]["rate_bps"], &looped["links"][0]["held"]),
         (&json!(1.25e6), &Value::Null)
     );
-    // A table that does not say how long its last row lasts: the mean is that of the rows before.
+    // The duration of the last row of a table may be unknown: the mean is that of the rows before.
     let own = facts("0 2e6 0.02 0\n0.1 1e6 0.04 0\n", json!("hold"));
     assert_eq!(
         (&own["links"][0]["rate_bps"], &own["links"][0]["held"]["from_s"]),
@@ -223,7 +225,7 @@ fn what_is_in_a_record_of_delays_decides_and_a_wrong_line_is_refused() {
 
 #[test]
 fn a_table_has_rates_delays_and_losses() {
-    // A byte a microsecond; an outage; half the rate, far away and with losses.
+    // A rate of one byte per microsecond; an outage; half the rate, with a long delay and losses.
     let table = "time_s,rate_bps,delay_s,loss\n0,8e6,0.005,0\n0.5,0,0.005,0\n0.75,4e6,0.1,0.25\n";
     let set = json!([
         ["channel", null], ["link.trace", { "rates": "path.csv" }], ["link.delay", "1 ms"], ["run.runs", 10],
@@ -235,7 +237,7 @@ fn a_table_has_rates_delays_and_losses() {
     assert!(arrivals.iter().zip(&before).all(|(found, expected)| (found - expected).abs() < 1e-9));
     assert!(arrivals.iter().all(|&at| !(506.5..851.0).contains(&at)), "the outage");
     let result = result(&plan);
-    // 333 packets of the first half second are not lost; a fourth of the others is.
+    // None of the 333 packets of the first half second is lost; a fourth of the others is.
     let (packets, late) = (333.0 + 19.25 * 4e6 / 12e3, 19.25 * 4e6 / 12e3);
     let (rate, ci95) = metric(&result, "frame_error_rate");
     assert!((rate - 0.25 * late / packets).abs() < 4.781 / 2.262 * ci95, "{rate} +- {ci95}");
@@ -247,7 +249,7 @@ fn a_table_has_rates_delays_and_losses() {
         ["channel", null], ["link.trace", { "rates": "path.csv", "period": "1 s" }], ["run.duration", "20 s"],
     ]);
     let repeating = plan_with(UDP, &repeating, &[("path.csv", table)]);
-    // 4 Mbit and 1 Mbit in a second.
+    // 4 Mbit at the first rate and 1 Mbit at the last, in a period of one second.
     assert_eq!(repeating.points.at(0).setup.links().unwrap().forward.rate_bps(), Some(5e6));
     let goodput = metric(&crate::common::result(&repeating), "link_goodput_bps").0;
     assert!((goodput / (4e6 + 0.75e6) - 1.0).abs() < 0.02, "{goodput}");
@@ -255,7 +257,7 @@ fn a_table_has_rates_delays_and_losses() {
 
 #[test]
 fn rain_slows_a_satellite_down() {
-    // 8 dB under a clear sky: 8PSK 3/4; 3 dB: QPSK 3/5; -3 dB: nothing.
+    // 8 dB under a clear sky allow 8PSK 3/4, 3 dB allow QPSK 3/5, and -3 dB no transmission.
     let noise_dbm = -173.975_187 + 10.0 * 1e6_f64.log10() + 2.0;
     let budget = json!({
         "transmit_power_dbm": 60, "path_loss_db": 60.0 - noise_dbm - 8.0, "noise_figure_db": 2,
@@ -285,11 +287,11 @@ fn recorded_losses_are_played_back() {
         let lost = csv.lines().filter(|line| line.contains(",lost,"));
         lost.map(|line| line.split(',').nth(3).unwrap().parse().unwrap()).collect::<Vec<u32>>()
     };
-    // A packet a slot, and every second slot.
+    // A packet in each slot, and in every second slot.
     assert_eq!(lost("transmission", "12 Mbit/s"), [1, 2, 6, 7, 11, 12, 16, 17]);
     assert_eq!(lost("slot", "12 Mbit/s"), [1, 2, 6, 7, 11, 12, 16, 17]);
     assert_eq!(lost("transmission", "6 Mbit/s"), [1, 2, 6, 7]);
-    // Slots 0, 2, 4, ...: 2, 6, 12 and 16 are bad.
+    // Packets take slots 0, 2, 4, ...: 2, 6, 12 and 16 are bad.
     assert_eq!(lost("slot", "6 Mbit/s"), [1, 3, 6, 8]);
 }
 
@@ -301,7 +303,7 @@ const PAPER: &str = r#"
     tcp = { variant = "newreno", w_max = 24, rto = { fixed = "100 slots" } }
 "#;
 
-/// Losses of a chain with `p_gb` 0.02 and mean bursts of 2, by a generator of its own.
+/// Loss record of a chain with `p_gb` 0.02 and mean bursts of 2, by a separate generator.
 fn record(packets: usize) -> String {
     let (mut state, mut bad) = (7_u64, false);
     let mut draw = || {
@@ -324,7 +326,7 @@ fn a_record_is_analysed_through_the_chain_that_fits_it() {
     let results = crossfade_experiment::summarise(&plan, &crate::common::rows(&plan, 2));
     let [solved, simulated] =
         [&results[0], &results[1]].map(|result| metric(result, "throughput_per_slot").0);
-    // Runs of 50,000 slots deviate by 1.2 % (four of another generator), this one by a third of that.
+    // Four runs of 50,000 slots by another generator deviate by 1.2 %, this one of 400,000 by a third of that.
     assert!((simulated / solved - 1.0).abs() < 0.015, "{solved} {simulated}");
     assert!(
         results[0].warnings[0].contains("takes a chain fitted to the channel"),
@@ -487,14 +489,14 @@ fn wrong_files_and_keys_are_refused_in_one_line() {
     let set = json!([["channel", null], ["link", { "rate": null, "trace": { "rates": "good.csv" } }], ["methods", ["formula"]]]);
     let error = load(PAPER, &set, &files).unwrap_err();
     assert_eq!(error, "link.trace.rates: a formula assumes a constant rate; use method simulation");
-    // Nobody gives files to the plain function.
+    // The plain function has no files.
     let overrides = serde_json::from_value(json!({})).unwrap();
     let error = Experiment::load(PAPER, "test.toml", &overrides).unwrap_err().to_string();
     assert_eq!(error, "channel.file = \"losses.txt\": this scenario was given without files");
 }
 
-/// The public example of LeoReplayer from the scenario to the packet: of a source faster than the link one leaves at
-/// each of its opportunities, takes the delay of that time and never overtakes another.
+/// The public example of LeoReplayer is followed to the packet: with a source faster than the link, one packet leaves
+/// at each opportunity, takes the delay of that time, and overtakes none.
 #[test]
 fn the_example_of_leo_replayer_is_followed_to_the_packet() {
     let text = include_str!("../../../tests/data/leo-replayer-example.txt");

@@ -1,11 +1,11 @@
-//! Sources without feedback at a full drop-tail queue: phase effects, and what mends them.
+//! Tests of sources without feedback at a full drop-tail queue: phase effects, and their remedies.
 
 use crate::common::{load, plan, result_of, rows};
 use crossfade_experiment::{FLOW, PointResult, samples};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Twelve megabits a second for a link of ten: a share of 10/12 each is fair.
+/// Scenario of three sources that offer 12 Mbit/s to a link of 10 Mbit/s, so that a fair share is 10/12 of each.
 const TEXT: &str = r#"
     schema = 1
     run = { duration = "20 s", runs = 10 }
@@ -18,7 +18,7 @@ const TEXT: &str = r#"
 
 const FLOWS: [&str; 3] = ["slow", "middle", "fast"];
 
-/// Share of its offered load that each flow delivers.
+/// Share of the offered load that each flow delivers.
 fn shares(result: &PointResult) -> [f64; 3] {
     FLOWS.map(|name| {
         let flow = result.parts_of(FLOW).find(|flow| flow.part.name == name).unwrap();
@@ -48,11 +48,11 @@ fn poisson_sources_lose_alike_and_jitter_ends_the_phase() {
         assert!(!warns(&result), "{:?}", result.warnings);
         shares(&result)
     };
-    // Poisson arrivals see the queue as it is in the mean of time, whatever their rate.
+    // Poisson arrivals see time averages of the queue, whatever their rate.
     for share in with("traffic", "poisson") {
         assert!((share - 10.0 / 12.0).abs() < 0.05, "{share}");
     }
-    // Sources that are alike lose alike; the fast one is smoother, and loses less.
+    // Equal sources have equal loss rates; the fast one is smoother and loses less.
     let [slow, middle, fast] = with("jitter", "50 %");
     assert!((slow - middle).abs() < 0.03 && fast > slow, "{slow} {middle} {fast}");
 }
@@ -78,7 +78,8 @@ fn what_is_not_taken_is_refused() {
     assert!(message.contains("jitter"), "{message}");
 }
 
-/// 12 Mbit/s into a policer of 2 Mbit/s: a full bucket and what flows in pass, to a packet, and nothing waits.
+/// A policer of 2 Mbit/s passes exactly its bucket and the tokens that flow in, of an offered 12 Mbit/s, and no packet
+/// waits.
 #[test]
 fn a_policer_passes_its_bucket_and_its_rate() {
     let set = json!([
@@ -94,7 +95,7 @@ fn a_policer_passes_its_bucket_and_its_rate() {
     assert!(result.warnings.iter().all(|warning| !warning.contains("were full")), "{:?}", result.warnings);
 }
 
-/// Ctrl-C ends what looks at a run, also where little happens between two looks.
+/// Sampling ends when it is cancelled, even if few events occur between two samples.
 #[test]
 fn samples_end_when_they_are_cancelled() {
     let plan = plan(TEXT, &json!([["run.duration", "1000 s"], ["run.sample", "100 ms"], ["run.runs", 1]]));

@@ -1,8 +1,8 @@
 //! CPU time per frame of ARQ links, as an engine drives them.
 //!
-//! `cargo bench -p crossfade-link --bench arq [-- CASE] [FRAMES]`; without a case all of them. Four packets
-//! of 543 bytes (28 frames of 20 bytes) are always on the way: the next is pushed when one has left. Fading
-//! of `fd_t` 0.01 loses 1, 10 or 30 % of the frames.
+//! `cargo bench -p crossfade-link --bench arq [-- CASE] [FRAMES]`; without CASE all cases run. Four packets of 543
+//! bytes (28 frames of 20 bytes) are always in the link: the next is pushed when one has left. Fading of `fd_t` 0.01
+//! loses 1, 10 or 30 % of the frames.
 
 use crossfade_channel::{Clock, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};

@@ -1,8 +1,8 @@
-//! CPU time per packet of each queue, through the link that an engine drives.
+//! CPU time per packet of each queue discipline, in a link as an engine drives it.
 //!
-//! `cargo bench -p crossfade-link [-- CASE] [PACKETS]`; without a case all of them. 20 flows offer a link of
-//! 100 Mbit/s 5 % more than it carries; every event of the link is taken at its time. Drop-tail is measured
-//! twice: as `hop`, which needs no events, and as the same queue behind events.
+//! `cargo bench -p crossfade-link [-- CASE] [PACKETS]`; without CASE all cases run. 20 flows offer 105 Mbit/s to a link
+//! of 100 Mbit/s; every event of the link is processed at its time. Drop-tail is measured twice: as `hop`, which needs
+//! no events for transmissions, and as a queue discipline in a link with these events.
 
 use crossfade_channel::Lossless;
 use crossfade_core::{DelayHistogram, RunSeed, SimTime};
@@ -70,7 +70,7 @@ fn run(case: &str, packets: u64) {
     report(case, packets, before, &comment);
 }
 
-/// Cost of measuring the distribution of a delay.
+/// Measures the CPU time of recording delays in a histogram.
 fn run_histogram(packets: u64) {
     let mut histogram = DelayHistogram::default();
     let before = cpu_seconds();

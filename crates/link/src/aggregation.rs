@@ -1,4 +1,5 @@
-//! Aggregation before a link: packets wait and are released together, as by a station that asks for its turn.
+//! Aggregation before a link: packets wait and are released together, as by a station that waits for its transmission
+//! opportunity.
 
 use crate::decorated::Decorator;
 use crate::link::{Departure, Link, Push};
@@ -7,40 +8,40 @@ use crate::report::LinkReport;
 use crossfade_core::SimTime;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Configuration of aggregation.
+/// Configuration of the aggregation of packets before a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AggregationConfig {
-    /// The time from one release to the next, above zero; they fall on its multiples.
+    /// Time between releases, above zero; releases fall on multiples of it from time zero.
     pub period: SimTime,
-    /// Thinning: of a flow's packets that are released together, one in `thinning` goes on, counted back from the
-    /// newest; at least 1, which keeps all.
+    /// Thinning of ACKs: of a flow's packets that are released together, one in `thinning` goes on, counted back from
+    /// the newest; at least 1, which keeps all.
     pub thinning: u32,
 }
 
-/// Holds packets before a link and releases them together, like acknowledgements of a Wi-Fi station or a cable modem
-/// that has to ask for its turn. ACKs may be filtered (RFC 3449 section 5.2.1): the newest ACK of a flow repeats what
-/// earlier ones said, except for SACK blocks and the number of duplicates.
+/// Decorator of a link that holds packets and releases them together, like the ACKs of a Wi-Fi station or a cable modem
+/// that has to request each transmission. ACKs may be filtered (RFC 3449 section 5.2.1): the newest ACK of a flow
+/// contains the information of earlier ones, except for SACK blocks and the number of duplicates.
 ///
-/// A filtered packet counts as a drop of the queue. The wait here comes before the link's queue and is not part of its
-/// statistics.
+/// A filtered packet counts as a drop of the queue. The wait for the release precedes the link's queue and is not part
+/// of its statistics.
 pub struct Aggregator {
     config: AggregationConfig,
     /// Packets that wait for the next release.
     held: Vec<Parcel>,
-    /// Time of the next release; [`SimTime::MAX`] where no packet waits.
+    /// Time of the next release; [`SimTime::MAX`] if no packet waits.
     release: SimTime,
-    /// Packets that a release has filtered or refused, not yet returned by `advance`.
+    /// Packets that a release has filtered, or the link has refused, and that `advance` has not returned yet.
     gone: VecDeque<Departure>,
     filtered: u64,
-    /// Number of packets of each flow in the release under way; empty between releases.
+    /// Number of packets of each flow seen during a release, from the newest on; empty between releases.
     seen: BTreeMap<u32, u32>,
 }
 
 impl Aggregator {
-    /// An aggregator without packets.
+    /// Creates an aggregator that holds no packets.
     ///
     /// # Panics
-    /// A period or a thinning of zero.
+    /// If the period or the thinning is zero.
     pub fn new(config: AggregationConfig) -> Self {
         assert!(config.period > SimTime::ZERO && config.thinning > 0, "{config:?}");
         Self {
@@ -131,7 +132,7 @@ mod tests {
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    /// 1000 bytes last 1 ms.
+    /// Link on which 1000 bytes take 1 ms to send, behind an aggregator.
     fn aggregated(
         period: u64,
         thinning: u32,
@@ -204,7 +205,7 @@ mod tests {
     }
 
     proptest! {
-        /// However late it is asked, every packet leaves once, at a time that follows from its release alone.
+        /// Every packet leaves exactly once, arrived or filtered, even if the aggregator is polled late.
         #[test]
         fn nothing_is_lost_or_invented(
             gaps in prop::collection::vec(0_u64..30, 1..60), period in 1_u64..40, thinning in 1_u32..5, late in 0_u64..50,

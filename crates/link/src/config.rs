@@ -1,4 +1,4 @@
-//! Configuration of links: constant rate and delay, with any queue.
+//! Configuration of links with constant rate and delay and any queue discipline.
 
 use crate::hop::{Hop, HopConfig};
 use crate::link::Link;
@@ -8,25 +8,25 @@ use crate::transmitter::{Service, Transmitter};
 use crossfade_channel::LossProcess;
 use crossfade_core::{OutOfRange, SimTime, Stream};
 
-/// A link of constant rate and delay, with any queue.
+/// Configuration of a link with constant rate and delay and any queue discipline.
 pub struct LinkConfig {
-    /// Bit rate in bit/s; `None` takes no time to transmit.
+    /// Bit rate in bit/s; `None`: transmission takes no time.
     pub rate_bps: Option<f64>,
     /// Propagation delay.
     pub delay: SimTime,
-    /// The queue discipline and its limit.
+    /// Queue discipline and its limit.
     pub queue: QueueConfig,
-    /// Random stream of the queue discipline.
+    /// Random stream from which the queue discipline draws.
     pub draws: Stream,
     /// Loss process of transmissions.
     pub loss: Box<dyn LossProcess>,
 }
 
 impl LinkConfig {
-    /// Builds the link.
+    /// Builds the link: a [`Hop`] for a drop-tail queue, otherwise a [`QueuedLink`].
     ///
     /// # Errors
-    /// A parameter of the queue outside its range.
+    /// If a parameter of the queue is outside its range.
     pub fn build(self) -> Result<Box<dyn Link + Send>, OutOfRange> {
         let Self { rate_bps, delay, queue, draws, loss } = self;
         if let QueueConfig::DropTail(queue_limit) = queue {
@@ -37,10 +37,11 @@ impl LinkConfig {
 }
 
 impl QueueConfig {
-    /// Builds the link of a transmitter that takes packets from this queue; `draws` is the queue's random stream.
+    /// Builds a link whose transmitter `service` takes packets from this queue; `draws` is the queue's random stream,
+    /// `delay` is added to that of the transmitter.
     ///
     /// # Errors
-    /// A parameter of the queue outside its range.
+    /// If a parameter of the queue is outside its range.
     pub fn before<S>(
         self,
         draws: Stream,
@@ -51,7 +52,7 @@ impl QueueConfig {
     where
         S: Service + 'static,
     {
-        // The compiler knows the queue of the link: a packet costs a quarter less than behind a `dyn QueueDiscipline`.
+        // Static dispatch: a packet takes a quarter less time than behind a `dyn QueueDiscipline`.
         Ok(with_queue!(self, draws, |queue| Box::new(QueuedLink::new(queue, service, delay, loss))))
     }
 }

@@ -1,4 +1,4 @@
-//! Decorators of links: mechanisms before or behind a link.
+//! Decorators of links: mechanisms placed before or behind a link.
 
 use crate::event::LinkEvent;
 use crate::link::{Departure, Link, Push};
@@ -10,27 +10,28 @@ use crossfade_core::SimTime;
 /// state and receives the link as an argument; each method has the contract of the method of that name in [`Link`]. By
 /// default packets pass unchanged, so a decorator overrides only the methods that it changes.
 pub trait Decorator {
-    /// See [`Link::push`].
+    /// Takes a packet at time `now`, as [`Link::push`]; by default passes it to `link`.
     fn push(&mut self, link: &mut impl Link, now: SimTime, parcel: Parcel) -> Push {
         link.push(now, parcel)
     }
 
-    /// See [`Link::next_event`].
+    /// Time at which [`advance`](Self::advance) has something to do next, as [`Link::next_event`]; by default that of
+    /// `link`.
     fn next_event(&self, link: &impl Link) -> Option<SimTime> {
         link.next_event()
     }
 
-    /// See [`Link::advance`].
+    /// Returns the next packet that has left by `now`, as [`Link::advance`]; by default that of `link`.
     fn advance(&mut self, link: &mut impl Link, now: SimTime) -> Option<Departure> {
         link.advance(now)
     }
 
-    /// See [`Link::report`].
+    /// Statistics of link and decorator at `now`, as [`Link::report`]; by default those of `link`.
     fn report(&mut self, link: &mut impl Link, now: SimTime) -> LinkReport {
         link.report(now)
     }
 
-    /// Puts this decorator around a link.
+    /// Puts this decorator around a link, which gives a new link.
     fn around<L: Link>(self, link: L) -> Decorated<L, Self>
     where
         Self: Sized,
@@ -39,7 +40,7 @@ pub trait Decorator {
     }
 }
 
-/// A link with a decorator ([`Decorator::around`]). Its link events are those of the inner link.
+/// Link with a decorator, made by [`Decorator::around`]. Its link events are those of the inner link.
 #[derive(Clone, Debug)]
 pub struct Decorated<L, D> {
     link: L,

@@ -5,8 +5,8 @@ use crossfade_channel::{ChannelError, ErrorRate, ErrorRateLoss, FadingRatio};
 use crossfade_core::{Stream, to_db};
 use std::sync::Arc;
 
-/// Frame channel by an error-rate table, whose receiver keeps failed copies and adds up their signal-to-noise ratios
-/// (chase combining).
+/// Frame channel by an error-rate table, with a receiver that keeps failed copies and adds up their signal-to-noise
+/// ratios (Chase combining).
 ///
 /// One uniform random number decides for each payload: after l copies the payload still fails if the number is below
 /// the error rate of l copies. Payloads thus fail after l copies as often as in the table, and a further copy never
@@ -18,15 +18,14 @@ pub struct ErrorRateFrames {
     conditions: Conditions,
 }
 
-/// Index of the first draw for payloads; draws for transmissions have smaller ones.
+/// Index of the first random draw for payloads; draws for transmissions have smaller indices.
 const PAYLOADS: u128 = 1 << 64;
 
 impl ErrorRateFrames {
-    /// Creates the channel before the first transmission. Gains, shadowing and verdicts are drawn from `stream`, like
-    /// those of losses without combining.
+    /// Creates the channel before its first transmission. Gains, shadowing and verdicts are drawn from `stream`.
     ///
     /// # Errors
-    /// The configuration is refused by [`ErrorRateLoss::check`].
+    /// If [`ErrorRateLoss::check`] refuses the configuration.
     pub fn new(config: ErrorRateLoss, stream: Stream) -> Result<Self, ChannelError> {
         Ok(Self { ratios: config.ratios(&stream)?, config, stream, conditions: Conditions::default() })
     }
@@ -69,17 +68,17 @@ impl FrameChannel for ErrorRateFrames {
     }
 }
 
-/// The copies that a receiver has of a frame, combined.
+/// Combined copies of a frame at the receiver.
 #[derive(Clone, Debug)]
 pub struct ErrorRateCopies {
     rates: Arc<dyn ErrorRate>,
     bytes: u32,
-    /// Sum of the signal-to-noise ratios of the frame's copies, no decibels.
+    /// Sum of the signal-to-noise ratios (linear, not in dB) of the frame's copies.
     sum: f64,
     copies: u32,
-    /// Least error rate after this number of copies or fewer.
+    /// Least error rate so far, over the numbers of copies received.
     least_rate: f64,
-    /// Uniform draw: the payload fails while its error rate is above it.
+    /// Uniform random number of the payload, which fails while its error rate is above this number.
     needs: f64,
     passes_alone: bool,
 }
@@ -104,7 +103,7 @@ mod tests {
     use crossfade_core::{RunSeed, SimTime};
     use crossfade_phy::{BlockErrors, BlockSizes, ErrorRateTable};
 
-    /// Failure rate of a payload after each of four copies at 0 dB.
+    /// Failure rate of a payload after 1, 2, 3 and 4 copies at 0 dB.
     fn residuals(table: &str) -> [f64; 4] {
         let rates = ErrorRateTable::parse(table).unwrap().mode(None).unwrap();
         let errors = BlockErrors { rates, sizes: BlockSizes::Scaled, modulation: None };

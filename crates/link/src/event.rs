@@ -1,15 +1,16 @@
-//! Events inside links, for observers.
+//! Events inside links, which observers can record.
 
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-/// An event inside a link. New kinds of events and new columns come only with a new [`VERSION`](Self::VERSION).
+/// Event inside a link, for observers. New kinds of events and new columns come only with a new
+/// [`VERSION`](Self::VERSION).
 ///
 /// In CSV ([`HEADER`](Self::HEADER), [`write_csv`](Self::write_csv)) each event is a line. A cell is empty if its kind
 /// of event does not have the column:
 ///
-/// | column | of | |
+/// | column | kinds of event | content |
 /// |---|---|---|
 /// | `time_s` | all | time in seconds from the start of the run; for `air`, the beginning of the transmission |
 /// | `link` | all | the name of the link or fabric |
@@ -21,97 +22,97 @@ use std::fmt::Write as _;
 /// | `scheme` | frame | modulation, coding or MIMO scheme, where it varies |
 /// | `snr_db` | frame | signal-to-noise ratio at the receiver in dB, where the channel has one |
 /// | `verdict` | frame | `good`, `combined` (good with earlier copies), `corrupt` (the header was read), `lost` |
-/// | `bin` | slot, frame, air | what the user sent with in the slot: rate or frequency bin; the number of the link that a multi-link device used, from 0 |
-/// | `end_s` | air, defer | when it ended; until when at least the call is put off |
-/// | `nulls` | air | how many nodes the sender nulled meanwhile |
+/// | `bin` | slot, frame, air | for `slot`, the rate or frequency bin that the user had; otherwise the number, from 0, of the link that a multi-link device used |
+/// | `end_s` | air, defer | end of the transmission, or earliest end of the deferral, in seconds |
+/// | `nulls` | air | number of nodes that the sender nulled during the transmission |
 /// | `change` | queue | `enqueued`, `dequeued`, `dropped`, `marked` |
-/// | `packets`, `bytes` | queue | length of the queue afterwards; for `delay`, the bytes of the packet |
-/// | `kind` | air | which frame of an exchange: `rts`, `cts`, `data`, `ack` |
+/// | `packets`, `bytes` | queue; `bytes` also delay | length of the queue after the change; for `delay`, the bytes of the packet |
+/// | `kind` | air | frame of an exchange: `rts`, `cts`, `data`, `ack` |
 /// | `to` | air, defer | node that the frame is for, or that the deferring node wants to send to |
-/// | `nulled` | air | the nodes that the sender nulled, a space between two |
+/// | `nulled` | air | numbers of the nodes that the sender nulled, separated by spaces |
 /// | `delay_queue_s` to `delay_reordering_s` | delay | parts of the packet's delay: [`DELAY_PARTS`](Self::DELAY_PARTS) |
 /// | `bearer` | delay | number of the bearer among those of its user, from 0, where users have several |
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LinkEvent {
-    /// A frame was sent; on a link without frames, a packet.
+    /// A frame was transmitted; on a link without frames, a packet.
     Frame {
         /// Time at which the transmission began.
         at: SimTime,
-        /// User of the frame's packet.
+        /// User that the frame's packet belongs to.
         user: u16,
-        /// Number of the frame's payload among all payloads.
+        /// Number of the frame's payload among all payloads of the link, from 0.
         frame: u64,
         /// Number of earlier transmissions of the payload.
         attempt: u32,
-        /// Modulation, coding or MIMO scheme, where it varies.
+        /// Modulation, coding or MIMO scheme of the frame; `None` if it does not vary.
         scheme: Option<&'static str>,
-        /// Signal-to-noise ratio in dB, where the channel has one.
+        /// Signal-to-noise ratio at the receiver in dB; `None` if the channel has none.
         snr_db: Option<f64>,
-        /// Whether the frame was received.
+        /// Outcome of the reception of the frame.
         verdict: Verdict,
-        /// Number of the link, of multi-link devices.
+        /// Number of the link that a multi-link device used, from 0; `None` for other devices.
         bin: Option<u8>,
     },
-    /// A user had a slot.
+    /// A user was scheduled in a slot of a slotted radio.
     Slot {
-        /// Beginning of the slot.
+        /// Time at which the slot begins.
         at: SimTime,
-        /// User that had the slot.
+        /// User that was scheduled.
         user: u16,
-        /// The rate or frequency bin.
+        /// Rate or frequency bin that the user had in the slot.
         bin: u32,
     },
-    /// A node occupied the medium.
+    /// A node transmitted on the medium.
     Air {
-        /// Beginning of the occupation.
+        /// Time at which the transmission began.
         at: SimTime,
-        /// End of the occupation.
+        /// Time at which the transmission ended.
         end: SimTime,
-        /// Node that sends.
+        /// Number of the transmitting node.
         node: u16,
-        /// Number of the frame, counted from the node's first one.
+        /// Number of the frame among those of this node, from 0.
         frame: u64,
-        /// Kind of frame in an exchange.
+        /// Kind of frame in an exchange, such as `rts` or `data`.
         kind: &'static str,
-        /// Node that the frame is for.
+        /// Number of the node that the frame is for.
         to: u16,
-        /// Nodes that the sender nulls during the transmission.
+        /// Numbers of the nodes that the sender nulls during the transmission.
         nulls: Vec<u16>,
-        /// Number of the link, of multi-link devices.
+        /// Number of the link that a multi-link device used, from 0; `None` for other devices.
         bin: Option<u8>,
     },
-    /// A node defers: an exchange nearby keeps it from sending to the node that its packet is for.
+    /// A node defers: an exchange nearby keeps it from transmitting to the receiver of its packet.
     Defer {
-        /// Time at which the node learned of it.
+        /// Time at which the node learned of the exchange.
         at: SimTime,
-        /// Node that defers.
+        /// Number of the node that defers.
         node: u16,
-        /// Node that it wants to send to.
+        /// Number of the node that it wants to transmit to.
         to: u16,
         /// Earliest end of the deferral.
         until: SimTime,
     },
-    /// A queue changed.
+    /// The content of a queue changed, or a packet was marked.
     Queue {
-        /// Time of the event.
+        /// Time of the change.
         at: SimTime,
-        /// Node of the event, on a medium with nodes.
+        /// Number of the node that has the queue, on a medium with nodes; `None` on other links.
         node: Option<u16>,
-        /// Kind of the change.
+        /// Kind of the change: a packet enqueued, dequeued, dropped or marked.
         change: QueueChange,
-        /// Packets that wait afterwards.
+        /// Number of packets in the queue after the change.
         packets: u32,
-        /// Bytes that wait afterwards.
+        /// Number of bytes in the queue after the change.
         bytes: u64,
     },
-    /// A packet came out of a link that knows the parts of its delay.
+    /// A packet came out of a link that measures the parts of its delay.
     Delay {
         /// Time at which the packet came out.
         at: SimTime,
-        /// User of the packet.
+        /// User that the packet belongs to.
         user: u16,
-        /// Number of the bearer among those of its user, from 0; `None` where users have one each.
+        /// Number of the bearer among those of its user, from 0; `None` if each user has a single bearer.
         bearer: Option<u16>,
         /// Length of the packet in bytes.
         bytes: u32,
@@ -120,10 +121,10 @@ pub enum LinkEvent {
     },
 }
 
-/// The fate of a frame on the channel.
+/// Outcome of the reception of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The frame passes its check.
+    /// The frame passes its check by itself.
     Good,
     /// The frame passes its check together with earlier copies of the same payload.
     Combined,
@@ -133,16 +134,16 @@ pub enum Verdict {
     Lost,
 }
 
-/// Kind of a change of a queue.
+/// Kind of change of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueChange {
-    /// A packet came.
+    /// A packet entered the queue.
     Enqueued,
-    /// A packet left to be sent.
+    /// A packet left the queue to be transmitted.
     Dequeued,
-    /// A packet was dropped.
+    /// The queue dropped a packet.
     Dropped,
-    /// A packet was marked (RFC 3168).
+    /// The queue marked a packet "congestion experienced" (RFC 3168).
     Marked,
 }
 
@@ -150,9 +151,9 @@ impl LinkEvent {
     /// Version of the set of events and of the CSV columns.
     pub const VERSION: u32 = 4;
 
-    /// The parts of a packet's delay: until it is the first of its queue, then until its first byte is sent; first
-    /// transmissions and propagation of its bytes; retransmissions by hybrid ARQ, retransmissions by RLC, and the wait
-    /// for earlier packets.
+    /// Names of the parts of a packet's delay: wait in the queue until it is the first, wait for a grant until its
+    /// first byte is transmitted, first transmissions and propagation of its bytes, retransmissions by hybrid ARQ,
+    /// retransmissions by RLC, and the wait for earlier packets (reordering).
     pub const DELAY_PARTS: [&str; 6] = ["queue", "grant", "air", "harq", "rlc", "reordering"];
 
     /// Header line of a CSV file of link events.
@@ -160,7 +161,7 @@ impl LinkEvent {
                               nulls,change,packets,bytes,kind,to,nulled,delay_queue_s,delay_grant_s,delay_air_s,\
                               delay_harq_s,delay_rlc_s,delay_reordering_s,bearer\n";
 
-    /// The event of a packet that was sent on a link without frames.
+    /// Event of a packet that was transmitted on a link without frames.
     pub fn packet(at: SimTime, user: u16, transmission: u64, is_lost: bool) -> Self {
         let verdict = if is_lost { Verdict::Lost } else { Verdict::Good };
         Self::Frame {
@@ -175,7 +176,7 @@ impl LinkEvent {
         }
     }
 
-    /// The event of a change of a link's queue, with the packets and bytes that wait afterwards.
+    /// Event of a change of a link's queue, which then holds `packets` packets and `bytes` bytes.
     pub fn queue(at: SimTime, change: QueueChange, packets: usize, bytes: u64) -> Self {
         Self::Queue { at, node: None, change, packets: packets as u32, bytes }
     }
@@ -192,7 +193,7 @@ impl LinkEvent {
         }
     }
 
-    /// Appends the event as a line to `csv`; `link` is the name of the link.
+    /// Appends the event as a CSV line to `csv`; `link` is the name of the link.
     pub fn write_csv(&self, link: &str, csv: &mut String) {
         let at = self.at().as_secs_f64();
         // Writing to a string cannot fail.
@@ -247,7 +248,7 @@ impl LinkEvent {
     }
 }
 
-/// Buffer of link events for an observer. Without an observer an event costs one test of a flag.
+/// Buffer of link events for an observer. Without an observer each event costs only the test of a flag.
 #[derive(Clone, Debug, Default)]
 pub struct EventLog {
     is_kept: bool,
@@ -255,18 +256,18 @@ pub struct EventLog {
 }
 
 impl EventLog {
-    /// Turns keeping of events on or off; events that are already kept stay.
+    /// Turns the keeping of events on or off; events already kept stay.
     pub fn keep(&mut self, keep: bool) {
         self.is_kept = keep;
     }
 
-    /// Whether events are kept.
+    /// True if events are kept.
     #[inline]
     pub fn is_kept(&self) -> bool {
         self.is_kept
     }
 
-    /// Keeps an event, if an observer wants events. A link that knows an event ahead of its time may pass it early.
+    /// Keeps an event if keeping is on, in order of time. A link that knows an event in advance may pass it early.
     #[inline]
     pub fn push(&mut self, event: impl FnOnce() -> LinkEvent) {
         if self.is_kept {
@@ -280,8 +281,8 @@ impl EventLog {
         self.events.insert(place, event);
     }
 
-    /// Takes over the events that `next` returns until it returns nothing; at equal times they come after those that
-    /// are here.
+    /// Takes over the events that `next` returns until it returns `None`, in order of time; at equal times they follow
+    /// the events already in the buffer.
     pub fn take_over(&mut self, next: impl FnMut() -> Option<LinkEvent>) {
         let before = self.events.len();
         self.events.extend(std::iter::from_fn(next));
@@ -290,7 +291,7 @@ impl EventLog {
         }
     }
 
-    /// Takes the earliest event.
+    /// Removes and returns the earliest event.
     pub fn pop(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }

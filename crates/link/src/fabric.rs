@@ -1,4 +1,4 @@
-//! Fabrics: media with many ports.
+//! Fabrics: media with many ports, such as a cell or a Wi-Fi network.
 
 use crate::event::LinkEvent;
 use crate::link::{Departure, Link, Push};
@@ -7,54 +7,56 @@ use crate::ppdu::Ppdu;
 use crate::report::LinkReport;
 use crossfade_core::SimTime;
 
-/// Number of a port, where packets enter and leave a fabric, counted from 0.
+/// Number of a port, counted from 0; packets enter and leave a fabric at ports.
 pub type Port = u32;
 
-/// A medium with many ports: a shared medium, a cell with its users, a whole network. Data and acknowledgements may go
-/// through one fabric.
+/// A medium with many ports: a shared medium, a cell with its users, a whole network. Data and acknowledgements may
+/// share one fabric.
 ///
-/// It is driven like a [`Link`]: every packet leaves it exactly once. A link is a fabric with two ports
+/// The engine drives a fabric like a [`Link`]: every packet leaves it exactly once. A link is a fabric with two ports
 /// ([`PointToPoint`]). All methods are required except [`prepare`](Fabric::prepare),
 /// [`next_trace_back`](Fabric::next_trace_back), and those for media with radio frames.
 pub trait Fabric {
-    /// Number of ports.
+    /// Number of ports of the fabric.
     fn ports(&self) -> Port;
 
-    /// Takes a packet at time `now` that enters at `from` and is bound for `to`.
+    /// Takes a packet at time `now`, which enters at port `from` and is bound for port `to`.
     fn push(&mut self, now: SimTime, from: Port, to: Port, parcel: Parcel) -> Push;
 
-    /// Time at which [`advance`](Fabric::advance) has something to do next; `None` until the next push.
+    /// Time at which [`advance`](Fabric::advance) has something to do next; `None` if nothing happens before the next
+    /// push.
     fn next_event(&self) -> Option<SimTime>;
 
     /// Returns the next packet that has left by `now`, in order of time, with the port where it came out or, if it was
-    /// lost, the port it was bound for; `None` if no further packet has left.
+    /// lost or dropped, the port that it was bound for; `None` if no further packet has left.
     fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)>;
 
-    /// Computes ahead what [`advance`](Fabric::advance) needs at the next event, for callers that have time until then.
-    /// This has no observable effect.
+    /// Computes in advance what [`advance`](Fabric::advance) needs at the next event, for callers with spare time until
+    /// then. This has no observable effect.
     fn prepare(&mut self) {}
 
-    /// Statistics at `now`, counted since the fabric was made.
+    /// Statistics at `now`, counted since the fabric was created.
     fn report(&mut self, now: SimTime) -> LinkReport;
 
-    /// Turns keeping of [link events](LinkEvent) on or off.
+    /// Turns the keeping of [link events](LinkEvent) on or off.
     fn trace(&mut self, keep: bool);
 
-    /// Takes the earliest event that is kept.
+    /// Removes and returns the earliest link event that is kept.
     fn next_trace(&mut self) -> Option<LinkEvent>;
 
-    /// Takes the earliest event of the direction that is reported as [`back`](LinkReport::back).
+    /// Removes and returns the earliest link event of the reverse direction, which is reported as
+    /// [`back`](LinkReport::back).
     fn next_trace_back(&mut self) -> Option<LinkEvent> {
         None
     }
 
-    /// Keeps every [`Ppdu`] (physical-layer frame) from now on. Returns whether the medium has PPDUs.
+    /// Starts to keep every [`Ppdu`] (physical-layer frame). Returns true if the medium has PPDUs.
     fn listen(&mut self) -> bool {
         false
     }
 
-    /// Takes the earliest PPDU that is kept. A caller that asks after each [`advance`](Fabric::advance) gets the first
-    /// PPDU with a packet before that packet leaves.
+    /// Removes and returns the earliest PPDU that is kept. A caller that asks after each [`advance`](Fabric::advance)
+    /// gets the first PPDU with a packet before that packet leaves.
     fn next_ppdu(&mut self) -> Option<Ppdu> {
         None
     }
@@ -65,9 +67,9 @@ pub trait Fabric {
 pub struct PointToPoint<L>(pub L);
 
 impl<L> PointToPoint<L> {
-    /// Port at which packets enter.
+    /// Port at which packets enter the link.
     pub const IN: Port = 0;
-    /// Port at which packets leave.
+    /// Port at which packets leave the link.
     pub const OUT: Port = 1;
 }
 

@@ -1,4 +1,4 @@
-//! One hop: a queue, a rate, a delay and a channel that loses.
+//! One hop: a drop-tail queue, a constant rate, a constant delay and a channel with losses.
 
 use crate::event::{EventLog, LinkEvent, QueueChange};
 use crate::limit::{QueueLimit, UNLIMITED};
@@ -15,27 +15,27 @@ use std::collections::VecDeque;
 
 /// Configuration of a [`Hop`].
 pub struct HopConfig {
-    /// Bit rate in bit/s; `None` takes no time to transmit.
+    /// Bit rate in bit/s; `None`: transmission takes no time.
     pub rate_bps: Option<f64>,
     /// Propagation delay.
     pub delay: SimTime,
-    /// Limit of the drop-tail queue; `None` is without limit.
+    /// Limit of the drop-tail queue; `None`: no limit.
     pub queue_limit: Option<QueueLimit>,
     /// Loss process of transmissions.
     pub loss: Box<dyn LossProcess>,
 }
 
-/// A packet that waits, or has waited, and whose transmission is not counted yet.
+/// A packet whose transmission is not counted yet; it waits, or is in transmission after a wait.
 #[derive(Clone, Copy)]
 struct Unsent {
     /// Time at which the hop took the packet.
     since: SimTime,
-    /// Beginning of its transmission, which ends when that of the next packet begins, or when the hop is idle.
+    /// Beginning of its transmission, which ends when the next packet's begins or the hop becomes idle.
     start: SimTime,
     parcel: Parcel,
 }
 
-/// The packet that last found the hop idle. It did not wait, so its transmission is counted at its beginning; a report
+/// The last packet that found the hop idle. It did not wait, so its transmission is counted at its beginning; a report
 /// before its end corrects for that.
 #[derive(Clone, Copy, Default)]
 struct Direct {
@@ -44,32 +44,34 @@ struct Direct {
     parcel: Parcel,
 }
 
-/// A first-in first-out hop: drop-tail queue, constant rate, constant delay, losses.
+/// First-in first-out hop: drop-tail queue, constant rate, constant delay, losses.
 ///
-/// The fate of a packet is known when it is pushed, so the hop has no event until the packet comes out or is lost.
-/// Statistics still count each packet at the time of its transmission, because a report corrects for packets under way.
+/// The fate of a packet is determined when it is pushed, so the hop has no event until the packet comes out or is lost.
+/// Statistics still count each packet at the time of its transmission, because a report corrects for packets in
+/// transit.
 pub struct Hop {
     transmitter: Transmitter,
     delay: SimTime,
     queue_limit: Option<QueueLimit>,
     loss: Box<dyn LossProcess>,
-    /// Packets taken so far for which the loss process stepped, and those for which it did not.
+    /// Number of packets for which the loss process has stepped, and number of packets spared by it.
     steps: u64,
     spared: u64,
-    /// Packets that will come out, with the times at which they do.
+    /// Packets that will come out, each with its arrival time.
     under_way: VecDeque<(SimTime, Parcel)>,
-    /// Packets that will be lost, with the times at which they have been sent.
+    /// Packets that will be lost, each with the end of its transmission.
     to_lose: VecDeque<(SimTime, Parcel)>,
-    /// Time of the next loss; [`SimTime::MAX`] if no packet will be lost.
+    /// Time of the next loss; [`SimTime::MAX`] if no packet in the hop will be lost.
     next_loss: SimTime,
-    /// Time of the next arrival or loss; [`SimTime::MAX`] without one. It is read much more often than it changes.
+    /// Time of the next arrival or loss; [`SimTime::MAX`] if there is none. It is stored because it is read much more
+    /// often than it changes.
     next_event: SimTime,
-    /// The packet with which the hop's busy period began.
+    /// Packet with which the hop's busy period began.
     direct: Direct,
-    /// The packet in transmission, of those that waited. It and packets behind it may have been sent already, since the
+    /// The packet in transmission, if it has waited. It and packets behind it may have been sent already, since the
     /// list is updated only when it is read.
     sending: Option<Unsent>,
-    /// Packets that wait behind both, and their bytes.
+    /// Packets that wait behind the packet in transmission, and their total of bytes.
     queue: VecDeque<Unsent>,
     queue_bytes: u64,
     idle_at: SimTime,
@@ -78,7 +80,7 @@ pub struct Hop {
 }
 
 impl Hop {
-    /// An idle hop.
+    /// Creates an idle hop.
     pub fn new(config: HopConfig) -> Self {
         let HopConfig { rate_bps, delay, queue_limit, loss } = config;
         Self {
@@ -102,32 +104,33 @@ impl Hop {
         }
     }
 
-    /// Makes a link whose drop-tail queue decides as packets leave it, of a hop that has taken no packet yet.
+    /// Converts a hop that has taken no packet yet into a [`QueuedLink`], whose drop-tail queue decides as packets
+    /// leave it.
     ///
     /// # Errors
-    /// The limit lets no packet in.
+    /// If the queue limit is below one packet.
     pub fn into_queued(self) -> Result<QueuedLink<DropTail>, OutOfRange> {
         let queue = DropTail::new(self.queue_limit.unwrap_or(UNLIMITED))?;
         Ok(QueuedLink::new(queue, self.transmitter, self.delay, self.loss))
     }
 
-    /// Time at which the transmitter has sent every packet that it holds: `now` or earlier if it is idle.
+    /// Time at which the transmitter has sent every packet that the hop holds; not in the future if the hop is idle.
     pub fn idle_at(&self) -> SimTime {
         self.idle_at
     }
 
-    /// Propagation delay of every packet.
+    /// Propagation delay of the hop.
     pub fn delay(&self) -> SimTime {
         self.delay
     }
 
-    /// Whether no packet can be lost or dropped.
+    /// True if no packet can be lost or dropped: no loss process and no queue limit.
     pub fn is_certain(&self) -> bool {
         self.queue_limit.is_none() && self.loss.is_lossless()
     }
 
-    /// Time at which a packet of `bytes` that is pushed at `now` would come out, if earlier packets are sent by
-    /// `idle_at`, which is moved to the end of this packet's transmission.
+    /// Time at which a packet of `bytes` pushed at `now` would come out, if earlier packets are sent by `idle_at`;
+    /// `idle_at` moves to the end of this packet's transmission.
     #[inline]
     pub fn foresee(&mut self, idle_at: &mut SimTime, now: SimTime, bytes: u32) -> SimTime {
         *idle_at = (*idle_at).max(now) + self.transmitter.time_for(bytes);
@@ -135,7 +138,7 @@ impl Hop {
     }
 
     /// Like [`push`](Link::push), for a caller that keeps the packet and delivers it at the returned time. The hop
-    /// counts it as arrived.
+    /// counts the packet as arrived.
     ///
     /// # Errors
     /// Returns the result of `push` if the packet does not come out at a known time: [`Push::Accepted`] if
@@ -147,7 +150,7 @@ impl Hop {
         Ok(arrival)
     }
 
-    /// Decides a packet's fate and its transmission; returns the time at which it comes out, if it does.
+    /// Determines a packet's fate and transmission; returns its arrival time, or as an error how it is lost or dropped.
     #[expect(clippy::inline_always, reason = "twice a segment; measured: 5 % of a simulation of one flow")]
     #[inline(always)]
     fn admit(&mut self, now: SimTime, parcel: Parcel) -> Result<SimTime, Push> {
@@ -184,7 +187,7 @@ impl Hop {
         if is_lost { Err(self.lose(now, parcel)) } else { Ok(self.idle_at + self.delay) }
     }
 
-    /// Records that the channel loses the packet just taken.
+    /// Records that the channel loses the packet pushed last, at the end of its transmission.
     #[cold]
     fn lose(&mut self, now: SimTime, parcel: Parcel) -> Push {
         if self.idle_at <= now {
@@ -197,7 +200,7 @@ impl Hop {
         Push::Accepted
     }
 
-    /// Counts a packet that is lost now.
+    /// Counts the loss of the packet just removed from `to_lose`.
     #[cold]
     fn count_loss(&mut self) {
         self.statistics.losses += 1;
@@ -211,7 +214,7 @@ impl Hop {
         self.log.push(|| LinkEvent::queue(at, change, packets, bytes));
     }
 
-    /// Counts all packets as sent, when the hop is idle.
+    /// Counts all packets as sent, at a time when the hop is idle.
     #[inline]
     fn rest(&mut self) {
         if !self.queue.is_empty() || self.sending.is_some() {
@@ -219,7 +222,7 @@ impl Hop {
         }
     }
 
-    /// Whether the drop-tail queue of a busy hop drops a packet of `bytes` at `now`.
+    /// True if the drop-tail queue of a busy hop drops a packet of `bytes` that arrives at `now`.
     #[inline]
     fn is_full(&mut self, now: SimTime, bytes: u32) -> bool {
         // Sent packets stay in the list as long as that makes no difference: removing many at once takes less time than
@@ -232,19 +235,19 @@ impl Hop {
         !self.admits(bytes)
     }
 
-    /// Whether there is room for `bytes` behind all that is in the list.
+    /// True if the queue limit admits a packet of `bytes` behind all packets in the list.
     #[inline]
     fn admits(&self, bytes: u32) -> bool {
         self.queue_limit.is_none_or(|limit| limit.admits(self.queue.len(), self.queue_bytes, bytes))
     }
 
-    /// Counts a packet that has been sent.
+    /// Counts the transmission of a packet that has waited.
     #[inline]
     fn count(&mut self, sent: Unsent) {
         self.statistics.on_transmission(sent.parcel.bytes(), sent.start - sent.since);
     }
 
-    /// Counts what has been sent by `now`.
+    /// Counts all transmissions that have ended by `now`.
     fn count_sent(&mut self, now: SimTime) {
         if self.direct.end > now {
             return;
@@ -263,7 +266,7 @@ impl Hop {
         }
     }
 
-    /// Counts every packet that waited as sent.
+    /// Counts the transmissions of all packets that have waited.
     fn count_all(&mut self) {
         for sent in self.sending.take().iter().chain(&self.queue) {
             self.statistics.on_transmission(sent.parcel.bytes(), sent.start - sent.since);
@@ -273,7 +276,7 @@ impl Hop {
     }
 }
 
-/// Time at which the first of these packets leaves; [`SimTime::MAX`] without packets.
+/// Time of the first packet in a list ordered by time; [`SimTime::MAX`] if the list is empty.
 #[inline]
 fn first(packets: &VecDeque<(SimTime, Parcel)>) -> SimTime {
     packets.front().map_or(SimTime::MAX, |(at, _)| *at)
@@ -459,7 +462,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a queue that is simulated packet by packet.
+        /// The hop drops the same packets, and has the same departures and statistics, as a queue simulated packet by
+        /// packet.
         #[test]
         fn the_queue_is_drop_tail(
             arrivals in prop::collection::vec((0u64..2_000, 1u32..3_000), 1..60),

@@ -1,4 +1,4 @@
-//! Packet delay variation behind a link.
+//! Packet delay variation (jitter) behind a link.
 
 use crate::decorated::Decorator;
 use crate::link::{Departure, Link};
@@ -11,34 +11,34 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::f64::consts::SQRT_2;
 
-/// Parameters of packet delay variation (RFC 8868 section 4.5).
+/// Parameters of packet delay variation behind a link (RFC 8868 section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JitterConfig {
-    /// Standard deviation of the Gaussian whose magnitude is the delay; above zero.
+    /// Standard deviation of the Gaussian variable whose magnitude is the delay; above zero.
     pub std: SimTime,
-    /// Greatest delay in standard deviations; above zero.
+    /// Greatest delay from the Gaussian variable, in standard deviations; above zero.
     pub n_std: f64,
-    /// Bit rate in bit/s at which packets of a flow follow an earlier packet that was held longer; `None` releases them
+    /// Bit rate in bit/s at which packets of a flow follow an earlier packet that was held longer; `None`: they follow
     /// at once.
     pub rate_bps: Option<f64>,
-    /// Longer delays of some packets, added to the Gaussian ones.
+    /// Longer delays of some packets, added to the Gaussian ones; `None`: no such delays.
     pub spikes: Option<Spikes>,
 }
 
-/// Long delays of some packets, as the retransmissions of a crowded Wi-Fi cause (draft-huitema-ccwg-c4-test): a packet
-/// is delayed by a Poisson number of steps.
+/// Long delays of some packets, like those of retransmissions in a crowded Wi-Fi network (draft-huitema-ccwg-c4-test):
+/// each is a Poisson number of steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spikes {
-    /// Share of packets with such a delay, between 0 and 1.
+    /// Share of packets that have a long delay, between 0 and 1.
     pub share: f64,
-    /// Mean number of steps; above zero and at most 100.
+    /// Mean number of steps in a long delay; above zero and at most 100.
     pub steps: f64,
-    /// Length of a step; above zero.
+    /// Duration of a step; above zero.
     pub step: SimTime,
 }
 
 impl Spikes {
-    /// Additional delay of one packet.
+    /// Long delay of one packet; zero for most packets.
     fn draw(&self, draws: &mut Stream) -> SimTime {
         if draws.random::<f64>() >= self.share {
             return SimTime::ZERO;
@@ -56,23 +56,23 @@ impl Spikes {
 }
 
 /// Holds each packet behind a link for a random time |max(min(N(0, std²), `n_std` std), -`n_std` std)|, and at least
-/// until the packet of its flow before it has left at `rate_bps`: "approximately random subject to no-reordering
+/// until the packet before it of its flow has left at `rate_bps`: "approximately random subject to no-reordering
 /// bounded PDV" of RFC 8868 section 4.5.2. Flows may overtake each other.
 ///
-/// A held packet has not come out of the link yet.
+/// In statistics, a held packet has not come out of the link yet.
 pub struct Jitter {
     config: JitterConfig,
     draws: Stream,
-    /// Earliest departure of the next packet of each flow; flows for which that has passed are removed now and then.
+    /// Earliest departure of the next packet of each flow; flows whose time has passed are removed occasionally.
     next: BTreeMap<u32, SimTime>,
-    /// Delayed packets, in order of departure, then of arrival.
+    /// Held packets, in order of departure, then of arrival.
     held: BinaryHeap<Reverse<Held>>,
-    /// Number of packets so far.
+    /// Number of packets held so far.
     came: u64,
     held_bytes: u64,
 }
 
-/// A packet that is held back until `at`; it came as number `order`.
+/// A packet that is held until `at`; `order` is its number in order of arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     at: SimTime,
@@ -93,10 +93,11 @@ impl PartialOrd for Held {
 }
 
 impl Jitter {
-    /// Creates the jitter without held packets. Each packet that comes out of the link takes one random number.
+    /// Creates the jitter without held packets. Each packet that comes out of the link consumes two random numbers of
+    /// `draws`, and more with spikes.
     ///
     /// # Panics
-    /// If a deviation, a bound or a rate is not above zero.
+    /// If the deviation, its bound or the rate is not above zero.
     pub fn new(config: JitterConfig, draws: Stream) -> Self {
         let is_sound = config.std > SimTime::ZERO && config.n_std > 0.0;
         assert!(is_sound && config.rate_bps.is_none_or(|rate_bps| rate_bps > 0.0), "{config:?}");
@@ -121,7 +122,7 @@ impl Jitter {
         self.came += 1;
     }
 
-    /// Time at which the next packet leaves; [`SimTime::MAX`] if none is held.
+    /// Time at which the next held packet leaves; [`SimTime::MAX`] if none is held.
     fn next_departure(&self) -> SimTime {
         self.held.peek().map_or(SimTime::MAX, |Reverse(held)| held.at)
     }
@@ -176,14 +177,15 @@ mod tests {
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    /// Jitter behind a link with 2 ms of delay and no transmission time, with a deviation of 5 ms and at most 15 ms.
+    /// Jitter of 5 ms standard deviation, bounded at `n_std` deviations, behind a link with 2 ms of delay and no
+    /// transmission time.
     fn jittered(n_std: f64, rate_bps: Option<f64>, loss: Box<dyn LossProcess>) -> Decorated<Hop, Jitter> {
         let hop = Hop::new(HopConfig { rate_bps: None, delay: MS * 2, queue_limit: None, loss });
         let draws = RunSeed { seed: 1, run: 0 }.stream("jitter.dl");
         Jitter::new(JitterConfig { std: MS * 5, n_std, rate_bps, spikes: None }, draws).around(hop)
     }
 
-    /// The delays in seconds, beyond the link's own, of packets `gap` apart.
+    /// Delays in seconds beyond that of the link, for packets sent at intervals of `gap`.
     fn delays(mut link: Decorated<Hop, Jitter>, packets: u32, gap: SimTime) -> Vec<f64> {
         let mut left = vec![f64::NAN; packets as usize];
         for id in 0..packets {
@@ -200,8 +202,9 @@ mod tests {
         left
     }
 
-    /// Far apart, delays are independent and half-normal, cut at `n_std`: the mean is sqrt(2/pi) (1 - e^(-k²/2)) + k q
-    /// and the second moment 1 - q - sqrt(2/pi) k e^(-k²/2) + k² q with q = erfc(k / sqrt 2), in deviations.
+    /// For packets far apart, delays are independent and half-normal, cut at k = `n_std`: in standard deviations, the
+    /// mean is sqrt(2/pi) (1 - e^(-k²/2)) + k q and the second moment 1 - q - sqrt(2/pi) k e^(-k²/2) + k² q, with q =
+    /// erfc(k / sqrt 2).
     #[test]
     fn moments_are_those_of_the_law() {
         // q from tables of the normal distribution.
@@ -231,8 +234,9 @@ mod tests {
         }
     }
 
-    /// 7 % of the packets are delayed by a Poisson number of steps of 7.5 ms with mean 12: far apart, these delays have
-    /// the mean 90 ms and the variance 12 steps squared; the Gaussian part is at most a tenth of a step here.
+    /// 7 % of the packets are delayed by a Poisson number of steps of 7.5 ms with mean 12: for packets far apart, these
+    /// delays have a mean of 12 steps (90 ms) and a variance of 12 steps squared; the Gaussian part is at most a tenth
+    /// of a step.
     #[test]
     fn spikes_have_the_moments_of_their_law() {
         let spikes = Spikes { share: 0.07, steps: 12.0, step: SimTime::from_micros(7_500) };
@@ -261,7 +265,8 @@ mod tests {
         assert!((variance - 12.0).abs() < 4.0 * ((2.0 * 144.0 + 12.0) / count).sqrt(), "{variance}");
     }
 
-    /// A packet that leaves later than those behind it holds them back until it has gone, at once or at a rate.
+    /// A packet that leaves after those behind it should have left holds these back until it has gone; they follow at
+    /// once or at a rate.
     #[test]
     fn a_flow_keeps_its_order_and_follows_at_the_rate() {
         for rate_bps in [None, Some(8e6)] {
@@ -279,8 +284,8 @@ mod tests {
         }
     }
 
-    /// If packets follow each other at the link's own rate, a delay is never made up for: each is at least that of the
-    /// packet before.
+    /// If packets arrive at the rate at which they follow each other, a delay is never made up for: each is at least
+    /// that of the packet before.
     #[test]
     fn at_the_rate_of_a_busy_link_delays_only_grow() {
         let found = delays(jittered(3.0, Some(8e6), Box::new(Lossless)), 5000, MS);
@@ -307,8 +312,8 @@ mod tests {
     }
 
     proptest! {
-        /// However late it is asked: every packet leaves once, each flow in its order, and the draws fall to the
-        /// packets in theirs.
+        /// Every packet leaves exactly once, each flow in its order, and random delays go to the packets in order of
+        /// arrival, even if the link is polled late.
         #[test]
         fn nothing_is_lost_or_invented(
             pushes in prop::collection::vec((0_u64..20, 0_u32..3), 1..80), late in 0_u64..50,

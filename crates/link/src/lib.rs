@@ -1,10 +1,10 @@
-//! Links: what happens to a packet between two hosts.
+//! Links: queueing, transmission, delay and loss of packets between two hosts.
 //!
 //! A [`Link`] takes packets ([`Parcel`]), which come out later or are lost. A [`Hop`] has a drop-tail queue and knows a
 //! packet's fate at once; a [`QueuedLink`] has any [`QueueDiscipline`]: [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`],
 //! [`Pie`], [`DualPi2`]. [`LinkConfig`] builds either. The module [`arq`] has links that send packets as frames and
-//! retransmit lost frames ([`RadioConfig`] is their physical layer), [`trace`] those whose capacity follows a recording
-//! or a table, [`satellite`] those whose satellite and rate change at boundaries of slots. A [`Decorator`] changes the
+//! retransmit lost frames ([`RadioConfig`] is their physical layer), [`trace`] links whose capacity follows a recording
+//! or a table, [`satellite`] links whose satellite and rate change at slot boundaries. A [`Decorator`] changes the
 //! packets of a link ([`Decorated`]): before the link an [`Aggregator`] releases packets together and a [`Policer`]
 //! drops some, behind it [`Jitter`] delays each packet at random. [`Series`] joins links one after the other.
 

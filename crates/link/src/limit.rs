@@ -1,16 +1,16 @@
-//! Limits of queues.
+//! Limits of queues, in packets or bytes.
 
 use crossfade_core::{OutOfRange, units};
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// Limit of a queue, without the packet in transmission.
+/// Limit of a queue, in which the packet in transmission does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
-    /// Number of packets, whatever their size.
+    /// Greatest number of packets in the queue, of any size.
     Packets(usize),
-    /// Number of bytes.
+    /// Greatest number of bytes in the queue.
     Bytes(u64),
 }
 
@@ -18,7 +18,7 @@ pub enum QueueLimit {
 pub(crate) const UNLIMITED: QueueLimit = QueueLimit::Packets(usize::MAX);
 
 impl QueueLimit {
-    /// Whether a queue of `packets` with `queued_bytes` in all takes another packet of `bytes`.
+    /// True if a queue of `packets` packets with `queued_bytes` in total has room for another packet of `bytes`.
     pub fn admits(self, packets: usize, queued_bytes: u64, bytes: u32) -> bool {
         match self {
             Self::Packets(limit) => packets < limit,
@@ -26,7 +26,8 @@ impl QueueLimit {
         }
     }
 
-    /// Refuses a limit below one packet: every packet passes through the queue, even if the transmitter is idle.
+    /// Checks that the limit is at least one packet: every packet passes through the queue, even if the transmitter is
+    /// idle.
     pub(crate) fn check(self) -> Result<(), OutOfRange> {
         OutOfRange::unless(self.admits(0, 0, 1), "limit", self, "at least one packet")
     }
@@ -40,7 +41,7 @@ impl QueueLimit {
     }
 }
 
-/// Error of a text that is not a queue limit.
+/// Error of a text that is not a queue limit such as `50 packets` or `750 kB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("expected a number of packets or bytes such as \"50 packets\" or \"750 kB\"")]
 pub struct QueueLimitError;
@@ -48,7 +49,8 @@ pub struct QueueLimitError;
 impl FromStr for QueueLimit {
     type Err = QueueLimitError;
 
-    /// Reads `"50 packets"`, `"1 packet"`, `"750 kB"` and all other sizes of [`units::parse_size`].
+    /// Reads a limit such as `"50 packets"`, `"1 packet"`, `"750 kB"` or any other size that [`units::parse_size`]
+    /// reads.
     fn from_str(text: &str) -> Result<Self, QueueLimitError> {
         let text = text.trim();
         match text.strip_suffix("packets").or_else(|| text.strip_suffix("packet")) {

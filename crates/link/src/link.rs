@@ -1,4 +1,4 @@
-//! The interface of links to the protocols and engines above.
+//! Interface of links to the protocols and engines above.
 
 use crate::event::LinkEvent;
 use crate::parcel::Parcel;
@@ -19,10 +19,11 @@ use crossfade_core::SimTime;
 /// Every method is required, so the compiler reports a wrapper that forgets to forward one. A
 /// [`Decorator`](crate::Decorator) forwards by default.
 pub trait Link {
-    /// Takes a packet at time `now`.
+    /// Takes a packet at time `now`, and tells its fate as far as it is known.
     fn push(&mut self, now: SimTime, parcel: Parcel) -> Push;
 
-    /// Time at which [`advance`](Link::advance) has something to do next; `None` until the next push.
+    /// Time at which [`advance`](Link::advance) has something to do next; `None` if nothing happens before the next
+    /// push.
     ///
     /// A push, even a refused one, can make the event earlier, but not earlier than the push.
     fn next_event(&self) -> Option<SimTime>;
@@ -30,22 +31,22 @@ pub trait Link {
     /// Returns the next packet that has left by `now`, in order of time; `None` if no further packet has left.
     fn advance(&mut self, now: SimTime) -> Option<Departure>;
 
-    /// Statistics at `now`, counted since the link was made.
+    /// Statistics at `now`, counted since the link was created.
     fn report(&mut self, now: SimTime) -> LinkReport;
 
-    /// Turns keeping of [link events](LinkEvent) on or off; at first it is off.
+    /// Turns the keeping of [link events](LinkEvent) on or off; at first it is off.
     fn trace(&mut self, keep: bool);
 
-    /// Takes the earliest event that is kept, of all parts of the link.
+    /// Removes and returns the earliest link event that is kept, from all parts of the link.
     fn next_trace(&mut self) -> Option<LinkEvent>;
 }
 
-/// Result of a push, as far as the packet's fate is known at once.
+/// Result of pushing a packet into a link, as far as the packet's fate is known at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Push {
-    /// The packet is under way: [`Link::advance`] will tell its fate.
+    /// The packet is in the link: [`Link::advance`] will tell its fate.
     Accepted,
-    /// The packet takes its turn on the link, and the channel loses it.
+    /// The packet is transmitted, and the channel loses it.
     Lost,
     /// The queue dropped the packet at once.
     QueueDrop,
@@ -58,18 +59,18 @@ pub enum Departure {
     Arrived(Parcel),
     /// The channel lost the packet.
     Lost(Parcel),
-    /// The queue dropped the packet after it had waited there.
+    /// The queue dropped the packet after it had waited in the queue.
     QueueDrop(Parcel),
 }
 
 impl Departure {
-    /// The packet that left.
+    /// The packet that left the link.
     pub fn parcel(self) -> Parcel {
         let (Self::Arrived(parcel) | Self::Lost(parcel) | Self::QueueDrop(parcel)) = self;
         parcel
     }
 
-    /// Maps the departure to another packet.
+    /// Replaces the packet of the departure by the result of `change`; the way of leaving stays.
     #[must_use]
     pub fn map(self, change: impl FnOnce(Parcel) -> Parcel) -> Self {
         match self {

@@ -2,50 +2,50 @@
 
 use crossfade_core::{SimTime, counters};
 
-/// Statistics of one node of a mesh. The last four fields are times that add up to the time since the start.
+/// Statistics of one node of a mesh. The last four fields are times, which add up to the time since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct NodeStatistics {
-    /// RTS frames sent.
+    /// Number of RTS frames transmitted.
     pub rts_sent: u64,
-    /// RTS frames without a CTS in answer.
+    /// Number of RTS frames that no CTS answered.
     pub rts_losses: u64,
-    /// CTS frames sent.
+    /// Number of CTS frames transmitted.
     pub cts_sent: u64,
-    /// DATA frames sent.
+    /// Number of DATA frames transmitted.
     pub data_sent: u64,
-    /// DATA frames without an ACK in answer.
+    /// Number of DATA frames that no ACK answered.
     pub data_losses: u64,
-    /// ACK frames sent.
+    /// Number of ACK frames transmitted.
     pub acks_sent: u64,
-    /// Packets that the next node has acknowledged.
+    /// Number of packets that the next node has acknowledged.
     pub packets_forwarded: u64,
-    /// Packets that were delivered at this node.
+    /// Number of packets delivered at this node.
     pub packets_delivered: u64,
-    /// DATA frames received a second time, which are acknowledged and discarded.
+    /// Number of DATA frames received again, which the node acknowledges and discards.
     pub duplicates: u64,
-    /// Packets that found the queue full.
+    /// Number of packets dropped because the queue was full.
     pub queue_drops: u64,
-    /// Packets given up after too many RTS without a CTS.
+    /// Number of packets given up after too many RTS frames without a CTS.
     pub rts_drops: u64,
-    /// Packets given up after too many DATA frames without an ACK.
+    /// Number of packets given up after too many DATA frames without an ACK.
     pub data_drops: u64,
-    /// Packets given up although the next node has them, because only the ACKs were lost.
+    /// Number of packets given up although the next node has received them, because only the ACKs were lost.
     pub forwarded_after_all: u64,
-    /// Nulls that this node formed, one for each neighbour and exchange.
+    /// Number of nulls that this node formed, one for each neighbour and exchange.
     pub nulls_spent: u64,
-    /// Deferrals because of an exchange nearby.
+    /// Number of times that this node deferred to an exchange nearby.
     pub deferrals: u64,
     /// Bytes of the packets that were delivered at this node.
     pub delivered_bytes: u64,
     /// Total duration of successful exchanges that this node began.
     pub exchange_time: SimTime,
-    /// Time spent sending.
+    /// Time spent transmitting.
     pub transmit: SimTime,
-    /// Time locked on a frame.
+    /// Time spent receiving: locked on a frame.
     pub receive: SimTime,
-    /// Time in which the node sensed the medium busy.
+    /// Time in which the node sensed a busy medium, but neither transmitted nor received.
     pub busy: SimTime,
-    /// Time in which the node did none of these.
+    /// Time in which the node neither transmitted nor received nor sensed a busy medium.
     pub idle: SimTime,
 }
 
@@ -73,7 +73,7 @@ counters!(NodeStatistics {
     idle
 });
 
-/// Mean number of simultaneous successful exchanges over `duration`: the spatial reuse.
+/// Mean number of simultaneous successful exchanges over `duration`, a measure of spatial reuse.
 pub fn mean_exchanges(nodes: &[NodeStatistics], duration: SimTime) -> f64 {
     let time: SimTime = nodes.iter().map(|node| node.exchange_time).sum();
     time.as_secs_f64() / duration.as_secs_f64()

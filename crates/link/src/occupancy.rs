@@ -1,4 +1,4 @@
-//! Occupancy of a link's transmitter, from which utilisation follows.
+//! Occupancy of a link's transmitter, from which its utilisation is computed.
 
 use crossfade_core::SimTime;
 use std::fmt::Debug;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 /// Capacity of a link whose rate changes with time.
 pub trait Capacity: Debug + Send + Sync {
-    /// The bits that can be sent from `from` until `to`.
+    /// Number of bits that can be sent from `from` until `to`.
     fn capacity_bits(&self, from: SimTime, to: SimTime) -> f64;
 }
 
-/// A packet that a transmitter has taken and not sent to its end.
+/// Packet that a transmitter has taken and has not finished sending.
 #[derive(Clone, Copy, Debug)]
 pub struct UnderWay {
     /// Time at which the transmitter took the packet.
@@ -21,38 +21,38 @@ pub struct UnderWay {
     pub bytes: u32,
 }
 
-/// Occupancy of a link's transmitter by the packets or frames that it counts.
+/// Occupancy of a link's transmitter by the packets or frames that the link counts.
 #[derive(Clone, Debug)]
 pub enum Occupancy {
-    /// Occupancy is undefined: sending takes no time, or several transmitters send at once.
+    /// Undefined: transmission takes no time, or several transmitters send at once.
     None,
-    /// Every packet takes its number of bits divided by a constant rate.
+    /// Every packet occupies the transmitter for its bits divided by a constant rate.
     Packets {
-        /// The rate in bit/s.
+        /// Rate of the transmitter in bit/s.
         rate_bps: f64,
-        /// Time so far of a transmission that is not counted yet.
+        /// Time since the beginning of a transmission that is not counted yet.
         under_way: SimTime,
     },
-    /// Every frame with a payload takes the same time.
+    /// Every frame with a payload occupies the transmitter for an equal time.
     Frames {
         /// Duration of a frame.
         frame_time: SimTime,
-        /// Time so far of a frame that is not counted yet.
+        /// Time since the beginning of a frame that is not counted yet.
         under_way: SimTime,
     },
-    /// Every packet takes its number of bits out of a capacity that changes over time.
+    /// Every packet uses its bits of a capacity that changes with time.
     Capacity {
-        /// Capacity of the link.
+        /// Capacity of the link as a function of time.
         capacity: Arc<dyn Capacity>,
         /// Bits sent so far of a packet that is not counted yet.
         under_way_bits: f64,
     },
-    /// Busy time since the link was made.
+    /// Total time for which the transmitter was busy since the link was created.
     Time(SimTime),
 }
 
 impl Occupancy {
-    /// The occupancy of a link of this capacity, where a packet is `under_way` at `now`.
+    /// Occupancy at `now` of a link with the given capacity, on which a packet is `under_way`.
     pub fn of_capacity(capacity: impl Capacity + 'static, now: SimTime, under_way: Option<UnderWay>) -> Self {
         let under_way_bits = under_way.map_or(0.0, |packet| {
             capacity.capacity_bits(packet.start, now.max(packet.start)).min(f64::from(packet.bytes) * 8.0)

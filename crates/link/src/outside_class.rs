@@ -1,27 +1,27 @@
-//! Classes of packets of real programs.
+//! Classes of packets from real programs, by which live emulation selects their bearers.
 
-/// Class of packets of real programs, which tells their bearers apart. The flow number of such a packet holds it, above
-/// 28 bits that tell flows apart; simulated flows have smaller numbers.
+/// Class of a packet from a real program, by which its bearer is selected. The flow number of such a packet holds the
+/// class, above 28 bits that distinguish flows; simulated flows have smaller numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutsideClass(u8);
 
 impl OutsideClass {
-    /// Number of classes.
+    /// Number of classes, which are numbered from 0.
     pub const COUNT: u8 = 8;
     const SHIFT: u32 = 28;
     const MARK: u32 = 1 << 31;
 
-    /// Class of this number; `None` from [`Self::COUNT`] on.
+    /// Class with the given number; `None` for [`Self::COUNT`] and above.
     pub fn new(number: u8) -> Option<Self> {
         (number < Self::COUNT).then_some(Self(number))
     }
 
-    /// Flow number of a packet of this class, whose flow had the number `flow` without classes.
+    /// Flow number that holds this class, for a packet whose flow has the number `flow` without classes.
     pub fn flow(self, flow: u32) -> u32 {
         Self::MARK | u32::from(self.0) << Self::SHIFT | flow & ((1 << Self::SHIFT) - 1)
     }
 
-    /// The class that a flow number holds; `None` of a simulated flow.
+    /// Class that a flow number holds; `None` for a simulated flow.
     pub fn of(flow: u32) -> Option<Self> {
         (flow & Self::MARK != 0).then_some(Self((flow >> Self::SHIFT) as u8 & (Self::COUNT - 1)))
     }

@@ -1,23 +1,23 @@
-//! Packets as links see them.
+//! Packets as links see them: identity, flow, user, length and ECN field.
 
 use std::fmt;
 
 /// The ECN field of an IP header (RFC 3168 section 5, RFC 8311 section 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, PartialOrd, Ord, Hash)]
 pub enum Ecn {
-    /// Not ECN-capable: a queue drops such packets in place of marking them.
+    /// Not ECN-capable: a queue drops such packets instead of marking them.
     #[default]
     NotEct = 0b00,
-    /// ECN-capable, ECT(1): of L4S.
+    /// ECN-capable, codepoint ECT(1), used by L4S.
     Ect1 = 0b01,
-    /// ECN-capable, ECT(0).
+    /// ECN-capable, codepoint ECT(0).
     Ect0 = 0b10,
-    /// Congestion experienced: a queue has marked it.
+    /// Congestion experienced: a queue has marked the packet.
     Ce = 0b11,
 }
 
 impl Ecn {
-    /// The codepoint of two bits; higher bits are ignored.
+    /// ECN codepoint of the lower two bits of `bits`; higher bits are ignored.
     #[inline]
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 0b11 {
@@ -32,13 +32,14 @@ impl Ecn {
 /// A packet in simulation, live emulation and replay, with the attributes that links and queues need. Its content stays
 /// with the caller that pushed it, under [`id`](Self::id).
 ///
-/// It has two machine words, so it is passed in registers: every packet goes through half a dozen functions.
+/// A parcel has two machine words, so that it is passed in registers through the half dozen functions that every packet
+/// takes.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Parcel {
-    /// The identity in the lower 32 bits, the flow in the upper ones.
+    /// Identity in the lower 32 bits, flow in the upper 32 bits.
     id_and_flow: u64,
-    /// The length in bits 0 to 31, the user in bits 32 to 47, the ECN field in bits 48 and 49, and in bit 50 whether
-    /// losses spare the packet.
+    /// Length in bits 0 to 31, user in bits 32 to 47, ECN field in bits 48 and 49, and in bit 50 a flag: losses spare
+    /// the packet.
     bytes_user_ecn: u64,
 }
 
@@ -47,7 +48,7 @@ impl Parcel {
     const ECN: u64 = 0b11 << Self::ECN_SHIFT;
     const SPARED: u64 = 1 << 50;
 
-    /// A packet of `bytes` on the wire, of user 0, not ECN-capable.
+    /// Creates a packet of `bytes` on the wire, for user 0, not ECN-capable.
     #[inline]
     pub const fn new(id: u32, flow: u32, bytes: u32) -> Self {
         Self { id_and_flow: (flow as u64) << 32 | id as u64, bytes_user_ecn: bytes as u64 }
@@ -69,16 +70,16 @@ impl Parcel {
         Self { bytes_user_ecn: rest | (ecn as u64) << Self::ECN_SHIFT, ..self }
     }
 
-    /// A copy of the packet that the loss process of a link of whole packets neither loses nor steps for: for packets
-    /// that a simulation does not send, such as a handshake, so that the other packets meet the losses of the
-    /// simulation.
+    /// A copy of the packet that is spared by losses: the loss process of a link of whole packets neither loses it nor
+    /// steps for it. Used for packets that a simulation does not send, such as those of a handshake, so that the other
+    /// packets meet the losses of the simulation.
     #[inline]
     #[must_use]
     pub const fn spared(self) -> Self {
         Self { bytes_user_ecn: self.bytes_user_ecn | Self::SPARED, ..self }
     }
 
-    /// A copy of the packet with another identity and flow, as an engine needs inside.
+    /// A copy of the packet with another identity and flow, which engines use for their internal numbers.
     #[inline]
     #[must_use]
     pub const fn renamed(self, id: u32, flow: u32) -> Self {
@@ -111,7 +112,7 @@ impl Parcel {
         (self.id_and_flow >> 32) as u32
     }
 
-    /// User of the packet, on a link that serves several.
+    /// User of the packet, on a link that serves several users.
     #[inline]
     pub const fn user(self) -> u16 {
         (self.bytes_user_ecn >> 32) as u16
@@ -129,25 +130,25 @@ impl Parcel {
         Ecn::from_bits((self.bytes_user_ecn >> Self::ECN_SHIFT) as u8)
     }
 
-    /// Whether a queue may mark it instead of dropping it; marked once, it may be marked again.
+    /// True if a queue may mark the packet instead of dropping it; a marked packet may be marked again.
     #[inline]
     pub const fn is_ecn_capable(self) -> bool {
         self.bytes_user_ecn & Self::ECN != 0
     }
 
-    /// Whether a queue has marked it.
+    /// True if the packet is marked "congestion experienced".
     #[inline]
     pub const fn is_ce(self) -> bool {
         self.bytes_user_ecn & Self::ECN == Self::ECN
     }
 
-    /// Whether the loss process spares the packet.
+    /// True if the loss process spares the packet ([`spared`](Self::spared)).
     #[inline]
     pub const fn is_spared(self) -> bool {
         self.bytes_user_ecn & Self::SPARED != 0
     }
 
-    /// Sets "congestion experienced".
+    /// Marks the packet "congestion experienced" (RFC 3168).
     ///
     /// # Panics
     /// With debug assertions, if the packet is not ECN-capable: a queue has to drop such a packet.

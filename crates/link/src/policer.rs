@@ -1,4 +1,4 @@
-//! A token-bucket policer: packets that do not conform are dropped.
+//! Token-bucket policer before a link: packets that do not conform are dropped.
 
 use crate::decorated::Decorator;
 use crate::link::{Link, Push};
@@ -6,39 +6,39 @@ use crate::parcel::Parcel;
 use crate::report::LinkReport;
 use crossfade_core::SimTime;
 
-/// Parameters of a policer, in the terms of RFC 2697.
+/// Parameters of a token-bucket policer, in the terms of RFC 2697.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PolicerConfig {
-    /// The committed information rate in bit/s, at which tokens come; above zero.
+    /// Committed information rate in bit/s, at which tokens are added; above zero.
     pub rate_bps: f64,
-    /// The committed burst size in bytes: how many tokens the bucket holds.
+    /// Committed burst size in bytes: the number of tokens that the bucket holds.
     pub burst: u32,
 }
 
-/// A token bucket before a link: a packet passes at once if the bucket holds as many tokens as the packet has bytes,
-/// and takes them; otherwise it is dropped and takes none (RFC 2697, colour-blind, with no excess burst, like an
-/// operator's `police`). Unlike before a [`TokenBucket`](crate::TokenBucket), which shapes, no packet waits.
+/// Token-bucket policer before a link: a packet passes at once if the bucket holds as many tokens as the packet has
+/// bytes, and takes them; otherwise it is dropped and takes none (RFC 2697, colour-blind, with no excess burst, like an
+/// operator's `police`). Unlike at a [`TokenBucket`](crate::TokenBucket), which shapes, no packet waits.
 ///
 /// A dropped packet counts as a drop of the queue.
 pub struct Policer {
     rate_bps: f64,
-    /// Time that an empty bucket takes to fill.
+    /// Time in which an empty bucket becomes full.
     fills_in: SimTime,
-    /// Time at which the bucket is full, perhaps in the past.
+    /// Time at which the bucket is or was full again.
     full_at: SimTime,
     dropped: u64,
 }
 
 impl Policer {
-    /// A full bucket.
+    /// Creates a policer with a full bucket.
     pub fn new(config: PolicerConfig) -> Self {
         let PolicerConfig { rate_bps, burst } = config;
         let fills_in = SimTime::to_transmit(burst, rate_bps);
         Self { rate_bps, fills_in, full_at: SimTime::ZERO, dropped: 0 }
     }
 
-    /// Whether a packet conforms; if so, takes its tokens. The bucket is kept as the time until it is full, by virtual
-    /// scheduling (ITU-T I.371).
+    /// True if a packet of `bytes` conforms at `now`; then its tokens are taken. The level of the bucket is stored as
+    /// the time at which it is full, by virtual scheduling (ITU-T I.371).
     fn conforms(&mut self, now: SimTime, bytes: u32) -> bool {
         let full_at = self.full_at.max(now) + SimTime::to_transmit(bytes, self.rate_bps);
         let conforms = full_at - now <= self.fills_in;
@@ -77,14 +77,14 @@ mod tests {
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    /// 1 Mbit/s and 3000 B before 8 Mbit/s and 5 ms: 1000 B are 8 ms of tokens and 1 ms on the wire.
+    /// Policer of 1 Mbit/s and 3000 B before a link of 8 Mbit/s and 5 ms: 1000 B take 8 ms of tokens and 1 ms to send.
     fn policed() -> Decorated<Hop, Policer> {
         let hop =
             HopConfig { rate_bps: Some(8e6), delay: MS * 5, queue_limit: None, loss: Box::new(Lossless) };
         Policer::new(PolicerConfig { rate_bps: 1e6, burst: 3000 }).around(Hop::new(hop))
     }
 
-    /// Packets of 1000 bytes that pass, by their arrival times in milliseconds.
+    /// For packets of 1000 bytes with these arrival times in milliseconds, true for each that passes.
     fn passes(times: &[u64]) -> Vec<bool> {
         let mut link = policed();
         let mut pass = |(id, &at): (u32, &u64)| link.push(MS * at, plain(id, 1000)) == Push::Accepted;
@@ -94,9 +94,9 @@ mod tests {
     #[test]
     fn a_burst_passes_as_far_as_the_bucket_holds_and_what_does_not_pass_takes_nothing() {
         assert_eq!(passes(&[0, 0, 0, 0, 0]), [true, true, true, false, false]);
-        // A packet's tokens are there again after 8 ms, however many were dropped meanwhile.
+        // The tokens of a packet are replaced within 8 ms; dropped packets take none.
         assert_eq!(passes(&[0, 0, 0, 3, 7, 8, 15, 16]), [true, true, true, false, false, true, false, true]);
-        // Idle time fills the bucket, and never above its size.
+        // Idle time fills the bucket, but not above its size.
         assert_eq!(passes(&[0, 0, 0, 500, 500, 500, 500]), [true, true, true, true, true, true, false]);
     }
 
@@ -117,7 +117,8 @@ mod tests {
         assert_eq!((statistics.transmissions, statistics.queue_drops), (3, 2));
     }
 
-    /// Offered more than its rate, it passes a bucket and what flows in: the closed form of the fluid, to a packet.
+    /// With an offered load above its rate, the policer passes one bucket plus the tokens added since, as the fluid
+    /// model does, to within a packet.
     #[test]
     fn in_the_long_run_its_rate_passes() {
         let mut link = policed();
@@ -134,8 +135,8 @@ mod tests {
     }
 
     proptest! {
-        /// The arrival curve: in no interval more than a bucket and what flows in meanwhile; and what was dropped did
-        /// not conform.
+        /// In no interval do more bytes pass than one bucket plus the tokens added in it (arrival curve), and no
+        /// dropped packet would have conformed.
         #[test]
         fn what_passes_conforms_and_what_is_dropped_does_not(
             packets in prop::collection::vec((0_u64..16_000, 40_u32..1500), 1..150),

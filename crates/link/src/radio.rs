@@ -1,4 +1,4 @@
-//! Frames of a multi-antenna physical layer: detected symbol by symbol, or drawn from a table of error rates.
+//! Frames of a multi-antenna physical layer: detected symbol by symbol, or failing by a table of error rates.
 
 use crate::arq::{Conditions, FrameChannel, Reception, SoftValue, Transmission};
 use crossfade_channel::simd::Simd;
@@ -13,40 +13,41 @@ use crossfade_phy::{
 use rand::RngExt;
 use std::sync::Arc;
 
-/// Configuration of a physical layer over fading antennas.
+/// Configuration of a multi-antenna physical layer over a fading channel.
 #[derive(Clone, Debug)]
 pub struct RadioConfig {
-    /// Scheme and detector; with a policy, the fastest that it may choose.
+    /// Physical layer of all frames; with a policy, the fastest that it may choose.
     pub phy: PhyConfig,
-    /// Policy that chooses the scheme for each frame; `None`: always `phy`.
+    /// Policy that chooses the antenna scheme of each frame; `None`: always that of `phy`.
     pub policy: Option<Policy>,
-    /// Correlation of the antennas.
+    /// Correlation of the antennas at both ends.
     pub correlation: AntennaCorrelation,
-    /// Change of the gains from frame to frame.
+    /// Change of the fading gains from frame to frame.
     pub motion: Motion,
-    /// The signal-to-noise ratio rho in dB, per receive antenna; with shadowing its median.
+    /// Mean signal-to-noise ratio rho per receive antenna in dB; with shadowing, its median.
     pub snr_db: f64,
-    /// Shadowing of the SNR; `None`: none.
+    /// Log-normal shadowing of the SNR in time; `None`: no shadowing.
     pub shadowing: Option<CorrelatedShadowing>,
-    /// Error rates that replace detection; `None`: every symbol is detected.
+    /// Error rates from which frames fail instead of detection; `None`: every symbol is detected.
     pub table: Option<Arc<ErrorRateCurve>>,
 }
 
-/// Policy that chooses a scheme by the signal-to-noise ratio that the sender knows at the start of each frame: the
-/// momentary mean, or with correlated gains the ratio of the frame itself, rho ||H||^2 / (`n_T` `n_R`).
+/// Policy that chooses an antenna scheme by the signal-to-noise ratio that the sender knows at the start of each frame:
+/// the momentary mean or, with gains that are correlated in time, the ratio of the frame itself, rho ||H||^2 / (`n_T`
+/// `n_R`).
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Ranges of the ratio, each with the layer that is used.
+    /// Ranges of the signal-to-noise ratio, with the scheme to use in each.
     pub table: Arc<SwitchingTable>,
     /// The physical layer of each range of the table, and the duration of a frame with it.
     pub layers: Vec<(PhyConfig, SimTime)>,
 }
 
 impl RadioConfig {
-    /// Checks the configuration.
+    /// Checks that scheme, antennas, detector and channel fit together.
     ///
     /// # Errors
-    /// Parts do not fit together, or `CROSSFADE_SIMD` names instructions that this processor lacks.
+    /// If they do not fit together, or `CROSSFADE_SIMD` names instructions that this processor lacks.
     pub fn check(&self) -> Result<(), PhyError> {
         for phy in self.layers() {
             phy.check()?;
@@ -63,7 +64,7 @@ impl RadioConfig {
         fixed.into_iter().chain(chosen.map(|(phy, _)| phy))
     }
 
-    /// Whether each transmission has independent gains and nothing else changes from one to the next.
+    /// True if each transmission has independent gains and nothing else changes from one to the next.
     pub fn is_independent(&self) -> bool {
         self.motion == Motion::Independent && self.shadowing.is_none() && self.policy.is_none()
     }
@@ -73,8 +74,8 @@ impl RadioConfig {
         Ok(MatrixFading::new(antennas, self.motion, self.correlation, stream, Simd::chosen()?)?)
     }
 
-    /// Monte Carlo simulation of frames without a protocol. Each frame is sent up to `attempts` times until it is
-    /// accepted. If receptions are combined, it is always sent `attempts` times, which gives the error rate for each
+    /// Monte Carlo simulation of frames without a protocol. Without combining, a frame is transmitted until it is
+    /// accepted, up to `attempts` times; with combining always `attempts` times, which gives the error rate for each
     /// number of receptions. Gains are drawn from `fading`, payloads and noise from `phy`.
     ///
     /// # Errors
@@ -84,10 +85,11 @@ impl RadioConfig {
         MonteCarlo::new(self.phy, self.fading(fading)?, rho, attempts, until_accepted, phy)
     }
 
-    /// Frames whose every symbol is detected, at a ratio that varies by `shadowing`.
+    /// Frame channel in which every symbol is detected. Gains are drawn from `fading`, payloads and noise from `phy`,
+    /// the shadowing of the SNR from `shadowing`.
     ///
     /// # Errors
-    /// The configuration is refused by [`check`](RadioConfig::check).
+    /// If [`check`](RadioConfig::check) refuses the configuration.
     pub fn symbols(
         &self,
         fading: &Stream,
@@ -98,7 +100,7 @@ impl RadioConfig {
             FrameRadio::new(*config, self.fading(fading.clone())?, from_db(self.snr_db), phy.clone())
         };
         let radios = self.layers().map(radio).collect::<Result<Vec<_>, _>>()?;
-        // Independent gains of a frame cannot be known before it is sent.
+        // If gains are independent, those of a frame are unknown before it is sent.
         let moves = self.motion != Motion::Independent;
         let chooser = match &self.policy {
             None => None,
@@ -114,28 +116,28 @@ impl RadioConfig {
     }
 }
 
-/// Frames whose symbols are all detected.
+/// Frame channel in which every symbol is detected.
 pub struct SymbolFrames {
-    /// Radios: a single one, or one for each range of the policy.
+    /// Radios of the frames: a single one, or one for each range of the policy.
     radios: Vec<FrameRadio>,
     chooser: Option<Chooser>,
     shadowing: Option<ShadowingProcess>,
     median_db: f64,
-    /// Signal-to-noise ratio of the last frame in dB, and the index of the radio that sent it.
+    /// Signal-to-noise ratio of the last frame in dB, and index of the radio that sent it.
     snr_db: f64,
     which: usize,
 }
 
-/// Chooses the radio of each frame by a policy.
+/// State of the policy that chooses the radio of each frame.
 struct Chooser {
     table: Arc<SwitchingTable>,
     frame_times: Vec<SimTime>,
-    /// Correlated gains; `None` where gains are independent.
+    /// Gains of the next frame; `None` if gains are independent from frame to frame and so unknown to the sender.
     fading: Option<MatrixFading>,
 }
 
 impl Chooser {
-    /// Index of the radio that sends the frame, at a mean ratio of `snr_db`.
+    /// Index of the radio for frame `number`, transmitted at time `at` with a mean signal-to-noise ratio of `snr_db`.
     fn choose(&mut self, at: SimTime, number: u64, snr_db: f64) -> usize {
         let of_gains =
             self.fading.as_mut().map_or(0.0, |fading| to_db(fading.gains(at, number).mean_power()));
@@ -144,7 +146,7 @@ impl Chooser {
 }
 
 impl SymbolFrames {
-    /// Whether a frame that is sent once fails.
+    /// True if a frame that is transmitted once, without combining, fails.
     fn fails(&mut self, at: SimTime, number: u64) -> bool {
         !matches!(self.send(at, number, number, true), Received::Good)
     }
@@ -165,11 +167,11 @@ impl SymbolFrames {
     }
 }
 
-/// Packets of several frames each; a packet is lost if any of its frames fails.
+/// Loss process of packets that consist of several frames: a packet is lost if any of its frames fails.
 pub struct WholePackets {
-    /// The frames, without combining.
+    /// Channel of the frames, used without combining.
     pub frames: SymbolFrames,
-    /// Number of frames of a packet.
+    /// Number of frames in a packet.
     pub per_packet: u32,
     /// Duration of a frame.
     pub frame_time: SimTime,
@@ -184,7 +186,7 @@ impl LossProcess for WholePackets {
     }
 }
 
-/// Payload number of frames without a payload, which have as many bits as any other.
+/// Payload number that stands for frames without a payload, which have as many bits as any other.
 const NO_PAYLOAD: u64 = u64::MAX;
 
 impl FrameChannel for SymbolFrames {
@@ -226,24 +228,24 @@ impl SoftValue for SoftFrame {
     }
 }
 
-/// Frames that fail with the error rates of a table.
+/// Frame channel in which frames fail with the error rates of a table.
 pub struct TableFrames {
-    /// Error rate after 1, 2, ... transmissions.
+    /// Error rates after 1, 2, ... transmissions.
     residual: Arc<[f64]>,
-    /// Whether copies are combined; otherwise each transmission fails by itself.
+    /// True if copies are combined; otherwise each transmission fails independently.
     combines: bool,
     stream: Stream,
     conditions: Conditions,
 }
 
-/// Number of transmissions from which on each further one lowers the error rate by the same factor.
+/// Number of transmissions for which error rates are stored; more copies count as this many.
 const MOST_TRANSMISSIONS: u32 = 64;
 
 impl TableFrames {
-    /// Frames with the error rates of `table` at the ratio of `radio`.
+    /// Creates the channel with the error rates of `table` at the SNR of `radio`, drawn from `stream`.
     ///
     /// # Errors
-    /// A ratio outside the table.
+    /// If the SNR is outside the table.
     pub fn new(radio: &RadioConfig, table: &ErrorRateCurve, stream: Stream) -> Result<Self, TableError> {
         let residual: Result<Vec<f64>, _> =
             (1..=MOST_TRANSMISSIONS).map(|copies| table.residual(radio.snr_db, copies)).collect();
@@ -284,7 +286,7 @@ impl FrameChannel for TableFrames {
     }
 }
 
-/// Number of receptions of a frame, and its uniform draw against the error rate.
+/// Combined copies of a frame whose error rates come from a table.
 #[derive(Clone, Debug)]
 pub struct TableCopies {
     residual: Arc<[f64]>,

@@ -1,4 +1,4 @@
-//! Links in series.
+//! Several links in series.
 
 use crate::event::{EventLog, LinkEvent};
 use crate::link::{Departure, Link, Push};
@@ -6,7 +6,7 @@ use crate::parcel::Parcel;
 use crate::report::LinkReport;
 use crossfade_core::SimTime;
 
-/// Links in series as one link: a packet that comes out of one enters the next at the same instant.
+/// Links in series as one link: a packet that comes out of one link enters the next at the same instant.
 pub struct Series {
     links: Vec<Box<dyn Link + Send>>,
     /// Events of all links, in order of time.
@@ -14,16 +14,17 @@ pub struct Series {
 }
 
 impl Series {
-    /// The links in the order in which packets take them.
+    /// Creates a series of `links`, in the order in which packets traverse them.
     ///
     /// # Panics
-    /// `links` is empty.
+    /// If `links` is empty.
     pub fn new(links: Vec<Box<dyn Link + Send>>) -> Self {
         assert!(!links.is_empty(), "a series has at least one link");
         Self { links, log: EventLog::default() }
     }
 
-    /// The link with the earliest event, and its time; at equal times the last link, which makes room for those before.
+    /// Time of the earliest event of all links, and the index of its link; at equal times the last link, whose
+    /// departures make room for packets of those before.
     fn next(&self) -> Option<(SimTime, usize)> {
         let events = self.links.iter().enumerate().rev();
         events.filter_map(|(i, link)| Some((link.next_event()?, i))).min_by_key(|&(at, _)| at)
@@ -97,7 +98,7 @@ mod tests {
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    /// 1000 bytes last `millis`.
+    /// Hop on which 1000 bytes take `millis` milliseconds to send.
     fn hop(millis: u32, limit: Option<QueueLimit>, loss: Box<dyn LossProcess>) -> Box<dyn Link + Send> {
         let rate_bps = Some(8e6 / f64::from(millis));
         let (queue, draws) = (QueueConfig::DropTail(limit), RunSeed { seed: 1, run: 0 }.stream("queue.dl"));
@@ -136,8 +137,9 @@ mod tests {
         let found = report.statistics;
         assert_eq!((found.transmissions, found.losses, found.queue_drops, found.arrivals), (7, 3, 1, 3));
     }
-    /// Packets of 1 ms on the first link and 4 ms on the second, a delay of 1 ms behind each. The first sends at 0 and
-    /// 1 ms, the second at 2 and 6 ms; a third packet, at 5 ms, is sent at 5 and 10 ms.
+    /// Events of all links come in order of time. Packets take 1 ms on the first link and 4 ms on the second, with a
+    /// delay of 1 ms behind each. Two packets are sent at 0 and 1 ms on the first, at 2 and 6 ms on the second; a
+    /// third, pushed at 5 ms, is sent at 5 and 10 ms.
     #[test]
     fn events_of_all_links_come_in_order_of_time() {
         let link = |millis| hop(millis, None, Box::new(Lossless));

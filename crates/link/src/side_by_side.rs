@@ -1,4 +1,4 @@
-//! Links that run side by side, one for each user.
+//! Independent links side by side, one for each user.
 
 use crate::event::{EventLog, LinkEvent};
 use crate::fabric::{Fabric, Port};
@@ -9,8 +9,8 @@ use crate::report::LinkReport;
 use crate::statistics::LinkStatistics;
 use crossfade_core::SimTime;
 
-/// A fabric of n independent links, one for each user: a packet that enters at port i comes out at port n + i. The
-/// report is the sum over the links.
+/// Fabric of n independent links, one for each user: a packet that enters at port i comes out at port n + i. Its report
+/// is the sum over the links.
 #[derive(Clone, Debug)]
 pub struct SideBySide<L> {
     links: Vec<L>,
@@ -21,7 +21,7 @@ pub struct SideBySide<L> {
 }
 
 impl<L: Link> SideBySide<L> {
-    /// A fabric of these links.
+    /// Creates a fabric of the given links, one for each user.
     pub fn new(links: Vec<L>) -> Self {
         let next = links.iter().map(|link| link.next_event().unwrap_or(SimTime::MAX)).collect();
         Self { links, next, log: EventLog::default() }
@@ -118,7 +118,8 @@ mod tests {
         let counts = links.report(end).statistics;
         assert_eq!((counts.transmissions, counts.arrivals), (3, 3));
     }
-    /// Two packets each, of 80 and of 20 ms: sent at 0 and 80 ms, and at 10 and 30 ms.
+    /// Events of all links come in order of time. Each of two links sends two packets, of 80 ms each from 0 ms on and
+    /// of 20 ms each from 10 ms on: they begin at 0 and 80 ms, and at 10 and 30 ms.
     #[test]
     fn events_of_all_links_come_in_order_of_time() {
         let ms = SimTime::from_millis;

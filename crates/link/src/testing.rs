@@ -1,20 +1,20 @@
-//! Helpers of the tests of links: a file of its own, since it is compiled for tests alone.
+//! Helpers for the tests of links: a file of its own, since it is compiled for tests alone.
 
 use crate::parcel::{Ecn, Parcel};
 use crossfade_channel::LossProcess;
 use crossfade_core::SimTime;
 
-/// A packet of flow 0.
+/// A packet of flow 0 with the given identity and length.
 pub(crate) fn plain(id: u32, bytes: u32) -> Parcel {
     Parcel::new(id, 0, bytes)
 }
 
-/// A copy of `parcel`, ECN-capable if asked for.
+/// A copy of `parcel` that is ECN-capable, ECT(0), if `is_capable`.
 pub(crate) fn capable(parcel: Parcel, is_capable: bool) -> Parcel {
     parcel.with_ecn(if is_capable { Ecn::Ect0 } else { Ecn::NotEct })
 }
 
-/// A loss process that loses every third transmission and records the calls.
+/// Loss process that loses every third transmission, from the first on, and records the calls.
 pub(crate) struct EveryThird(pub(crate) Vec<(SimTime, u64)>);
 
 impl LossProcess for EveryThird {

@@ -1,24 +1,24 @@
-//! A token-bucket shaper: packets wait until they conform.
+//! Token-bucket shaper: packets wait until they conform.
 
 use crate::occupancy::{Occupancy, UnderWay};
 use crate::transmitter::{Service, Transmitter};
 use crossfade_core::SimTime;
 
-/// A shaper, which sends a packet once a token bucket holds as many tokens as the packet has bytes. Bursts leave at the
-/// transmitter's rate, and the mean rate is at most the bucket's. The terms are those of RFC 2697.
+/// Token-bucket shaper, which sends a packet once the bucket holds as many tokens as the packet has bytes. Bursts leave
+/// at the transmitter's rate, and the mean rate is at most that of the tokens. The terms are those of RFC 2697.
 ///
 /// The packet that waits for tokens has left the queue and counts as being sent. A packet longer than the bucket waits
-/// for a full one and borrows the tokens of later packets.
+/// until the bucket is full and borrows the missing tokens from later packets.
 pub struct TokenBucket {
     transmitter: Transmitter,
     has_rate: bool,
     /// Committed information rate in bit/s.
     cir_bps: f64,
-    /// Time that an empty bucket takes to fill: the committed burst size over the rate.
+    /// Time in which an empty bucket becomes full: the committed burst size over the rate.
     fills_in: SimTime,
-    /// Time at which the bucket is full, perhaps in the past.
+    /// Time at which the bucket is or was full again.
     full_at: SimTime,
-    /// Transmission time of all packets taken so far, and of the last one.
+    /// Total transmission time of all packets taken so far, and transmission time of the last one.
     busy: SimTime,
     last: SimTime,
 }
@@ -45,9 +45,9 @@ impl Service for TokenBucket {
     }
 
     fn serve(&mut self, start: SimTime, bytes: u32) -> SimTime {
-        // Virtual scheduling (ITU-T I.371): what is missing from the bucket is the time until it is full.
+        // Virtual scheduling (ITU-T I.371): the tokens missing from the bucket are stored as the time until it is full.
         let cost = SimTime::to_transmit(bytes, self.cir_bps);
-        // There are never more tokens than the bucket holds.
+        // A packet longer than the bucket waits for a full bucket.
         let needed = cost.min(self.fills_in);
         let sends_at = (self.full_at + needed).saturating_sub(self.fills_in).max(start);
         self.full_at = self.full_at.max(sends_at) + cost;
@@ -74,7 +74,7 @@ mod tests {
     use crate::{Occupancy, QueueLimit};
     use crossfade_channel::Lossless;
 
-    /// Departure times from a shaper of packets of these sizes, which arrive at these microseconds.
+    /// Departure times in microseconds of packets given by arrival time in microseconds and length in bytes.
     fn departures(mut bucket: TokenBucket, packets: &[(u64, u32)]) -> Vec<u64> {
         let mut idle_at = SimTime::ZERO;
         let mut leaves = |&(at, bytes): &(u64, u32)| {
@@ -84,7 +84,7 @@ mod tests {
         packets.iter().map(&mut leaves).collect()
     }
 
-    /// 1 Mbit/s and 3000 B, behind 8 Mbit/s: 1000 B are 8 ms of tokens and 1 ms on the wire.
+    /// Shaper of 1 Mbit/s and 3000 B before a transmitter of 8 Mbit/s: 1000 B take 8 ms of tokens and 1 ms to send.
     fn bucket() -> TokenBucket {
         TokenBucket::new(1e6, 3000, Some(8e6))
     }
@@ -113,7 +113,8 @@ mod tests {
         assert_eq!(departures(bucket(), &packets), [1000, 12_000, 25_000]);
     }
 
-    /// The arrival curve of a token bucket: in no interval more than a bucket and what flows in meanwhile.
+    /// In no interval do more bytes leave than one bucket plus the tokens added in it (arrival curve), and no packet
+    /// waits longer than that requires.
     #[test]
     fn what_leaves_conforms_in_every_interval_and_nothing_waits_for_more() {
         let mut seed = 7_u64;

@@ -1,29 +1,29 @@
-//! Statistics of the users of a cell.
+//! Statistics of the users of a radio cell.
 
 use crate::arq::ArqStatistics;
 use crate::statistics::LinkStatistics;
 use crossfade_core::counters;
 
-/// Greatest number of bits a symbol that is counted on its own.
+/// Greatest number of bits per symbol for which frames are counted separately.
 pub const MOST_BITS: usize = 8;
 
-/// Statistics of a user's bearer: RLC and PDCP above the frames.
+/// Statistics of a user's radio bearer, for RLC and PDCP above the frames.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct BearerStatistics {
     /// Number of packets whose delay was split into parts.
     pub delays: u64,
-    /// Sums of the parts of their delays in seconds, in the order of
+    /// Sum of each part of the delay, in seconds, over the packets counted in `delays`, in the order of
     /// [`LinkEvent::DELAY_PARTS`](crate::LinkEvent::DELAY_PARTS).
     pub delay_parts_s: [f64; 6],
-    /// Segments retransmitted by RLC.
+    /// Number of segments retransmitted by RLC.
     pub retransmissions: u64,
-    /// STATUS PDUs sent.
+    /// Number of RLC STATUS PDUs transmitted.
     pub reports: u64,
-    /// Radio link failures.
+    /// Number of radio link failures.
     pub failures: u64,
-    /// Packets discarded because they waited too long to be sent.
+    /// Number of packets discarded because they waited too long for transmission.
     pub discards: u64,
-    /// Scheduling requests sent.
+    /// Number of scheduling requests transmitted.
     pub requests: u64,
 }
 
@@ -32,22 +32,22 @@ counters!(BearerStatistics { delays, delay_parts_s, retransmissions, reports, fa
 /// Statistics of one user of a slotted radio: its packets, and the frames that carry their bits.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct UserStatistics {
-    /// Statistics of packets.
+    /// Statistics of the packets of the user.
     pub packets: LinkStatistics,
-    /// Statistics of frames, as of any link with retransmissions. The parts of a split frame count separately when
-    /// delivered or given up.
+    /// Statistics of the frames of the user, as for any link with retransmissions. The parts of a split frame count
+    /// separately when delivered or given up.
     pub arq: ArqStatistics,
-    /// First transmissions of frames that the channel lost.
+    /// Number of frames whose first transmission the channel lost.
     pub first_errors: u64,
-    /// Frames that were split in two because the modulation had to be lower.
+    /// Number of frames that were split in two because the modulation had to be lower.
     pub splits: u64,
     /// Total number of failed transmissions before the delivery, over all delivered frames and parts.
     pub failures_before: u64,
-    /// Frames whose predicted channel was below the lowest switching level.
+    /// Number of frames whose predicted channel was below the lowest switching level.
     pub below_levels: u64,
-    /// Number of frames by bits a symbol, from 1 on.
+    /// Number of frames with 1, 2, ... bits per symbol.
     pub frames_by_bits: [u64; MOST_BITS],
-    /// Statistics of the bearer above the frames.
+    /// Statistics of the user's bearer above the frames.
     pub bearer: BearerStatistics,
 }
 
@@ -63,7 +63,7 @@ counters!(UserStatistics {
 });
 
 impl UserStatistics {
-    /// Number of frames sent, which is the number of bins of slots that the user had.
+    /// Number of frames transmitted, including retransmissions: the number of bins of slots that the user had.
     pub fn sent(&self) -> u64 {
         self.arq.frames + self.arq.retransmissions
     }

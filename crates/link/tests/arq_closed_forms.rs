@@ -1,4 +1,4 @@
-//! ARQ links against closed forms: saturated, over independent losses.
+//! Saturated ARQ links with independent losses agree with closed forms.
 //!
 //! Every comparison uses Student's interval over ten runs at 99.9 % (4.78 standard errors): some hundred are
 //! made, and all must hold. The runs are fixed.
@@ -15,7 +15,7 @@ use crossfade_link::{Departure, Link, Parcel, QueueConfig};
 const SLOT: SimTime = SimTime::from_millis(20);
 const RUNS: u64 = 10;
 
-/// 24 octets at 9600 bit/s, 20 of them payload; half a frame of propagation each way for those who wait.
+/// Link of 9600 bit/s with frames of 24 bytes, of which 20 are payload, and the given propagation delay each way.
 fn link(protocol: ArqProtocol, p_e: f64, delay: SimTime, run: u64) -> Box<dyn Link + Send> {
     let seed = RunSeed { seed: 4, run };
     let channel = LossyFrames { loss: Box::new(Iid::new(p_e, seed.stream("channel.dl")).unwrap()) };
@@ -39,7 +39,7 @@ fn link(protocol: ArqProtocol, p_e: f64, delay: SimTime, run: u64) -> Box<dyn Li
     .unwrap()
 }
 
-/// Counts of a link until `end`, if each packet that leaves is followed by a new one.
+/// Frame statistics of a link until `end`, if each packet that leaves is replaced by a new one.
 fn counted(link: &mut (dyn Link + Send), end: SimTime) -> ArqStatistics {
     while let Some(at) = link.next_event().filter(|&at| at <= end) {
         while let Some(departure) = link.advance(at) {
@@ -52,8 +52,8 @@ fn counted(link: &mut (dyn Link + Send), end: SimTime) -> ArqStatistics {
     link.report(end).frames.unwrap()
 }
 
-/// Counts of a link in `frames` frame times from frame 2000 on, if it always has a packet to send. Each packet is a
-/// frame.
+/// Frame statistics of a link over `frames` frame times, from frame 2000 on, if it always has a packet to send. Each
+/// packet takes one frame.
 fn saturate(mut link: Box<dyn Link + Send>, frames: u64) -> ArqStatistics {
     for _ in 0..3000 {
         link.push(SimTime::ZERO, Parcel::new(0, 0, 20));
@@ -96,8 +96,8 @@ fn one_nak_a_round_loses_only_what_the_channel_loses() {
     }
 }
 
-/// Round r sends r copies of a frame, and is needed if the frame and all copies of the rounds before it were
-/// lost.
+/// Throughput in bit/s if round r sends r copies of a frame: a round is needed if the frame and all copies of earlier
+/// rounds were lost.
 fn growing_rounds(p_e: f64) -> f64 {
     let extra = |r: i32| f64::from(r) * p_e.powi(1 + r * (r - 1) / 2);
     8000.0 / (1.0 + (1..40).map(extra).sum::<f64>())
@@ -152,9 +152,10 @@ fn a_frame_is_lost_with_all_its_retransmissions() {
     check("reading e, n 2 at 0.3", 0.3_f64.powi(4), |run| residual(is99(Reading::E, 2), 0.3, run));
 }
 
-/// Bertsekas and Gallager, "Data Networks", section 2.4; Stallings, "Data and Computer Communications",
-/// chapter 7: with a the propagation time in frames, stop and wait uses (1 - P) / (1 + 2a) of the channel, go
-/// back N (1 - P) / (1 + 2aP), selective repeat 1 - P, if the window is large enough.
+/// The throughput of the textbook protocols agrees with their formulas (Bertsekas and Gallager, "Data Networks",
+/// section 2.4; Stallings, "Data and Computer Communications", chapter 7): with a the propagation time in frames, stop
+/// and wait uses (1 - P) / (1 + 2a) of the channel, go back N (1 - P) / (1 + 2aP), selective repeat 1 - P, if the
+/// window is large enough.
 #[test]
 fn the_textbook_protocols_follow_their_formulas() {
     for a in [1_u64, 5] {
@@ -189,7 +190,7 @@ fn the_textbook_protocols_follow_their_formulas() {
     }
 }
 
-/// A window that is too small for the delay is sent once a round trip.
+/// If the window is too small for the delay and no frame is lost, one window is sent per round trip.
 #[test]
 fn a_small_window_without_losses_is_sent_once_a_round_trip() {
     let (delay, timeout) = (SLOT * 5, SLOT * 11);

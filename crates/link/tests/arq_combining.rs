@@ -1,7 +1,7 @@
-//! Combining of copies against closed forms, under every protocol that sends frames again.
+//! Combining of copies agrees with closed forms, with every protocol that retransmits frames.
 //!
-//! The channel is the one that docs/own-model.md shows. Every comparison uses Student's interval over ten runs
-//! at 99.9 % (4.78 standard errors); the runs are fixed.
+//! The channel is the example of docs/own-model.md. Every comparison uses Student's interval over ten runs at 99.9 %
+//! (4.78 standard errors); the runs are fixed.
 
 use crate::rayleigh::{Copies, RayleighFrames, residual};
 use crossfade_core::{RunSeed, SimTime, Stream};
@@ -16,7 +16,7 @@ use crossfade_link::{Departure, Link, LinkEvent, Parcel, QueueConfig, Verdict};
 const SLOT: SimTime = SimTime::from_millis(20);
 const RUNS: u64 = 10;
 
-/// A frame is a packet; `delay` each way.
+/// Link on which a packet takes one frame, with the propagation `delay` each way.
 fn config(protocol: ArqProtocol, delay: SimTime) -> ArqLinkConfig {
     ArqLinkConfig {
         rate_bps: 9600.0,
@@ -36,7 +36,7 @@ fn config(protocol: ArqProtocol, delay: SimTime) -> ArqLinkConfig {
     }
 }
 
-/// A code whose frames pass at 3 dB, 1.5 dB more than the mean of the channel.
+/// Channel with a mean SNR of 1.5 dB, over which frames pass at 3 dB.
 fn channel(width_db: f64, is_combining: bool, run: u64) -> RayleighFrames {
     let seed = RunSeed { seed: 7, run };
     RayleighFrames {
@@ -50,12 +50,12 @@ fn channel(width_db: f64, is_combining: bool, run: u64) -> RayleighFrames {
     }
 }
 
-/// Random streams of the queue and of the feedback of a link.
+/// Random streams of the queue and of the reverse path of a link.
 fn streams() -> [Stream; 2] {
     ["queue.dl", "feedback.dl"].map(|name| RunSeed { seed: 7, run: 0 }.stream(name))
 }
 
-/// Counts of a link in `frames` frame times, if it always has a packet to send.
+/// Frame statistics of a link over `frames` frame times, if it always has a packet to send.
 fn saturate<C>(config: ArqLinkConfig, channel: C, frames: u64) -> ArqStatistics
 where
     C: FrameChannel<Soft: 'static> + 'static,
@@ -90,8 +90,8 @@ fn check(name: &str, expected: f64, measure: impl Fn(u64) -> f64) {
     assert!((mean - expected).abs() <= allowed, "{name}: {mean} +- {standard_error}, expected {expected}");
 }
 
-/// Every protocol that sends frames again, each at most `n` times, with timers that are long enough on a link
-/// without delay.
+/// Every protocol that retransmits frames, each at most `n` times, with timers that are long enough on a link without
+/// delay.
 fn protocols(n: u32) -> [ArqProtocol; 7] {
     let (max_retransmissions, timeout, window) = (Some(n), SLOT, 256);
     [
@@ -143,8 +143,8 @@ fn the_residual_error_is_that_of_the_sum_of_all_copies() {
     }
 }
 
-/// With propagation of two frames go-back-N sends frames behind a missing one in vain: its receiver keeps
-/// nothing of them, and combines the copies of one frame only.
+/// With a propagation delay of two frames, the receiver of go back N discards the frames behind a missing one, and
+/// combines the copies of one frame only.
 #[test]
 fn go_back_n_combines_the_copies_of_the_frame_it_waits_for() {
     let (delay, timeout) = (SLOT * 2, SLOT * 5);
@@ -154,7 +154,7 @@ fn go_back_n_combines_the_copies_of_the_frame_it_waits_for() {
     });
 }
 
-/// A soft buffer keeps the first `copies` copies, and combines each later one with them.
+/// A soft buffer keeps the sum of the first `copies` copies, and combines each later one with it.
 #[test]
 fn a_small_buffer_combines_what_it_may_keep() {
     let protocol =
@@ -211,12 +211,13 @@ fn what_cannot_be_combined_is_refused() {
     assert_eq!(error(once, false), None);
     assert_eq!(
         error(once, true).unwrap(),
-        "protocol = \"none\": must be one that sends frames again where copies are combined: there is only one \
+        "protocol = \"none\": must be one that retransmits frames where copies are combined: there is only one \
          copy of each"
     );
 }
 
-/// A loss process says what becomes of a frame, and a soft channel without combining says it in the same way.
+/// A loss process that reports the outcome of a soft channel gives the same frame statistics as that channel without
+/// combining.
 #[test]
 fn a_channel_of_verdicts_is_a_loss_process() {
     struct Verdicts(RayleighFrames);
@@ -236,7 +237,7 @@ fn a_channel_of_verdicts_is_a_loss_process() {
     }
 }
 
-/// Watching a link changes nothing, and what is told of its frames adds up to what is counted.
+/// Observing a link changes nothing, and the events of its frames add up to its statistics.
 #[test]
 fn frames_are_told_as_they_are_counted() {
     let stop_and_wait = StopAndWaitConfig { timeout: SLOT * 3, max_retransmissions: Some(2) };

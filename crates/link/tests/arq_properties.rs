@@ -1,4 +1,4 @@
-//! Properties of every ARQ link and every receiver, for any channel.
+//! Properties that every ARQ link and every receiver has, for any channel.
 
 use crate::rayleigh::RayleighFrames;
 use crossfade_channel::{Clock, LossProcess, MarkovLoss, TwoStateMarkov};
@@ -65,7 +65,7 @@ fn protocol() -> impl Strategy<Value = ArqProtocol> {
     ]
 }
 
-/// Everything else that a link is made of.
+/// Parameters of a link beside its protocol.
 #[derive(Clone, Copy, Debug)]
 struct Circumstances {
     clock: FrameClock,
@@ -80,7 +80,7 @@ struct Circumstances {
     burst: f64,
     reverse_p_e: f64,
     seed: u64,
-    /// Rayleigh fading of this mean SNR, 0 dB being enough, in place of a loss process.
+    /// Mean SNR in dB of a Rayleigh fading channel on which frames pass at 0 dB; `None`: a loss process instead.
     snr_db: Option<f64>,
     soft_buffer: SoftBufferConfig,
 }
@@ -160,7 +160,7 @@ fn build(protocol: ArqProtocol, of: Circumstances) -> Box<dyn Link + Send> {
     .unwrap()
 }
 
-/// Fates of packets, in the order of their reports.
+/// Fates of all packets, in the order in which a link reports them.
 #[derive(Debug, Default, PartialEq)]
 struct Story {
     arrived: Vec<(SimTime, u32)>,
@@ -189,7 +189,7 @@ impl Story {
     }
 }
 
-/// Pushes packets after gaps in milliseconds, and looks after the link before those that `polls` names.
+/// Pushes packets after gaps in milliseconds; `polls` is true for the packets before which the link is advanced.
 fn tell(
     mut link: Box<dyn Link + Send>,
     packets: &[(u64, u32)],
@@ -222,7 +222,7 @@ fn traffic() -> impl Strategy<Value = Vec<(u64, u32)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases * 25 / 16))]
 
-    /// Every packet leaves once; in order, where the protocol says so; what is counted is what happened.
+    /// Every packet leaves exactly once, in order if the protocol keeps it, and the statistics agree with the outcomes.
     #[test]
     fn packets_are_conserved(
         protocol in protocol(), of in circumstances(), packets in traffic(), polls: u64,
@@ -257,8 +257,8 @@ proptest! {
         prop_assert_eq!((ids(&lazy.arrived), &lazy.dropped), (ids(&story.arrived), &story.dropped));
     }
 
-    /// The announced time of the next event hides nothing: asked all the time, a link tells the same at the
-    /// same times.
+    /// A link polled every millisecond reports the same packets at the same times as one polled at its announced
+    /// events.
     #[test]
     fn packets_leave_when_it_was_announced(
         protocol in protocol(), of in circumstances(), packets in traffic(),
@@ -297,17 +297,17 @@ proptest! {
     }
 }
 
-/// A number, a lower edge of the window, what is inside, and whether that is good; or nothing readable.
+/// Test frame: sequence number, lower edge of the window, kind of content, and true if it is good; `None`: unreadable.
 type Frame = Option<(u64, u64, u8, bool)>;
 
-/// Anything that can be received.
+/// Any frame that could be received, plausible or not.
 fn frame() -> impl Strategy<Value = Frame> {
     let seq = prop_oneof![3 => 0_u64..300, 1 => 0_u64..5000, 1 => any::<u64>()];
     let oldest = prop_oneof![3 => Just(0_u64), 2 => 0_u64..300, 1 => any::<u64>()];
     prop::option::weighted(0.9, (seq, oldest, 0_u8..8, any::<bool>()))
 }
 
-/// A frame is never passed up twice or requested endlessly, and nothing panics.
+/// Gives any frames to a receiver: no frame is passed up twice or requested endlessly, and nothing panics.
 fn torture(receiver: &mut dyn ArqReceiver, frames: &[(Frame, u64)]) -> Result<(), TestCaseError> {
     let mut now = SimTime::ZERO;
     let mut passed = std::collections::HashSet::new();

@@ -1,4 +1,5 @@
-//! Any queue before frames: where each packet is one frame, sent once, the link is one of whole packets.
+//! Queue disciplines before ARQ links: if each packet is one frame that is sent once, the link behaves like one of
+//! whole packets.
 
 use crossfade_channel::{Iid, Lossless};
 use crossfade_core::{RunSeed, SimTime};
@@ -14,7 +15,7 @@ use proptest::prelude::*;
 
 const MS: SimTime = SimTime::from_millis(1);
 const BYTES: u32 = 1000;
-/// 1000 bytes last 1 ms.
+/// Bit rate at which 1000 bytes take 1 ms.
 const RATE_BPS: f64 = 8e6;
 
 fn stream(name: &str) -> crossfade_core::Stream {
@@ -54,10 +55,10 @@ fn queues() -> [QueueConfig; 5] {
     ]
 }
 
-/// Fates of packets with the times of their reports, and the link's counts.
+/// Fates of packets with the times of their reports, and the statistics of the link.
 type Story = (Vec<(SimTime, u32, &'static str)>, LinkStatistics);
 
-/// Pushes packets after gaps in microseconds, of flow 0, 1 or 2; every event is taken at its time.
+/// Pushes packets of flows 0, 1 and 2 after gaps in microseconds; every event is processed at its time.
 fn drive(mut link: Box<dyn Link + Send>, packets: &[(u64, u32)]) -> Story {
     let (mut now, mut story) = (SimTime::ZERO, Vec::new());
     let mut seen = SimTime::ZERO;
@@ -110,7 +111,7 @@ proptest! {
         }
     }
 
-    /// With lost and retransmitted frames every packet leaves once, and in order of time.
+    /// With lost and retransmitted frames every packet leaves exactly once, and in order of time.
     #[test]
     fn every_packet_leaves_once(
         packets in prop::collection::vec((0_u64..1500, 0_u32..3), 50..200),

@@ -1,5 +1,5 @@
-//! The profile `starlink-leocc-2025` against the record that it was fitted to: its rates and delays to the first half,
-//! its boundaries to all eight.
+//! The profile `starlink-leocc-2025` agrees with the record to which it was fitted: rates and delays to its first half,
+//! slot boundaries to all eight.
 
 use std::sync::LazyLock;
 
@@ -8,17 +8,17 @@ use crossfade_link::satellite::{DirectionName, Profile, Satellite, SatelliteConf
 use crossfade_link::{Departure, Link, Parcel, Push, QueueConfig};
 
 const MS: SimTime = SimTime::from_millis(1);
-/// When the boundaries of the record are taken to be, in ms.
+/// Times of the slot boundaries in the record, in ms.
 static BOUNDARIES: [usize; 8] = [8770, 23_770, 38_770, 53_770, 68_770, 83_770, 98_770, 113_770];
 const SEEDS: u64 = 100;
 
-/// Number of seeds for statistics of the profile.
+/// Records simulated from the profile with 100 seeds, computed once.
 fn models() -> &'static [Record] {
     static MODELS: LazyLock<Vec<Record>> = LazyLock::new(|| (0..SEEDS).map(Record::of_model).collect());
     &MODELS
 }
 
-/// What can be sent in each ms, in bits; and half of the round trips of pings in ms, one each 10 ms.
+/// Capacity of each ms in bits, and half of the RTT of pings in ms, one every 10 ms.
 struct Record {
     bits: Vec<f64>,
     delays: Vec<f64>,
@@ -38,13 +38,13 @@ impl Record {
         }
     }
 
-    /// Simulation of the model with `seed`.
+    /// Record simulated from the profile with `seed`.
     fn of_model(seed: u64) -> Self {
         let [down, up] = satellites(seed);
         Self { bits: granted(&down), delays: pings(down, up) }
     }
 
-    /// Rates of windows of 100 ms in Mbit/s between two times in ms, sorted.
+    /// Sorted rates in Mbit/s of windows of 100 ms, between two times in ms.
     fn windows(&self, from: usize, to: usize) -> Vec<f64> {
         let mut rates: Vec<f64> =
             self.bits[from..to].chunks_exact(100).map(|window| window.iter().sum::<f64>() / 1e5).collect();
@@ -52,14 +52,14 @@ impl Record {
         rates
     }
 
-    /// Delays between two times, in ms, sorted.
+    /// Sorted delays in ms, between two times in ms.
     fn sorted_delays(&self, from: usize, to: usize) -> Vec<f64> {
         let mut delays = self.delays[from / 10..(to / 10).min(11_999)].to_vec();
         delays.sort_by(f64::total_cmp);
         delays
     }
 
-    /// The rate in Mbit/s in pieces of 50 ms from 100 ms before some boundaries on.
+    /// Rates in Mbit/s in windows of 50 ms, from 100 ms before a boundary on, averaged over `boundaries`.
     fn gate(&self, boundaries: &[usize]) -> Vec<f64> {
         let piece = |from: usize| self.bits[from..from + 50].iter().sum::<f64>() / 5e4;
         let mean = |at: usize| {
@@ -69,8 +69,8 @@ impl Record {
         (0..14).map(mean).collect()
     }
 
-    /// The covariance of the logarithms of the rates of windows of 100 ms within a slot, so many windows apart; from
-    /// 700 ms behind a boundary to 200 ms before the next.
+    /// Covariance of the logarithms of the rates of windows of 100 ms in a slot, `lag` windows apart, from 700 ms after
+    /// a boundary to 200 ms before the next.
     fn within(&self, lag: usize) -> f64 {
         let of_slot = |boundary: &usize| {
             let windows = self.bits[boundary + 700..boundary + 14_800].chunks_exact(100);
@@ -82,7 +82,7 @@ impl Record {
         BOUNDARIES[..7].iter().map(of_slot).sum::<f64>() / 7.0
     }
 
-    /// The autocorrelation of what can be sent in a ms, so many ms apart.
+    /// Autocorrelation of the capacity per millisecond, at a lag of `lag` ms.
     fn autocorrelation(&self, lag: usize) -> f64 {
         let n = self.bits.len();
         let mean = self.bits.iter().sum::<f64>() / n as f64;
@@ -105,7 +105,7 @@ fn granted(direction: &Satellite) -> Vec<f64> {
     bits
 }
 
-/// Both directions with the boundaries of the record, and with its rate and its structure.
+/// Both directions, with the slot boundaries of the record and the parameters of its direction.
 fn satellites(run: u64) -> [Satellite; 2] {
     let Profile { shared, down, .. } = Profile::starlink_leocc_2025();
     let shared = SatelliteConfig { offset: Some(MS * BOUNDARIES[0] as u64), ..shared };
@@ -113,7 +113,7 @@ fn satellites(run: u64) -> [Satellite; 2] {
         .map(|name| Satellite::new(shared.clone(), name, down.clone(), RunSeed { seed: 1, run }).unwrap())
 }
 
-/// Half of the round trips of pings that are alone on an idle link, one each 10 ms, in ms.
+/// Half of the RTT in ms of pings on an idle link, one every 10 ms.
 fn pings(down: Satellite, up: Satellite) -> Vec<f64> {
     let link = |satellite: Satellite| {
         let [draws, losses] = ["queue", "channel"].map(|of| RunSeed { seed: 1, run: 0 }.stream(of));
@@ -153,12 +153,12 @@ fn percentile(sorted: &[f64], share: f64) -> f64 {
     sorted[((sorted.len() - 1) as f64 * share).round() as usize]
 }
 
-/// A number of each model in the mean, over that of the record.
+/// Mean of `number` over the simulated records, divided by its value for the measured record.
 fn ratio(record: &Record, models: &[Record], number: impl Fn(&Record) -> f64) -> f64 {
     models.iter().map(&number).sum::<f64>() / models.len() as f64 / number(record)
 }
 
-/// All of it, and the half that was kept for the check.
+/// Time spans in ms: the whole record, and the half kept for validation.
 const PARTS: [(usize, usize); 2] = [(0, 120_000), (60_000, 120_000)];
 
 #[test]
@@ -193,7 +193,8 @@ fn the_rate_goes_and_comes_back_as_the_records() {
     assert!(out(&record) < 0.7 && models.iter().all(|model| out(model) == 0.0));
 }
 
-/// Where single boundaries differ: in the first 150 ms the first four have more than the model, the last four less.
+/// Single boundaries lie on both sides of the model: in the first 150 ms the first four have more capacity than the
+/// model, the last four less.
 #[test]
 fn the_halves_of_the_record_lie_on_both_sides_of_the_model() {
     let (record, models) = (Record::of_leo_replayer(), models());
@@ -204,9 +205,9 @@ fn the_halves_of_the_record_lie_on_both_sides_of_the_model() {
     }
 }
 
-/// Why the first half says too little about the boundaries of the second: counted from the end of the outage, in
-/// windows of 24 ms (three grants), the rate is back at half of that of its slot in the third or fourth after the first
-/// four, and in the sixth to eighth after the last four.
+/// The first half cannot predict the boundaries of the second: the rate returns to half of that of its slot in the
+/// third or fourth window of 24 ms (three grants) after the end of the outage for the first four boundaries, and in the
+/// sixth to eighth for the last four.
 #[test]
 fn the_last_boundaries_recover_more_slowly_than_the_first() {
     let record = Record::of_leo_replayer();
@@ -242,7 +243,8 @@ fn capacity_comes_in_the_rhythm_of_the_records() {
     }
 }
 
-/// Windows of 100 ms within a slot: their deviation and how it lasts, off the boundaries.
+/// Rates of windows of 100 ms within a slot have the standard deviation and correlations of the record, away from
+/// boundaries.
 #[test]
 fn rates_within_slots_vary_as_long_as_the_records() {
     let (record, models) = (Record::of_leo_replayer(), models());
@@ -255,7 +257,7 @@ fn rates_within_slots_vary_as_long_as_the_records() {
     }
 }
 
-/// Both numbers are half of the round trip of a ping. Those of the record are whole ms.
+/// Quantiles of half of the RTT of pings agree with those of the record, which has whole ms.
 #[test]
 fn delays_are_distributed_as_the_records() {
     let (record, models) = (Record::of_leo_replayer(), models());
@@ -269,7 +271,7 @@ fn delays_are_distributed_as_the_records() {
     }
 }
 
-/// What the page of low orbits says of the record and of the model; run by hand with `--ignored --nocapture`.
+/// Prints the numbers of docs/low-orbit.md about the record and the model; run by hand with `--ignored --nocapture`.
 #[test]
 #[ignore = "prints the figures of docs/low-orbit.md"]
 fn figures_of_the_page() {

@@ -1,4 +1,4 @@
-//! The tests of crossfade-link, a module each: one program, linked once.
+//! Integration tests of crossfade-link, one module each, linked into one program.
 
 mod arq_closed_forms;
 mod arq_combining;

@@ -1,4 +1,5 @@
-//! Packets spared from losses take no number of the loss process, so data have the losses that they would have alone.
+//! Packets spared from losses take no step of the loss process, so other packets have the losses that they would have
+//! alone.
 
 use crossfade_channel::LossProcess;
 use crossfade_core::SimTime;
@@ -6,7 +7,7 @@ use crossfade_link::{
     CoDel, CoDelConfig, Departure, Hop, HopConfig, Link, Parcel, Push, QueueLimit, QueuedLink, Transmitter,
 };
 
-/// Loses every third transmission that it is asked of, and insists on consecutive numbers.
+/// Loss process that loses every third transmission, and checks that transmission numbers are consecutive.
 struct EveryThird(u64);
 
 impl LossProcess for EveryThird {
@@ -17,7 +18,7 @@ impl LossProcess for EveryThird {
     }
 }
 
-/// Arrivals of 24 packets, a millisecond apart, of which those in `spared` are spared from losses.
+/// Arrived packets of 24, pushed a millisecond apart, of which those in `spared` are spared from losses.
 fn arrived(link: &mut dyn Link, spared: impl Fn(u32) -> bool) -> Vec<u32> {
     let mut arrived = Vec::new();
     let mut take = |departure: Option<Departure>| {

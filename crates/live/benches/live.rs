@@ -1,7 +1,7 @@
-//! Performance of live emulation: added delay, lateness, throughput.
+//! Benchmark of live emulation: added delay, lateness, throughput.
 //!
-//! `cargo bench -p crossfade-live --bench live [-- CASE]`; without a case all of them. Run it on a machine
-//! that does nothing else. Where the system allows no network namespaces it says so.
+//! `cargo bench -p crossfade-live --bench live [-- CASE]`; without a case all of them. Run it on an otherwise idle
+//! machine. Where the system allows no network namespaces it prints a message instead.
 
 #[cfg(target_os = "linux")]
 #[path = "../tests/live/ping.rs"]
@@ -76,14 +76,14 @@ mod linux {
         (result, emulation.stop().expect("the devices are there"))
     }
 
-    /// Median and tails of the lateness, in microseconds.
+    /// Median and tail quantiles of the lateness, in microseconds, as text.
     fn micros(lateness: &DelayHistogram) -> String {
         let quantile = |p| lateness.quantile(p).map_or(f64::NAN, |at| at.as_secs_f64() * 1e6);
         let [median, p99, p999] = [0.5, 0.99, 0.999].map(quantile);
         format!("p50 {median:.1}, p99 {p99:.0}, p99.9 {p999:.0} us")
     }
 
-    /// Prints the report of a link direction about its own operation.
+    /// Prints the result of a case, and the emulator's report about its own operation in one direction.
     fn print(case: &str, spin: SimTime, result: &str, report: &EmulationReport) {
         let EmulationReport { forward, reverse } = report;
         let share =
@@ -98,7 +98,7 @@ mod linux {
         );
     }
 
-    /// Pings through links without rate and delay: only the emulator's and the kernel's delay remains.
+    /// Measures the RTT of pings through links without rate and delay: only the delay of emulator and kernel remains.
     fn added_delay() {
         for spin in SPINS {
             let (mut rtt, report) =
@@ -111,7 +111,7 @@ mod linux {
         }
     }
 
-    /// Sends one packet per slot of 1/1500 s through a delay.
+    /// Measures the lateness of packets sent every 1/1500 s through a delay.
     fn lateness_of_a_stream() {
         for spin in SPINS {
             let ((), report) = emulate([hop(None, MS * 10), hop(None, MS * 10)], spin, |[near, far]| {
@@ -135,7 +135,8 @@ mod linux {
         }
     }
 
-    /// Frames of 125 bytes at 10 Mbit/s: 10,000 a second, 10 % of them lost, selective repeat.
+    /// Measures a selective-repeat link with frames of 125 bytes at 10 Mbit/s: 10,000 frames per second, 10 % of them
+    /// lost.
     fn arq() {
         for spin in SPINS {
             let protocol = ArqProtocol::SelectiveRepeat(SelectiveRepeatConfig {
@@ -175,7 +176,7 @@ mod linux {
         }
     }
 
-    /// Runs one TCP flow through links without delay.
+    /// Measures the goodput of one TCP flow through links without delay.
     fn throughput() {
         for _ in 0..3 {
             let links = [hop(None, SimTime::ZERO), hop(None, SimTime::ZERO)];
@@ -186,7 +187,7 @@ mod linux {
         }
     }
 
-    /// The goodput in bit/s of a TCP flow that sends for `seconds`.
+    /// Goodput in bit/s of a TCP flow that sends for `seconds` seconds.
     fn flood(from: &Host, to: &Host, seconds: f64) -> f64 {
         let listener = to.run(|| TcpListener::bind((to.address(), 0))).unwrap().unwrap();
         let address = listener.local_addr().unwrap();

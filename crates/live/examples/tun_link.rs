@@ -1,13 +1,13 @@
-//! A program behind a link: the smallest use of this crate.
+//! Runs a program behind an emulated link: the smallest use of this crate.
 //!
 //! ```sh
 //! cargo run -p crossfade-live --example tun_link -- --rate 9600 --frame 24 --payload 20 --loss 0.1 \
 //!     --fd-t 0.01 --protocol rlp-is99 -- COMMAND
 //! ```
 //!
-//! runs COMMAND on a host whose only network is the link: what comes from the other host, 10.77.0.1, comes
-//! through it. That host answers pings; `--far COMMAND` runs a shell command there. What the link counted is
-//! printed when COMMAND has ended.
+//! runs COMMAND on a host whose only network is the link: all packets from the other host, 10.77.0.1, pass the link.
+//! The other host answers pings; `--far COMMAND` runs a shell command there. When COMMAND has ended, the counts of the
+//! link are printed.
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
@@ -116,7 +116,7 @@ The way from COMMAND to the other host has the same rate and delay, and no loss.
             SimTime::from_secs_f64(self.delay)
         }
 
-        /// Loss process for transmissions of this duration.
+        /// Creates the loss process for transmissions that last `slot`.
         fn loss(&self, slot: SimTime) -> Result<Box<dyn LossProcess>, Failure> {
             let stream = RunSeed { seed: self.seed, run: 0 }.stream("channel.dl");
             Ok(match self.fd_t {
@@ -132,12 +132,12 @@ The way from COMMAND to the other host has the same rate and delay, and no loss.
             QueueConfig::DropTail(Some(QueueLimit::Packets(self.queue)))
         }
 
-        /// Stream of random numbers for the queue, which draws none.
+        /// Random stream of the queue, which uses no random numbers.
         fn draws(&self) -> Stream {
             RunSeed { seed: self.seed, run: 0 }.stream("queue.dl")
         }
 
-        /// Link under test.
+        /// Creates the link under test.
         fn downlink(&self) -> Result<LiveLink, Failure> {
             if let Some(protocol) = &self.protocol {
                 return self.arq(protocol);
@@ -210,7 +210,7 @@ The way from COMMAND to the other host has the same rate and delay, and no loss.
         if is_allowed { Ok(number) } else { Err(format!("must be {least} to {most}").into()) }
     }
 
-    /// A program that ends with the emulation.
+    /// Child process that is killed when the emulation ends.
     struct Guest(Child);
 
     impl Drop for Guest {

@@ -1,40 +1,41 @@
-//! Lead time with which a thread must wake up to be on time.
+//! Alarm of a thread, set early because sleeping threads wake late.
 
 use crossfade_core::SimTime;
 
 /// Adaptive alarm of a pump. Sleeping threads wake late: by some microseconds, or by 0.1 ms and more if an idle
 /// processor must be woken first. A pump therefore sets its alarm early, by its learnt lateness, and stays awake from
-/// then on. If it loses its processor to other threads meanwhile, which is worse than waking late, it stays awake less.
+/// then on. If it loses its processor to other threads meanwhile, which is worse than waking late, it stays awake for
+/// less time.
 #[derive(Debug)]
 pub(crate) struct Alarm {
-    /// Maximum time for which the process may stay awake before each event; zero: never.
+    /// Maximum time for which the pump may stay awake before each event, unless events are rare; zero: never.
     limit: SimTime,
-    /// Share of `limit` that is currently used.
+    /// Share of the maximum waking time that is currently used, 0 to 1.
     allowed: f64,
-    /// Estimated lateness that nearly no alarm exceeds.
+    /// Estimated lateness of alarms, which about 2 % of them exceed.
     lateness: SimTime,
 }
 
 impl Alarm {
-    /// Divisor of the time between events that gives the maximum waking time if events are rare, up to
-    /// [`Self::LONGEST`].
+    /// Divisor of the time until the next event: if events are rare, the pump may stay awake for this part of it, at
+    /// most [`Self::LONGEST`].
     const SHARE: u64 = 20;
     const LONGEST: SimTime = SimTime::from_micros(300);
-    /// Step of the estimate after an alarm later than it; fifty earlier alarms balance one such step, so the estimate
-    /// settles where 2 % are later.
+    /// Step by which the estimated lateness rises after a later alarm; fifty earlier alarms balance one such step, so
+    /// the estimate settles where 2 % are later.
     const UP: SimTime = SimTime::from_micros(5);
     const DOWN: SimTime = SimTime::from_nanos(100);
-    /// Gap between two looks at the clock, normally 1 us apart while awake, from which the processor was evidently
+    /// Gap between two readings of the clock, normally 1 us apart while awake, from which the processor was evidently
     /// taken away.
     const AWAY: SimTime = SimTime::from_micros(50);
-    /// Total sleeping time after which the alarm uses its full limit again.
+    /// Total sleeping time after which the alarm again uses its full limit.
     const REST: SimTime = SimTime::from_millis(100);
 
     pub(crate) fn new(limit: SimTime) -> Self {
         Self { limit, allowed: 1.0, lateness: limit }
     }
 
-    /// Time to sleep if the next event is due in `ahead`.
+    /// Time to sleep if the next event is due after time `ahead`.
     pub(crate) fn sleep(&self, ahead: SimTime) -> SimTime {
         let rare = Self::LONGEST.min(SimTime::from_nanos(ahead.as_nanos() / Self::SHARE));
         let most = if self.limit == SimTime::ZERO { SimTime::ZERO } else { self.limit.max(rare) };
@@ -42,14 +43,14 @@ impl Alarm {
         ahead.saturating_sub(self.lateness.min(most))
     }
 
-    /// Records a look at the clock while awake, `after` the previous one.
+    /// Records a reading of the clock while awake, time `after` the previous one.
     pub(crate) fn looked(&mut self, after: SimTime) {
         if after > Self::AWAY {
             self.allowed /= 2.0;
         }
     }
 
-    /// Records an alarm after `sleep` that was late by `late`.
+    /// Records an alarm after a sleep of `sleep`, which woke the thread late by `late`.
     pub(crate) fn rang(&mut self, sleep: SimTime, late: SimTime) {
         self.allowed = (self.allowed + sleep.as_secs_f64() / Self::REST.as_secs_f64()).min(1.0);
         self.lateness = if late > self.lateness {

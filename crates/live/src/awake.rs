@@ -1,24 +1,25 @@
-//! Prevention of deep sleep of processors while packets pass.
+//! Keeps processors out of deep sleep while packets pass.
 
 use crossfade_core::SimTime;
 use std::fs::File;
 use std::io::Write;
 
 /// Keeps idle processors awake for some time after a packet (`/dev/cpu_dma_latency`: Linux's `power/pm_qos_interface`).
-/// Waking one takes 10 us, and from deep sleep 0.1 ms and more, several times per RTT. Without permission processors
-/// sleep as usual.
+/// Waking a processor takes 10 us, and from deep sleep 0.1 ms and more, several times per RTT. Without permission
+/// processors sleep as usual.
 ///
-/// At high packet rates it does nothing: no processor sleeps long, and one that idles awake slows its sibling on the
-/// same core.
+/// At high packet rates it does nothing: no processor sleeps long, and an idle processor kept awake slows its sibling
+/// on the same core.
 #[derive(Debug)]
 pub(crate) struct Awake {
     /// Time for which a packet keeps processors awake; zero: never, [`SimTime::MAX`]: always.
     span: SimTime,
-    /// Open device file, which keeps processors awake.
+    /// Open device file, which keeps processors awake; `None` while they may sleep.
     held: Option<File>,
     until: Option<SimTime>,
-    /// Start of the current count of packets, and their number.
+    /// Start of the period in which packets are counted.
     since: SimTime,
+    /// Number of packets since `since`.
     packets: u32,
 }
 
@@ -32,7 +33,7 @@ impl Awake {
         Self { span, held, until: None, since: SimTime::ZERO, packets: 0 }
     }
 
-    /// Records `count` packets.
+    /// Records `count` packets that passed at `now`.
     pub(crate) fn packets(&mut self, now: SimTime, count: u32) {
         if [SimTime::ZERO, SimTime::MAX].contains(&self.span) {
             return;
@@ -50,12 +51,12 @@ impl Awake {
         self.until = Some(now + self.span);
     }
 
-    /// Time at which the device file must be closed, if it is open.
+    /// Time at which the device file must be closed; `None` if no closing is due.
     pub(crate) fn until(&self) -> Option<SimTime> {
         self.until
     }
 
-    /// Closes the device file once it is time.
+    /// Closes the device file if its time has come at `now`.
     pub(crate) fn look(&mut self, now: SimTime) {
         if self.until.is_some_and(|until| until <= now) {
             (self.held, self.until, self.packets) = (None, None, 0);
@@ -76,7 +77,7 @@ mod tests {
 
     const MS: fn(u64) -> SimTime = SimTime::from_millis;
 
-    /// Whether this process may keep processors awake; otherwise a test can only check that none is kept.
+    /// True if this process may keep processors awake; otherwise a test can only check that none is kept awake.
     fn may() -> bool {
         hold().is_ok()
     }

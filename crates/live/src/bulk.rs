@@ -13,35 +13,35 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
-/// Configuration of one transfer.
+/// Configuration of one TCP transfer.
 #[derive(Clone, Debug)]
 pub struct BulkFlow {
     /// Congestion control of the sender, by the kernel's name.
     pub congestion: String,
-    /// Bytes to send; `None`: unlimited.
+    /// Number of bytes to send; `None`: unlimited.
     pub bytes: Option<u64>,
-    /// Start time.
+    /// Start time, from the start of the emulation.
     pub start: SimTime,
-    /// Port of the receiver; 0 is any free one.
+    /// Port of the receiver; 0: any free port.
     pub port: u16,
 }
 
-/// Result of a transfer.
+/// Result of a TCP transfer.
 #[derive(Clone, Debug, Default)]
 pub struct BulkReport {
-    /// Port of the sender, which identifies its samples; 0 if it never had one.
+    /// Port of the sender, which identifies the samples of its socket; 0 if it never connected.
     pub port: u16,
-    /// The congestion control that its socket used, read back.
+    /// Congestion control that the sender's socket used, as read back from the kernel.
     pub congestion: String,
-    /// Bytes that the receiving program read.
+    /// Number of bytes that the receiving program read.
     pub bytes: u64,
-    /// Time from the start to the last byte, if the transfer was limited and completed.
+    /// Time from the start to the last byte; `None` if the transfer was unlimited or did not complete.
     pub completion_time: Option<SimTime>,
     /// Time of the last received bytes, since the start of the emulation.
     pub last_delivery: SimTime,
 }
 
-/// Transfers in progress.
+/// TCP transfers in progress.
 #[derive(Debug)]
 pub struct Bulk {
     stop: Arc<AtomicBool>,
@@ -91,12 +91,12 @@ impl Bulk {
         Ok(Self { stop, flows: running })
     }
 
-    /// Bytes that the receiving programs have read so far.
+    /// Number of bytes that the receiving program of each transfer has read so far.
     pub fn bytes(&self) -> Vec<u64> {
         self.flows.iter().map(|flow| flow.progress.bytes.load(Ordering::Relaxed)).collect()
     }
 
-    /// Whether all transfers are complete.
+    /// True if all transfers are complete.
     pub fn is_finished(&self) -> bool {
         self.flows.iter().all(|flow| flow.receiver.is_finished())
     }
@@ -107,7 +107,7 @@ impl Bulk {
     /// A connection could not be made.
     ///
     /// # Panics
-    /// One of its threads has panicked.
+    /// A thread of a transfer has panicked.
     pub fn stop(self) -> Result<Vec<BulkReport>, LiveError> {
         self.stop.store(true, Ordering::Relaxed);
         let report = |flow: Running| {
@@ -125,7 +125,8 @@ impl Bulk {
     }
 }
 
-/// Sends until all data is sent, or the transfer must stop.
+/// Sends from its start time until all data is sent, or the transfer must stop. Returns the sender's port and
+/// congestion control.
 fn send(
     host: &Host,
     address: SocketAddr,
@@ -169,7 +170,8 @@ fn send(
     Ok((port, congestion))
 }
 
-/// Connects with a timeout: the kernel retransmits a lost handshake after a second; after three a new one starts.
+/// Connects with a timeout of 3 s, since the kernel retransmits a lost handshake only after a second, then tries anew;
+/// `None` if the transfer must stop.
 fn connect(address: SocketAddr, congestion: &str, stop: &AtomicBool) -> std::io::Result<Option<TcpStream>> {
     while !stop.load(Ordering::Relaxed) {
         let stream = socket(congestion)?;
@@ -183,8 +185,8 @@ fn connect(address: SocketAddr, congestion: &str, stop: &AtomicBool) -> std::io:
     Ok(None)
 }
 
-/// Creates a socket with the given congestion control, set before the connection exists, so no other control has acted
-/// on it.
+/// Creates a socket with congestion control `congestion`, set before the connection exists, so no other control has
+/// acted on it.
 fn socket(congestion: &str) -> std::io::Result<TcpStream> {
     let flags = SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
@@ -202,7 +204,7 @@ impl Host {
     }
 }
 
-/// Receives until all data has arrived, or the transfer must stop; returns the time of completion.
+/// Receives until all data has arrived, or the transfer must stop; returns the time from the start to completion.
 fn receive(
     listener: &TcpListener,
     flow: &BulkFlow,

@@ -18,22 +18,22 @@ impl Clock {
         clock
     }
 
-    /// Creates a clock that stands at zero until any of its sharers calls [`begin`](Self::begin).
+    /// Creates a clock that stands at zero until [`begin`](Self::begin) is called on it or on a clone.
     pub(crate) fn waiting() -> Self {
         Self::default()
     }
 
-    /// Starts the clock, unless it runs already.
+    /// Starts the clock and its clones, unless they run already.
     pub(crate) fn begin(&self) {
         self.origin.get_or_init(Instant::now);
     }
 
-    /// Instant of time zero; `None` before the start.
+    /// Instant of time zero; `None` before the clock has started.
     pub fn origin(&self) -> Option<Instant> {
         self.origin.get().copied()
     }
 
-    /// Time since the start; zero before it.
+    /// Time since the start of the clock; zero before it has started.
     pub fn now(&self) -> SimTime {
         self.origin().map_or(SimTime::ZERO, |origin| SimTime::from_nanos(origin.elapsed().as_nanos() as u64))
     }

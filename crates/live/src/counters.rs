@@ -1,4 +1,4 @@
-//! TCP counters of a host.
+//! TCP counters of a host's kernel.
 
 use crate::error::{LiveError, Trying};
 use crate::host::Host;
@@ -7,17 +7,17 @@ use std::fs::read_to_string;
 /// TCP counters of a host since its creation (`/proc/net/snmp`, `/proc/net/netstat`); 0 if the kernel lacks one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpCounters {
-    /// Segments retransmitted (`RetransSegs`).
+    /// Number of segments retransmitted (`RetransSegs`).
     pub retransmissions: u64,
-    /// Expiries of retransmission timers (`TCPTimeouts`).
+    /// Number of expiries of retransmission timers (`TCPTimeouts`).
     pub timeouts: u64,
-    /// Timeouts that F-RTO found to be spurious (`TCPSpuriousRTOs`).
+    /// Number of timeouts that F-RTO found to be spurious (`TCPSpuriousRTOs`).
     pub spurious_timeouts: u64,
-    /// Recoveries started without a timeout (`TCPSackRecovery`, `TCPRenoRecovery`).
+    /// Number of recoveries started without a timeout (`TCPSackRecovery`, `TCPRenoRecovery`).
     pub recoveries: u64,
-    /// Tail loss probes sent (`TCPLossProbes`).
+    /// Number of tail loss probes sent (`TCPLossProbes`).
     pub tail_loss_probes: u64,
-    /// Segments dropped on arrival because of a bad checksum or length (`InErrs`).
+    /// Number of segments dropped on arrival because of a bad checksum or length (`InErrs`).
     pub errors: u64,
 }
 
@@ -43,7 +43,8 @@ impl TcpCounters {
     }
 }
 
-/// Value of a counter. Each table has a line of names and a line of values, both prefixed by its own name.
+/// Value of counter `name` of `table`. Each table has a line of names and a line of values, both prefixed by the
+/// table's name.
 fn counter(text: &str, table: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter(|line| line.split(' ').next() == Some(table));
     let (names, values) = (lines.next()?, lines.next()?);

@@ -1,32 +1,34 @@
-//! Disturbances of packets beside a link: a NAT that forgets its ports, and lost packets that arrive corrupted.
+//! Disturbances of packets beside a link: a NAT with changing port bindings, and lost packets that arrive corrupted.
 
 use crate::header;
 use crossfade_core::SimTime;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Times at which a network address translator (NAT) in front of the second host gives its UDP flows other ports.
+/// Times at which a network address translator (NAT) in front of the second host changes the external ports of its UDP
+/// flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rebinding {
     /// Time of the first rebinding, from the start of the emulation.
     pub first: SimTime,
-    /// Interval between rebindings; above zero.
+    /// Interval between rebindings after the first one; above zero.
     pub every: SimTime,
 }
 
-/// First port that a translator gives; ports below it are kept.
+/// First port that the NAT changes; ports below it are kept.
 const FIRST_PORT: u16 = 1024;
-/// Distance of the ports of one flow between two rebindings: a prime, so that ports return after all have been used.
+/// Distance between the external ports of one flow before and after a rebinding: a prime, so that ports return only
+/// after all have been used.
 const STEP: u64 = 7919;
 
-/// Translator of the UDP source ports of the second host, shared by both directions.
+/// NAT for the UDP source ports of the second host, shared by both directions.
 #[derive(Clone, Debug)]
 pub(crate) struct Translator {
     rebinding: Rebinding,
     bound: Arc<Mutex<Bound>>,
 }
 
-/// Bindings since the last rebinding: the host's own port by the port outside.
+/// Bindings since the last rebinding: the host's own port by its external port.
 #[derive(Debug, Default)]
 struct Bound {
     rebindings: u64,
@@ -38,13 +40,13 @@ impl Translator {
         Self { rebinding, bound: Arc::default() }
     }
 
-    /// Number of rebindings until `now`.
+    /// Number of rebindings until time `now`.
     fn rebindings(&self, now: SimTime) -> u64 {
         let Rebinding { first, every } = self.rebinding;
         if now < first { 0 } else { 1 + (now - first).as_nanos() / every.as_nanos().max(1) }
     }
 
-    /// Gives a UDP packet of the host its source port outside. Other packets stay as they are.
+    /// Replaces the source port of a UDP packet of the host by its external port; other packets stay unchanged.
     pub(crate) fn outward(&self, now: SimTime, packet: &mut [u8], is_partial: bool) {
         let Some(at) = header::udp(packet) else { return };
         let inside = port(packet, at);
@@ -59,8 +61,8 @@ impl Translator {
         set_port(packet, at, at, outside, is_partial);
     }
 
-    /// Gives a UDP packet for the host its own port; false if no packet left from this port since the last rebinding,
-    /// so that a NAT drops it.
+    /// Replaces the destination port of a UDP packet for the host by the host's own port. Returns false if no packet
+    /// has left from this external port since the last rebinding: a NAT drops it.
     pub(crate) fn inward(&self, now: SimTime, packet: &mut [u8], is_partial: bool) -> bool {
         let Some(at) = header::udp(packet) else { return true };
         let bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +76,7 @@ impl Translator {
     }
 }
 
-/// Port outside of a host's port after a number of rebindings.
+/// External port of the host's port `inside` after a number of rebindings.
 fn outside(inside: u16, rebindings: u64) -> u16 {
     let Some(offset) = inside.checked_sub(FIRST_PORT) else { return inside };
     let ports = u64::from(u16::MAX - FIRST_PORT) + 1;
@@ -85,8 +87,8 @@ fn port(packet: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([packet[at], packet[at + 1]])
 }
 
-/// Writes a port at `place` of a UDP header at `at`, and updates the checksum unless the kernel has left it to the
-/// device (`is_partial`) or the packet has none.
+/// Writes port `new` at offset `place` of a packet whose UDP header begins at `at`, and updates the checksum unless the
+/// kernel has left it to the device (`is_partial`) or the packet has none.
 fn set_port(packet: &mut [u8], at: usize, place: usize, new: u16, is_partial: bool) {
     let old = port(packet, place);
     packet[place..place + 2].copy_from_slice(&new.to_be_bytes());
@@ -99,11 +101,11 @@ fn set_port(packet: &mut [u8], at: usize, place: usize, new: u16, is_partial: bo
     }
 }
 
-/// Number of payload bytes of which one is changed: often it lies in the header of QUIC.
+/// Number of payload bytes among which one is changed: in QUIC it often lies in the header.
 const FRONT: usize = 50;
 
-/// Changes a byte of a packet, among the first 50 of its payload. A UDP packet over IPv4 loses its checksum, so that
-/// its program gets it; the kernel discards any other.
+/// Changes one byte of a packet, among the first 50 of its payload. A UDP packet over IPv4 loses its checksum, so the
+/// receiving program gets it; the kernel discards any other.
 pub(crate) fn corrupt(packet: &mut [u8]) {
     let hash = packet
         .iter()

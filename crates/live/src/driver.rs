@@ -1,4 +1,4 @@
-//! Threads that drive pumps.
+//! Threads that call pumps when packets or events are due.
 
 use crate::alarm::Alarm;
 use crate::awake::Awake;
@@ -17,37 +17,37 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Packet size in bytes from which the sender is not woken at once, nor after a segment of a GSO burst: it would be
-/// woken per packet, which costs a quarter of the throughput.
+/// Packet size in bytes from which the thread keeps its ordinary priority: with a higher one it would preempt the
+/// sending program after each packet and find packets one at a time, which costs a quarter of the throughput.
 const LARGE_BYTES: usize = 16_384;
 
-/// Waits for the events of its pumps, and calls each in turn.
+/// Waits for the events of its pumps, and calls each pump in turn.
 pub(crate) struct Driver {
     config: PumpConfig,
     clock: Clock,
     alarm: Alarm,
     awake: Awake,
-    /// Time of the last look at the clock, if it has been awake since.
+    /// Time of the last reading of the clock, if the thread has been awake since.
     looked: Option<SimTime>,
     pumps: Vec<Pump>,
-    /// Devices that the pumps read: at most two.
+    /// Devices that the pumps read, at most two.
     devices: Vec<Arc<Tun>>,
-    /// Devices that had a packet at the last wait.
+    /// For each device, true if it had a packet at the last wait.
     ready: [bool; 2],
-    /// Pipe that reaches its end of file when the driver must stop.
+    /// Pipe whose end of file tells the driver to stop.
     stop: PipeReader,
-    /// Processor time of this thread already attributed to its pumps.
+    /// Processor time of this thread that is already attributed to its pumps.
     settled: SimTime,
 }
 
 /// Event that ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
-    /// A packet for a pump, or an event of one.
+    /// A packet for a pump, an event of a pump, or a timeout.
     Pumps,
-    /// A message from another thread.
+    /// A message from another thread, in the pipe given to the wait.
     Others,
-    /// The driver has to stop.
+    /// The end of file of the pipe that stops the driver.
     Stop,
 }
 
@@ -67,7 +67,7 @@ impl Driver {
         }
     }
 
-    /// Drives one pump until it must stop. Returns one report per direction.
+    /// Drives one pump until the driver is told to stop. Returns one report per direction.
     pub(crate) fn run(mut self, pump: Pump) -> Result<Vec<PumpReport>, LiveError> {
         self.take(pump);
         self.begin()?;
@@ -77,7 +77,7 @@ impl Driver {
         self.end()
     }
 
-    /// Prepares the calling thread for passing packets.
+    /// Prepares the calling thread for passing packets: precise timers and a higher priority.
     pub(crate) fn begin(&self) -> Result<(), LiveError> {
         // Timers of ordinary threads may be late by 50 us, so that the kernel can bundle them.
         rustix::thread::set_current_timer_slack(NonZeroU64::new(1)).trying_to("set the timer slack")?;
@@ -97,7 +97,7 @@ impl Driver {
         self.devices = self.pumps.iter().flat_map(Pump::devices).collect();
     }
 
-    /// Removes and returns the pump added last; `None` without pumps.
+    /// Removes and returns the pump added last; `None` if there is none.
     pub(crate) fn give(&mut self) -> Option<Pump> {
         self.settle();
         let pump = self.pumps.pop();
@@ -108,7 +108,7 @@ impl Driver {
         pump
     }
 
-    /// Attributes processor time to pumps: those called together share it equally.
+    /// Attributes the thread's processor time since the last call to its pumps, in equal shares.
     fn settle(&mut self) {
         let cpu = thread_cpu_time();
         let took = cpu - std::mem::replace(&mut self.settled, cpu);
@@ -116,7 +116,7 @@ impl Driver {
         self.pumps.iter_mut().for_each(|pump| pump.cpu += each);
     }
 
-    /// Waits for a packet, an event of a medium, a message from `others`, or the time `latest`.
+    /// Waits for a packet, an event of a pump, a message from `others`, or the time `latest`.
     pub(crate) fn wait(
         &mut self,
         others: Option<&PipeReader>,
@@ -174,7 +174,7 @@ impl Driver {
             packets += done.packets;
             if done.handed_over {
                 may_answer = true;
-                // The turn took time, so the last look at the clock is outdated.
+                // The turn took time, so the last reading of the clock is outdated.
                 self.looked = None;
             }
         }

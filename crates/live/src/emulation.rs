@@ -17,7 +17,7 @@ use std::io::{PipeWriter, pipe};
 use std::panic::resume_unwind;
 use std::thread::{Builder, JoinHandle};
 
-/// Network between two hosts.
+/// Network that connects the two hosts of an emulation.
 pub enum Between {
     /// One link per direction, from the first host to the second and back; each has its own thread under high load.
     Links([LiveLink; 2]),
@@ -28,13 +28,13 @@ pub enum Between {
 /// Report of both directions of an emulation.
 #[derive(Clone, Debug)]
 pub struct EmulationReport {
-    /// Direction from the first host to the second.
+    /// Report of the direction from the first host to the second.
     pub forward: PumpReport,
-    /// Direction from the second host to the first.
+    /// Report of the direction from the second host to the first.
     pub reverse: PumpReport,
 }
 
-/// Running emulation between two hosts. Its time starts with it, or with the first packet ([`PumpConfig::waits`]); it
+/// Running emulation between two hosts. Its time starts at once, or with the first packet ([`PumpConfig::waits`]); it
 /// ends with [`stop`](Self::stop), or when dropped.
 #[derive(Debug)]
 pub struct Emulation {
@@ -61,7 +61,7 @@ impl Emulation {
         Self::start_recorded(hosts, Between::Links([forward, reverse]), config, Recording::default())
     }
 
-    /// Connects two hosts by a network, and writes the requested recordings.
+    /// Connects two hosts by the network `between`, and writes the requested recordings.
     ///
     /// # Errors
     /// The system has no threads or no file descriptors left.
@@ -132,22 +132,22 @@ impl Emulation {
         Ok(())
     }
 
-    /// Meters of the packets passed, forward and reverse.
+    /// Meters of the packets passed, in forward and in reverse direction.
     pub fn meters(&self) -> [Meter; 2] {
         self.meters.clone()
     }
 
-    /// Clock of the emulation, which may start with the first packet.
+    /// Clock of the emulation, which may start only with the first packet.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// Number of packets between the hosts.
+    /// Number of packets in the network between the hosts, in both directions.
     pub fn inside(&self) -> u64 {
         self.meters.iter().map(|meter| meter.read().inside()).sum()
     }
 
-    /// Whether the emulation is running; it ends if a device is removed from outside.
+    /// True while the emulation is running; it ends if a device is removed from outside.
     pub fn is_running(&self) -> bool {
         !self.threads.iter().any(JoinHandle::is_finished)
     }
@@ -155,8 +155,7 @@ impl Emulation {
     /// Stops the emulation and returns its report. Packets inside the links are discarded.
     ///
     /// # Errors
-    /// The cause that stopped a direction earlier: its device was removed, or a recording could not be
-    /// written.
+    /// The cause that had stopped a direction: its device was removed, or a recording could not be written.
     ///
     /// # Panics
     /// A link has panicked.

@@ -3,18 +3,18 @@
 use std::io;
 use thiserror::Error;
 
-/// A call that the operating system refused, and its reason.
+/// A call that the operating system has refused, and its reason.
 #[derive(Debug, Error)]
 #[error("cannot {action}: {cause}")]
 pub struct LiveError {
-    /// Attempted action, to follow "cannot".
+    /// Attempted action, a phrase that follows "cannot".
     pub action: &'static str,
-    /// Error of the operating system.
+    /// Reason for which the operating system refused the call.
     #[source]
     pub cause: io::Error,
 }
 
-/// Adds the attempted action to an error.
+/// Conversion of a system error into [`LiveError`], with the attempted action.
 pub(crate) trait Trying<T> {
     /// Converts the error; `action` follows "cannot".
     fn trying_to(self, action: &'static str) -> Result<T, LiveError>;

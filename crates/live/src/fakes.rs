@@ -21,14 +21,14 @@ fn device(socket: UnixDatagram) -> Arc<Tun> {
     Arc::new(Tun::fake(socket.into()))
 }
 
-/// Device of a host, and the socket of its programs.
+/// Creates the device of a host, and the socket of the host's programs.
 pub(crate) fn host() -> (Arc<Tun>, UnixDatagram) {
     let (inside, programs) = UnixDatagram::pair().unwrap();
     programs.set_nonblocking(true).unwrap();
     (device(inside), programs)
 }
 
-/// Device of a host that returns each packet as soon as it receives it.
+/// Creates the device of a host that returns each packet as soon as it receives it.
 pub(crate) fn echo() -> Arc<Tun> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("crossfade-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
@@ -38,13 +38,13 @@ pub(crate) fn echo() -> Arc<Tun> {
     device(socket)
 }
 
-/// Link with delay and losses only.
+/// Creates a link that has only a delay and losses.
 pub(crate) fn hop(delay: SimTime, loss: impl LossProcess + 'static) -> LiveLink {
     let (queue, draws) = (QueueConfig::DropTail(None), RunSeed { seed: 1, run: 0 }.stream("queue.dl"));
     LinkConfig { rate_bps: None, delay, queue, draws, loss: Box::new(loss) }.build().unwrap()
 }
 
-/// Loss process that loses nothing, and panics on a thread of this name.
+/// Loss process that loses nothing, and panics on a thread with this name.
 pub(crate) struct FailsOn(pub(crate) &'static str);
 
 impl LossProcess for FailsOn {
@@ -54,7 +54,7 @@ impl LossProcess for FailsOn {
     }
 }
 
-/// Pump from one device to the other through a link.
+/// Creates a pump from one device to the other through `link`.
 pub(crate) fn pump(devices: [&Arc<Tun>; 2], clock: &Clock, link: LiveLink) -> Pump {
     let ports = [PointToPoint::<()>::IN, PointToPoint::<()>::OUT];
     let way = Way::new(devices.map(Arc::clone), ports, &[], Meter::default());
@@ -63,7 +63,7 @@ pub(crate) fn pump(devices: [&Arc<Tun>; 2], clock: &Clock, link: LiveLink) -> Pu
     Pump::new(PumpConfig::default(), clock.clone(), medium, vec![way], 1500, recorder)
 }
 
-/// Pumps for both directions between two devices.
+/// Creates pumps for both directions between two devices, through links with delay `delay`.
 pub(crate) fn pumps([first, second]: &[Arc<Tun>; 2], clock: &Clock, delay: SimTime) -> [Pump; 2] {
     [[first, second], [second, first]].map(|devices| pump(devices, clock, hop(delay, Lossless)))
 }

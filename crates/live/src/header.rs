@@ -1,4 +1,4 @@
-//! Fields that the emulator reads in the headers of real packets, and the two bits that it writes.
+//! Fields of IP, TCP and UDP headers that the emulator reads in real packets, and the ECN field, which it writes.
 
 use crossfade_link::{Ecn, Parcel};
 
@@ -8,7 +8,7 @@ const WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
 /// ECN field with the value "congestion experienced" (RFC 3168 section 5).
 const CE: u8 = 0b11;
 
-/// Parts of a header that identify a flow.
+/// Fields of a packet's headers that identify its flow.
 struct Flow<'a> {
     addresses: &'a [u8],
     protocol: u8,
@@ -46,22 +46,23 @@ pub(crate) fn flow(packet: &[u8]) -> u32 {
     named.fold(0x811c_9dc5, |hash: u32, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Ports of a packet, source before destination; `None` without any.
+/// Ports of a packet, source before destination; `None` for a packet without ports.
 pub(crate) fn ports(packet: &[u8]) -> Option<[u16; 2]> {
     let flow = Flow::of(packet)?;
     let &[a, b, c, d] = flow.ports else { return None };
     WITH_PORTS.contains(&flow.protocol).then_some([u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])])
 }
 
-/// Parcel of an IP packet for a link: its length and its flow. The caller keeps the bytes under `id`.
+/// Parcel of an IP packet for a link: the packet's length and flow. The caller keeps the bytes under `id`.
 pub fn parcel(id: u32, packet: &[u8]) -> Parcel {
     Parcel::new(id, flow(packet), packet.len() as u32).with_ecn(ecn(packet))
 }
 
-/// Kind of a packet, to distinguish TCP handshakes and bare acknowledgements, which a simulation does not send as data.
+/// Kind of a packet, which distinguishes TCP handshakes and bare acknowledgements from data: a simulation does not send
+/// them as data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// First packet of a connection.
+    /// TCP segment with SYN: the handshake of a connection, in either direction.
     Handshake,
     /// TCP segment without data: an acknowledgement, or the end of a connection.
     WithoutData,
@@ -69,7 +70,7 @@ pub enum Kind {
     Data,
 }
 
-/// Kind of a packet. IPv6 packets with extension headers, and later fragments, count as data.
+/// Kind of `packet`. IPv6 packets with extension headers, and later fragments, count as data.
 pub fn kind(packet: &[u8]) -> Kind {
     const SYN: u8 = 0x02;
     let Some(at) = tcp(packet) else { return Kind::Data };
@@ -98,8 +99,8 @@ pub(crate) fn udp(packet: &[u8]) -> Option<usize> {
     (packet.len() >= at + 8).then_some(at)
 }
 
-/// Whether the packet is for a single host. Others are for a group, or not IP, such as those that kernels send by
-/// themselves.
+/// True if the packet is for a single host. Other packets are for a group, or not IP, such as those that kernels send
+/// by themselves.
 pub(crate) fn is_for_one_host(packet: &[u8]) -> bool {
     match packet.first().map(|first| first >> 4) {
         // Classes A, B and C (RFC 1112 section 4).
@@ -110,7 +111,7 @@ pub(crate) fn is_for_one_host(packet: &[u8]) -> bool {
     }
 }
 
-/// ECN field; Not-ECT for packets other than IP.
+/// ECN field of a packet; Not-ECT for packets other than IP.
 fn ecn(packet: &[u8]) -> Ecn {
     Ecn::from_bits(ecn_bits(packet).unwrap_or(0))
 }
@@ -124,7 +125,7 @@ fn ecn_bits(packet: &[u8]) -> Option<u8> {
     }
 }
 
-/// Writes "congestion experienced" into an IP header.
+/// Writes "congestion experienced" into the IP header of `packet`.
 pub fn mark_ce(packet: &mut [u8]) {
     match packet.first().map(|first| first >> 4) {
         Some(4) if packet.len() >= 20 => {
@@ -229,7 +230,7 @@ mod tests {
     }
 
     proptest! {
-        /// Arbitrary bytes from a TUN device cause no panic.
+        /// Arbitrary bytes, as from a TUN device, cause no panic.
         #[test]
         fn no_bytes_make_it_panic(
             mut packet in prop::collection::vec(any::<u8>(), 0..100), version in 0_u8..16,
@@ -245,7 +246,7 @@ mod tests {
             prop_assert_eq!(packet.len(), length);
         }
 
-        /// An independent parser reads the mark back and recomputes the checksum.
+        /// After a mark, an independent parser reads "congestion experienced" and a correct checksum.
         #[test]
         fn marks_are_right_and_so_is_the_checksum(
             ecn in 0_u8..4, dscp in 0_u8..64, ttl: u8, id: u16, source: [u8; 4],

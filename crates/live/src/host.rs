@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::process::{Child, Command};
 use std::sync::Arc;
 
-/// Name of the device in its namespace.
+/// Name of a host's TUN device in its namespace.
 const DEVICE: &str = "tun0";
 
 /// Settings of every host, ignored if the kernel lacks one: any user may ping and serve at any port, and connections do
@@ -21,22 +21,22 @@ const SILENT_IPV6: &[(&str, &str)] =
     &[("addr_gen_mode", "1"), ("router_solicitations", "0"), ("accept_ra", "0")];
 const NO_IPV6: &[(&str, &str)] = &[("disable_ipv6", "1")];
 
-/// Options of hosts.
+/// Options of the two hosts of an emulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostOptions {
     /// Size of the largest packet in bytes.
     pub mtu: u32,
-    /// Whether hosts have IPv6 addresses, `fd77::1` and `fd77::2`, besides IPv4. Their kernels then send some multicast
+    /// True if hosts have IPv6 addresses, `fd77::1` and `fd77::2`, besides IPv4. Their kernels then send some multicast
     /// group reports through the link.
     pub has_ipv6: bool,
-    /// Whether the emulator cuts large segments of TCP and, on request, of UDP, and merges packets that arrive
+    /// True if the emulator cuts large segments of TCP and, on request, of UDP, and merges packets that arrive
     /// together, like a network card with offload. This costs less processor time and causes fewer acknowledgements.
     /// The link still carries packets of at most the MTU.
     pub large_segments: bool,
 }
 
 impl Default for HostOptions {
-    /// Packets of 1500 bytes, cut by the kernel, and no IPv6.
+    /// Packets of 1500 bytes, no IPv6, and no large segments: the kernel cuts them.
     fn default() -> Self {
         Self { mtu: 1500, has_ipv6: false, large_segments: false }
     }
@@ -61,7 +61,7 @@ impl Host {
         Self::pair_with(HostOptions { mtu, ..HostOptions::default() })
     }
 
-    /// Creates two hosts with options.
+    /// Creates two hosts, like [`pair`](Self::pair), with the given options.
     ///
     /// # Errors
     /// As [`pair`](Self::pair); with IPv6 the MTU is less than 1280 bytes, or the kernel has no IPv6.
@@ -100,12 +100,12 @@ impl Host {
         self.address
     }
 
-    /// Largest number of bytes that its device returns at once: a packet, or a large segment.
+    /// Largest number of bytes that the host's device returns at once: a packet, or a large segment.
     pub(crate) fn most_bytes(&self) -> usize {
         if self.tun.cuts() { 0xffff } else { self.mtu as usize }
     }
 
-    /// Sets how its TCP treats connections through the link.
+    /// Sets the TCP options of the host's route through the link.
     ///
     /// # Errors
     /// The kernel has no such congestion control.
@@ -113,7 +113,7 @@ impl Host {
         self.run(|| Interface::new(DEVICE)?.route(self.address, tcp))?
     }
 
-    /// Routes packets for other networks through `gateway`, the other host.
+    /// Routes packets for other networks through `gateway`, the other host, with the TCP options of `tcp`.
     ///
     /// # Errors
     /// The kernel has no such congestion control.
@@ -136,7 +136,7 @@ impl Host {
         self.namespace.path()
     }
 
-    /// Sets `net.ipv4.NAME` on this host alone.
+    /// Sets the kernel setting `net.ipv4.NAME` on this host alone.
     ///
     /// # Errors
     /// The kernel lacks the setting, or has it for all namespaces in common.

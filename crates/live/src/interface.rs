@@ -11,24 +11,26 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::OwnedFd;
 
-/// linux/rtnetlink.h: types of messages.
+/// Type of a message that sets up a link (linux/rtnetlink.h); the next two set up an address and a route.
 const RTM_NEWLINK: u16 = 16;
 const RTM_NEWADDR: u16 = 20;
 const RTM_NEWROUTE: u16 = 24;
 
-/// linux/netlink.h: flags of a request with acknowledgement, and of a creation.
+/// Flags of a request with acknowledgement (linux/netlink.h); the next two are those of a creation.
 const REQUEST_ACK: u16 = 0x0001 | 0x0004;
 const REPLACE: u16 = 0x0100;
 const CREATE: u16 = 0x0400;
 const NLMSG_ERROR: u16 = 2;
 
-/// `linux/if_link.h`, `linux/if_addr.h`: types of attributes.
+/// Attribute of a link: its MTU (`linux/if_link.h`); the next ones are its queue length, and addresses
+/// (`linux/if_addr.h`).
 const IFLA_MTU: u16 = 4;
 const IFLA_TXQLEN: u16 = 13;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 
-/// linux/rtnetlink.h: attributes of routes, and the metrics within.
+/// Attribute of a route: its destination (linux/rtnetlink.h); the next ones are further attributes, and metrics
+/// (`RTAX`).
 const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
@@ -40,22 +42,22 @@ const RTAX_RTO_MIN: u16 = 13;
 const RTAX_QUICKACK: u16 = 15;
 const RTAX_CC_ALGO: u16 = 16;
 
-/// linux/rtnetlink.h: scope of a route's destination.
+/// Scope of a route to other networks (linux/rtnetlink.h).
 const SCOPE_UNIVERSE: u8 = 0;
 const SCOPE_LINK: u8 = 253;
 
-/// linux/if.h.
+/// Flag of an interface that is up (linux/if.h).
 const IFF_UP: u32 = 1;
 
-/// Length of the kernel's queue towards the emulator. At the default of 500, packets are lost there while the emulator
-/// waits for a processor.
+/// Length of the kernel's queue towards the emulator, in packets. At the default of 500, packets are lost there while
+/// the emulator waits for a processor.
 const TX_QUEUE_LEN: u32 = 10_000;
 
-/// Length of the network prefix in bits.
+/// Length of the network prefix of IPv4 addresses, in bits.
 const PREFIX: u8 = 24;
 const PREFIX_IPV6: u8 = 64;
 
-/// `linux/if_addr.h`: skips duplicate address detection.
+/// Flag that skips duplicate address detection (`linux/if_addr.h`).
 const IFA_F_NODAD: u8 = 0x02;
 
 /// TCP options of a host's route through the link (ip-route(8)).
@@ -63,18 +65,18 @@ const IFA_F_NODAD: u8 = 0x02;
 pub struct TcpRoute {
     /// Congestion control of new connections, by the kernel's name; `None`: the host's default.
     pub congestion: Option<String>,
-    /// Largest receive window in bytes at the handshake; it may grow later (see
+    /// Largest receive window in bytes at the handshake; `None`: the host's default. The window may grow later (see
     /// [`PumpConfig::receive_window`](crate::PumpConfig)).
     pub window: Option<u32>,
-    /// Initial congestion window in segments.
+    /// Initial congestion window in segments; `None`: the kernel's default.
     pub initial_window: Option<u32>,
-    /// Minimum retransmission timeout in milliseconds.
+    /// Minimum retransmission timeout in milliseconds; `None`: the kernel's default.
     pub rto_min_ms: Option<u32>,
-    /// Whether every segment is acknowledged at once.
+    /// True if every segment is acknowledged at once.
     pub quick_acks: bool,
 }
 
-/// Interface in the network namespace of the calling thread.
+/// Network interface in the network namespace of the calling thread.
 pub(crate) struct Interface {
     socket: OwnedFd,
     index: u32,
@@ -107,7 +109,7 @@ impl Interface {
         self.change(&attributes).trying_to("set the MTU and queue length of a network device")
     }
 
-    /// Assigns an IPv6 address at once, since no other host can have it.
+    /// Assigns an IPv6 address without duplicate address detection, since no other host can have it.
     pub(crate) fn add_ipv6(&self, address: Ipv6Addr) -> Result<(), LiveError> {
         // struct ifaddrmsg: family, prefix, flags, scope, index.
         let mut body = vec![AddressFamily::INET6.as_raw() as u8, PREFIX_IPV6, IFA_F_NODAD, 0];
@@ -117,14 +119,14 @@ impl Interface {
         self.request(RTM_NEWADDR, CREATE, &body).trying_to("set the IPv6 address of a network device")
     }
 
-    /// Replaces the route to the network of `address` by one with these metrics.
+    /// Replaces the route to the network of `address` by one with the metrics of `tcp`.
     pub(crate) fn route(&self, address: Ipv4Addr, tcp: &TcpRoute) -> Result<(), LiveError> {
         let network = u32::from(address) & (u32::MAX << (32 - PREFIX));
         let way = [attribute(RTA_DST, network.to_be_bytes()), attribute(RTA_PREFSRC, address.octets())];
         self.new_route(PREFIX, SCOPE_LINK, &way.concat(), tcp)
     }
 
-    /// Adds a default route through `gateway`, with these metrics.
+    /// Adds a default route through `gateway`, with the metrics of `tcp`.
     pub(crate) fn default_route(&self, gateway: Ipv4Addr, tcp: &TcpRoute) -> Result<(), LiveError> {
         self.new_route(0, SCOPE_UNIVERSE, &attribute(RTA_GATEWAY, gateway.octets()), tcp)
     }
@@ -177,7 +179,7 @@ impl Interface {
     }
 }
 
-/// struct rtattr: length, type, value. Values of four bytes need no padding.
+/// Netlink attribute (struct rtattr: length, type, value) with a value of four bytes, which needs no padding.
 fn attribute(kind: u16, value: [u8; 4]) -> [u8; 8] {
     let [a, b] = 8_u16.to_ne_bytes();
     let [c, d] = kind.to_ne_bytes();
@@ -185,7 +187,7 @@ fn attribute(kind: u16, value: [u8; 4]) -> [u8; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
-/// A netlink attribute with a value of any length.
+/// Netlink attribute with a value of any length, padded to a multiple of four bytes.
 fn padded(kind: u16, value: &[u8]) -> Vec<u8> {
     let mut bytes = [4 + value.len() as u16, kind].map(u16::to_ne_bytes).concat();
     bytes.extend(value);

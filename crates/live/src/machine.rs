@@ -1,22 +1,22 @@
-//! Load of the machine, which affects the accuracy of timing.
+//! Load of the machine, which affects the accuracy of an emulation's timing.
 
 use std::fs::read_to_string;
 
-/// Load counters of the machine at one time.
+/// Load of the machine, and counters of its processor time, at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Machine {
-    /// Load average over the last minute.
+    /// Load average of the machine over the last minute (`/proc/loadavg`).
     pub load: f64,
     /// Number of processors of the machine.
     pub processors: usize,
-    /// Time of all processors since system start, in ticks.
+    /// Time of all processors since system start, in clock ticks.
     total: u64,
-    /// Time that the hypervisor gave to other machines, in ticks.
+    /// Time that the hypervisor gave to other machines since system start, in clock ticks.
     stolen: u64,
 }
 
 impl Machine {
-    /// Reads the current counters; zeros if the system does not provide them.
+    /// Reads the current load counters; zeros if the system does not provide them.
     pub fn now() -> Self {
         let read = |path| read_to_string(path).unwrap_or_default();
         let stat = read("/proc/stat");

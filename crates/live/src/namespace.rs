@@ -1,4 +1,4 @@
-//! Network namespaces, with or without root.
+//! Network namespaces, created with or without root privileges.
 
 use crate::error::{LiveError, Trying};
 use rustix::thread::{
@@ -42,7 +42,7 @@ impl Namespace {
         })
     }
 
-    /// Moves the calling thread into the namespace for good.
+    /// Moves the calling thread into the namespace for the rest of its life.
     ///
     /// # Errors
     /// The process lacks the privilege.
@@ -66,7 +66,7 @@ impl Namespace {
     }
 }
 
-/// Calls `f` on a new thread: a namespace belongs to a thread, and the others stay where they are.
+/// Calls `f` on a new thread and returns its result: entering a namespace affects only that thread.
 fn on_a_thread<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     scope(|scope| scope.spawn(f).join().unwrap_or_else(|panic| resume_unwind(panic)))
 }
@@ -85,8 +85,8 @@ pub fn gain_privileges() -> Result<(), LiveError> {
     enter_user_namespace([0, 0], [user.as_raw(), group.as_raw()])
 }
 
-/// Moves the calling process, which has one thread, into a user namespace where user and group `outside` have the ids
-/// `inside`.
+/// Moves the calling process, which must have one thread, into a user namespace in which user and group `outside` have
+/// the ids `inside`.
 pub(crate) fn enter_user_namespace(inside: [u32; 2], outside: [u32; 2]) -> Result<(), LiveError> {
     unshare(UnshareFlags::NEWUSER).trying_to("enter a user namespace")?;
     // user_namespaces(7): a process without privileges may map only its own user, and its group only after giving up

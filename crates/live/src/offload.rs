@@ -2,39 +2,39 @@
 
 use std::ops::Range;
 
-/// `struct virtio_net_hdr` (`linux/virtio_net.h`), in front of each packet of a device that cuts: flags, kind, and
-/// in the byte order of the machine the bytes of all headers, the payload of a segment, where the checksum begins
-/// and where it stands from there on.
+/// Header `struct virtio_net_hdr` (`linux/virtio_net.h`) in front of each packet of a device with offload: flags, kind,
+/// and in the byte order of the machine the bytes of all headers, the payload of a segment, the offset at which the
+/// checksum begins, and the checksum's place from there on.
 pub(crate) type VirtioHeader = [u8; 10];
 
 const NEEDS_CHECKSUM: u8 = 1;
 const TCP_IPV4: u8 = 1;
 const TCP_IPV6: u8 = 4;
 const UDP: u8 = 5;
-/// Bit beside the kind: the first segment carries CWR.
+/// Bit beside the kind of a packet: its first segment carries CWR.
 const WITH_CWR: u8 = 0x80;
 
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
 
-/// Packets represented by one read from a device: a single one, or the segments of a large one.
+/// Packets that one read from a device contains: a single packet, or the segments of a large one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segments {
     virtio: VirtioHeader,
     /// Bytes of all headers, repeated in each segment.
     headers: usize,
-    /// Offset of the TCP or UDP header.
+    /// Offset of the TCP or UDP header, in bytes.
     transport: usize,
     is_tcp: bool,
     /// Payload bytes of each segment except the last.
     size: usize,
-    /// Number of segments; zero for a packet that is not to be cut.
+    /// Number of segments; zero for a packet that must not be cut.
     count: u32,
 }
 
 impl Segments {
-    /// Parses the header `virtio` of `packet`. An inconsistent header makes it one whole packet.
+    /// Parses the header `virtio` of `packet`. A packet with an inconsistent header counts as one whole packet.
     pub fn of(virtio: [u8; 10], packet: &[u8]) -> Self {
         let whole = Self { virtio, ..Self::default() };
         let [size, transport, checksum] =
@@ -65,12 +65,12 @@ impl Segments {
         Self { virtio, headers, transport, is_tcp, size, count }
     }
 
-    /// Number of packets.
+    /// Number of packets that the read contains, at least 1.
     pub fn count(&self) -> u32 {
         self.count.max(1)
     }
 
-    /// Bytes of one segment, for a packet of `length` bytes in all.
+    /// Size in bytes of segment number `segment`, with headers, of a packet of `length` bytes in all.
     pub(crate) fn bytes(&self, segment: u32, length: usize) -> u32 {
         if self.count == 0 {
             return length as u32;
@@ -83,12 +83,12 @@ impl Segments {
         place(run.start)..place(run.end).min(length)
     }
 
-    /// Whether the kernel has left the transport checksum to the device.
+    /// True if the kernel has left the transport checksum to the device.
     pub(crate) fn has_partial_checksum(&self) -> bool {
         self.virtio[0] & NEEDS_CHECKSUM != 0
     }
 
-    /// Header to write in front of the packet as it was read.
+    /// Header to write in front of the packet if it is written as it was read.
     pub(crate) fn virtio(&self) -> &VirtioHeader {
         &self.virtio
     }
@@ -151,7 +151,7 @@ impl Segments {
         }
     }
 
-    /// A segment as on a wire, including its checksum.
+    /// Segment number `segment` as on a wire, including its checksum.
     pub fn on_wire(&self, packet: &[u8], segment: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         let (virtio, payload) = self.join(packet, segment..segment + 1, &mut bytes);
@@ -169,7 +169,7 @@ impl Segments {
     }
 }
 
-/// Sum of 16-bit words (RFC 1071), for at most 128 kB.
+/// Sum of the 16-bit words of `bytes` (RFC 1071), for at most 128 kB.
 fn sum(bytes: &[u8]) -> u32 {
     let (words, rest) = bytes.as_chunks::<2>();
     let rest = rest.first().map_or(0, |&byte| u32::from(byte) << 8);
@@ -187,7 +187,7 @@ mod tests {
     use etherparse::{PacketBuilder, PacketHeaders, TcpHeader, TransportHeader};
     use proptest::prelude::*;
 
-    /// A large segment as the kernel passes it, with its virtio header.
+    /// Creates a large segment as the kernel passes it, with its virtio header.
     fn large(is_tcp: bool, is_ipv6: bool, size: u16, payload: &[u8]) -> (VirtioHeader, Vec<u8>) {
         let ip = if is_ipv6 {
             PacketBuilder::ipv6([1; 16], [2; 16], 64)
@@ -219,7 +219,7 @@ mod tests {
         (virtio, packet)
     }
 
-    /// Payload and TCP header of a packet whose lengths and checksums an independent parser accepts.
+    /// Payload and TCP header of a packet; an independent parser must accept its lengths and checksums.
     fn checked(packet: &[u8]) -> (Vec<u8>, Option<TcpHeader>) {
         let found = PacketHeaders::from_ip_slice(packet).unwrap();
         let payload = found.payload.slice().to_vec();

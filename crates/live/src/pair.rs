@@ -1,4 +1,4 @@
-//! Two pumps on one thread under low load, and on two under high load.
+//! Two threads for two pumps: under low load one thread drives both, under high load each drives one.
 //!
 //! Waking a thread takes a quarter of an RTT, and one thread for both directions need not be woken for the answer, but
 //! it has only one processor.
@@ -13,19 +13,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Work of the threads of a pair, as one of them measures it.
+/// Load of a pair's two threads, as one of them measures it.
 #[derive(Clone, Debug, Default)]
 struct Load {
-    /// Working time of both threads in nanoseconds.
+    /// Working time of both threads since the start, in nanoseconds.
     worked: Arc<AtomicU64>,
-    /// Time of the last decision, and the working time by then.
+    /// Start of the current period, which is the time of the last decision.
     since: SimTime,
+    /// Working time of both threads before the current period, in nanoseconds.
     before: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
-    /// Low load: one thread is enough.
+    /// Low load: one thread for both pumps is enough.
     Little,
     Some,
     /// High load: each pump needs its own thread.
@@ -34,11 +35,11 @@ enum Level {
 
 impl Load {
     const PERIOD: SimTime = SimTime::from_millis(100);
-    /// Working time per period, in nanoseconds, up to which the load is low.
+    /// Working time of both threads per period, in nanoseconds, up to which the load is low.
     const LITTLE: u64 = 2_000_000;
     const MUCH: u64 = 5_000_000;
 
-    /// Adds a turn, given by its begin and end.
+    /// Adds a turn, given by its begin and end times; returns the level of the load.
     fn add(&mut self, [begin, end]: [SimTime; 2]) -> Level {
         let turn = (end - begin).as_nanos();
         let worked = self.worked.fetch_add(turn, Relaxed) + turn;
@@ -54,7 +55,7 @@ impl Load {
         level
     }
 
-    /// Time of the next decision.
+    /// Time of the next decision about a low load: the end of the current period.
     fn until(&self) -> SimTime {
         self.since + Self::PERIOD
     }
@@ -65,11 +66,11 @@ pub(crate) struct Leader {
     load: Load,
     lend: Sender<Pump>,
     returned: Receiver<Pump>,
-    /// Pipe with a byte for each returned pump, and an end of file once the helper has ended.
+    /// Pipe that carries a byte for each returned pump; its end of file shows that the helper has ended.
     word: PipeReader,
 }
 
-/// Thread that drives a pump while one is lent to it.
+/// Thread that drives the pump lent by its [`Leader`], while one is lent.
 pub(crate) struct Helper {
     load: Load,
     lent: Receiver<Pump>,
@@ -77,7 +78,7 @@ pub(crate) struct Helper {
     word: PipeWriter,
 }
 
-/// Creates a leader and its helper.
+/// Creates a leader and its helper, which share their load.
 pub(crate) fn pair() -> Result<(Leader, Helper), LiveError> {
     let (lend, lent) = channel();
     let (give_back, returned) = channel();
@@ -88,7 +89,7 @@ pub(crate) fn pair() -> Result<(Leader, Helper), LiveError> {
 }
 
 impl Leader {
-    /// Drives until it must stop. Returns one report per direction.
+    /// Drives both pumps until `driver` is told to stop. Returns one report per direction.
     pub(crate) fn run(mut self, mut driver: Driver, pumps: [Pump; 2]) -> Result<Vec<PumpReport>, LiveError> {
         for pump in pumps {
             driver.take(pump);
@@ -130,7 +131,7 @@ impl Leader {
 }
 
 impl Helper {
-    /// Helps until it must stop. Returns no reports of its own.
+    /// Drives lent pumps until `driver` is told to stop. Returns no reports, since the leader has them.
     pub(crate) fn run(mut self, mut driver: Driver) -> Result<Vec<PumpReport>, LiveError> {
         while let Ok(pump) = self.lent.recv() {
             driver.take(pump);
@@ -163,7 +164,8 @@ mod tests {
 
     const US: fn(u64) -> SimTime = SimTime::from_micros;
 
-    /// Adds turns of `turn_us` every 100 us, from `from_ms` on for `lasting_ms`.
+    /// Adds turns of `turn_us` us each to `load`, one every 100 us, from `from_ms` on for `lasting_ms`; returns the
+    /// levels.
     fn work(load: &mut Load, from_ms: u64, lasting_ms: u64, turn_us: u64) -> Vec<Level> {
         let starts = (0..lasting_ms * 10).map(|n| US(from_ms * 1_000 + n * 100));
         starts.map(|start| load.add([start, start + US(turn_us)])).collect()
@@ -197,7 +199,7 @@ mod tests {
         assert_eq!(helper.add([helper.until(); 2]), Level::Some, "3 % are neither");
     }
 
-    /// A driver, and the writer whose drop stops it.
+    /// Creates a driver, and the pipe writer whose drop stops it.
     fn driver() -> (Driver, PipeWriter) {
         let (stop, writer) = pipe().unwrap();
         (Driver::new(PumpConfig::default(), Clock::start(), stop), writer)
@@ -214,7 +216,8 @@ mod tests {
         assert_eq!(reports.len(), 2);
     }
 
-    /// A packet that is passed back and forth without end makes a high load.
+    /// A leader whose helper fails ends, and reports the direction of its own pump. The high load is a packet that
+    /// echoing hosts pass back and forth without end.
     #[test]
     fn a_leader_whose_helper_fails_ends_and_reports_the_way_that_it_has() {
         let (leader, helper) = pair().unwrap();

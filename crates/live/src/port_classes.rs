@@ -1,24 +1,25 @@
-//! Classes of packets by port.
+//! Classes of packets by TCP or UDP port.
 
 use crate::header;
 use crossfade_link::{OutsideClass, Parcel};
 use std::sync::Arc;
 
-/// Classes of packets by TCP or UDP port at either end.
+/// Table of traffic classes by TCP or UDP port, at either end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortClasses {
-    /// Class of packets with other ports or none, such as later fragments.
+    /// Class of packets with other ports, or without ports, such as later fragments.
     usual: OutsideClass,
     by_port: Arc<[(u16, OutsideClass)]>,
 }
 
 impl PortClasses {
-    /// Classes of these ports, and the class of all other packets.
+    /// Creates a table from the classes of some ports and the class `usual` of all other packets.
     pub fn new(usual: OutsideClass, by_port: impl IntoIterator<Item = (u16, OutsideClass)>) -> Self {
         Self { usual, by_port: by_port.into_iter().collect() }
     }
 
-    /// The parcel of `packet` with its class in the flow number. The first port of the list that the packet has decides.
+    /// Returns the parcel of `packet` with its class in the flow number. If several ports of the table match, the first
+    /// in the table decides.
     pub(crate) fn mark(&self, parcel: Parcel, packet: &[u8]) -> Parcel {
         let ports = header::ports(packet);
         let found = self.by_port.iter().find(|(port, _)| ports.is_some_and(|ports| ports.contains(port)));
@@ -31,7 +32,7 @@ impl PortClasses {
 mod tests {
     use super::*;
 
-    /// An IPv4 packet of this protocol between two ports; `fragment` is the word of flags and offset.
+    /// Creates an IPv4 packet of `protocol` between two ports; `fragment` is the word of flags and fragment offset.
     fn packet(protocol: u8, ports: [u16; 2], fragment: u16) -> Vec<u8> {
         let mut packet = vec![0x45, 0, 0, 28, 0, 0, 0, 0, 64, protocol, 0, 0, 10, 77, 0, 1, 10, 77, 0, 2];
         packet[6..8].copy_from_slice(&fragment.to_be_bytes());

@@ -2,7 +2,7 @@
 
 use std::mem::size_of;
 
-/// `struct sched_attr` of linux/sched/types.h in its first form (48 bytes).
+/// Scheduling attributes of a thread: `struct sched_attr` of linux/sched/types.h in its first form (48 bytes).
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -16,7 +16,7 @@ struct Attributes {
     period: u64,
 }
 
-/// `SCHED_OTHER`; a thread with another policy keeps it.
+/// Scheduling policy `SCHED_OTHER`; a thread with another policy keeps its attributes.
 const ORDINARY: u32 = 0;
 const NICE: i32 = -10;
 /// Time slice in nanoseconds, the minimum of Linux (6.12 and later). Threads with short slices are scheduled sooner
@@ -52,7 +52,7 @@ mod tests {
     use std::fs;
     use std::thread::spawn;
 
-    /// The nice value of a thread, the 19th field of its stat (proc(5)).
+    /// Nice value of the calling thread: the 19th field of its `stat` file (proc(5)).
     fn nice() -> i32 {
         let stat = fs::read_to_string("/proc/thread-self/stat").unwrap();
         let fields = stat.rsplit_once(") ").unwrap().1;

@@ -1,6 +1,6 @@
-//! Process namespaces: when their first process ends, all others end too.
+//! Process and mount namespaces: when the first process of a process namespace ends, all its others end too.
 //!
-//! For a single-threaded program that is about to fork.
+//! These functions are for a single-threaded program that is about to fork.
 
 use crate::error::{LiveError, Trying};
 use crate::namespace::{enter_user_namespace, unshare};
@@ -9,7 +9,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use rustix::thread::UnshareFlags;
 use std::fs::read_to_string;
 
-/// Makes the next process started by the calling thread the first of a new process namespace, which later ones join.
+/// Makes the next process that the calling thread starts the first of a new process namespace, which later ones join.
 /// The thread cannot start threads any more.
 ///
 /// # Errors
@@ -54,7 +54,7 @@ pub fn mount_proc() -> Result<(), LiveError> {
 }
 
 /// Restores the original user inside the user namespace that [`gain_privileges`](crate::gain_privileges) has entered;
-/// privileges end when the process executes another program. Elsewhere nothing changes.
+/// the process loses its privileges when it executes another program. Without such a namespace nothing changes.
 ///
 /// # Errors
 /// The system does not allow it.

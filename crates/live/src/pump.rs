@@ -1,4 +1,4 @@
-//! Packets from TUN devices through a medium into others, in real time.
+//! Pumps: pass real packets from TUN devices through a medium to other devices, in real time.
 
 use crate::clock::Clock;
 use crate::disturbance::{Rebinding, corrupt};
@@ -15,50 +15,52 @@ use crossfade_core::SimTime;
 use crossfade_link::{Departure, Fabric, Link, Parcel, Push};
 use std::sync::Arc;
 
-/// Number of packets read before the pump checks whether it must stop.
+/// Maximum number of packets that a pump reads from a device in one turn.
 const BATCH: usize = 32;
 
-/// A link that real packets can go through.
+/// A link for real packets, in one direction.
 pub type LiveLink = Box<dyn Link + Send>;
 
-/// Medium for real packets of both directions: port 0 is the first host, port 1 the second.
+/// A medium for real packets of both directions: port 0 is at the first host, port 1 at the second.
 pub type LiveFabric = Box<dyn Fabric + Send>;
 
-/// Options of a pump.
+/// Options of the pumps that pass packets between two hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PumpConfig {
-    /// Maximum number of packets inside the link; further ones are refused. Their bytes are kept in memory: at most
-    /// this number times the MTU.
+    /// Maximum number of packets inside a link; further ones are refused. Their bytes are kept in memory: at most this
+    /// number times the MTU.
     pub capacity: usize,
     /// Maximum time for which the pump stays awake before each event of the link; if events are rare, a twentieth of
-    /// the time between them, up to 0.3 ms. It stays awake only as long as it otherwise wakes too late, and then
-    /// releases packets within a few microseconds. Zero: never.
+    /// the time between them, up to 0.3 ms. The pump stays awake only as long as it would otherwise wake too late, and
+    /// then releases packets within a few microseconds. Zero: never.
     pub spin: SimTime,
     /// Time after a packet for which idle processors are kept from sleeping, if permitted; zero: never,
     /// [`SimTime::MAX`]: from start to end.
     pub awake: SimTime,
-    /// Lateness from which a packet counts as late.
+    /// Lateness beyond which a packet counts as late in the report.
     pub late: SimTime,
-    /// Time at which links take a report, before later events; zero: none.
+    /// End of the warm-up: links make a report at this time, before later events, and the measurement of transit times
+    /// restarts; zero: no warm-up.
     pub warmup: SimTime,
-    /// Whether losses apply only to packets that a simulation sends: forward to TCP segments with data, on the reverse
-    /// path to all but handshakes; see [`Parcel::spared`].
+    /// True if losses apply only to packets that a simulation sends: in forward direction to TCP segments with data, in
+    /// reverse direction to all packets but handshakes; see [`Parcel::spared`].
     pub data_only: bool,
-    /// Whether time stands still until the first unicast packet, so that fixed times of links count from the start of
+    /// True if time stands still until the first unicast packet, so that fixed times of links count from the start of
     /// traffic rather than of the emulation.
     pub waits: bool,
     /// Largest receive window in bytes that the second host may advertise to the first; `None`: no limit.
     pub receive_window: Option<u32>,
     /// Classes of packets by port, for a medium that tells them apart; `None`: packets have no class.
     pub classes: Option<PortClasses>,
-    /// Rebindings of the second host's UDP ports by a NAT; `None`: no NAT.
+    /// Times at which a NAT changes the external ports of the second host's UDP flows; `None`: no NAT.
     pub rebinding: Option<Rebinding>,
-    /// Whether packets that a link loses arrive corrupted.
+    /// True if packets that a link loses arrive corrupted instead.
     pub corrupts: bool,
 }
 
 impl Default for PumpConfig {
-    /// 20,000 packets, pump awake for at most 50 us, processors for 1 s, late after 1 ms; time starts at once.
+    /// Options with a capacity of 20,000 packets, pumps awake for at most 50 us, processors for 1 s, packets late after
+    /// 1 ms; time starts at once.
     fn default() -> Self {
         Self {
             capacity: 20_000,
@@ -76,24 +78,24 @@ impl Default for PumpConfig {
     }
 }
 
-/// Reads packets from devices, pushes them into a medium, and writes what comes out to other devices.
+/// Reads packets from devices, pushes them into a medium, and writes the packets that leave it to other devices.
 pub(crate) struct Pump {
     config: PumpConfig,
     clock: Clock,
     medium: LiveFabric,
-    /// Directions that the pump serves: one or two.
+    /// Directions that the pump serves, one or two.
     ways: Vec<Way>,
     store: Store,
-    /// Arrival times of the packets in the store, by id.
+    /// Arrival times of the packets in the store, by packet id.
     entered: Vec<SimTime>,
-    /// Buffer for a packet as it is read.
+    /// Buffer into which a packet is read.
     buffer: Vec<u8>,
-    /// Packets that leave together.
+    /// Consecutive packets that are handed over together.
     run: Run,
     recorder: Recorder,
     is_warm: bool,
     done: Done,
-    /// Processor time that the pump used.
+    /// Processor time that the pump has used.
     pub(crate) cpu: SimTime,
 }
 
@@ -102,7 +104,7 @@ pub(crate) struct Pump {
 pub(crate) struct Done {
     /// Number of packets read.
     pub(crate) packets: u32,
-    /// Whether packets were handed over.
+    /// True if packets were handed over to a host.
     pub(crate) handed_over: bool,
 }
 
@@ -131,23 +133,23 @@ impl Pump {
         }
     }
 
-    /// Largest size of a packet in bytes.
+    /// Largest number of bytes that one read from a device may return.
     pub(crate) fn most_bytes(&self) -> usize {
         self.buffer.len()
     }
 
-    /// Devices that the pump reads.
+    /// Devices from which the pump reads.
     pub(crate) fn devices(&self) -> impl Iterator<Item = Arc<Tun>> + '_ {
         self.ways.iter().map(|way| Arc::clone(&way.from))
     }
 
-    /// Time of the next event, if no packet arrives.
+    /// Time of the pump's next event if no packet arrives; `None` if there is none.
     pub(crate) fn next_event(&self) -> Option<SimTime> {
         let warmup = (!self.is_warm).then_some(self.config.warmup);
         self.medium.next_event().into_iter().chain(warmup).min()
     }
 
-    /// Processes all events up to now; reads packets only with `may_read`.
+    /// Processes all events up to now; reads packets only if `may_read`.
     pub(crate) fn turn(&mut self, may_read: bool) -> Result<Done, LiveError> {
         self.done = Done::default();
         if may_read {
@@ -208,7 +210,7 @@ impl Pump {
         Ok(())
     }
 
-    /// Pushes one of the read packets into the medium.
+    /// Pushes the packet at `place` of a read into the medium.
     fn enter(&mut self, now: SimTime, way: usize, place: Place, parcel: Parcel) -> Result<(), LiveError> {
         self.ways[way].passed.packets += 1;
         let Some(id) = self.store.insert(place) else {
@@ -242,9 +244,9 @@ impl Pump {
         Ok(())
     }
 
-    /// Takes the packets out of the medium that have left it by `now`.
+    /// Hands over the packets that have left the medium by `now`.
     ///
-    /// It advances from event to event at their nominal times, however late the pump is: the medium acts as in a
+    /// The medium advances from event to event at their nominal times, however late the pump is: it acts as in a
     /// simulation with packets pushed at these times.
     fn release(&mut self, now: SimTime) {
         if !self.is_warm && self.config.warmup <= now {
@@ -282,7 +284,7 @@ impl Pump {
         self.hand_over();
     }
 
-    /// Hands a lost packet to the receiving host with a byte changed, if this is asked for.
+    /// If lost packets are to arrive corrupted, hands packet `id` to the receiving host with one byte changed.
     fn corrupted(&mut self, way: usize, id: u32) {
         if !self.config.corrupts {
             return;
@@ -295,7 +297,7 @@ impl Pump {
         self.done.handed_over = true;
     }
 
-    /// Takes a packet that left the medium at `at`, to be handed over alone or with its neighbours.
+    /// Adds a packet, which left the medium at `at`, to the run of packets that are handed over together.
     fn take(&mut self, at: SimTime, way: usize, parcel: Parcel) {
         let (id, entered) = (parcel.id(), self.entered[parcel.id() as usize]);
         let place = self.store.place(id);

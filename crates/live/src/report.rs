@@ -1,4 +1,4 @@
-//! Report of a finished emulation.
+//! Report of a finished emulation, per direction.
 
 use crossfade_core::{DelayHistogram, SimTime};
 use crossfade_link::LinkStatistics;
@@ -7,36 +7,38 @@ use crossfade_link::arq::ArqStatistics;
 /// Report of one direction of an emulation.
 #[derive(Clone, Debug)]
 pub struct PumpReport {
-    /// Duration of the emulation.
+    /// Duration of the emulation, until the pump ended.
     pub duration: SimTime,
-    /// Processor time used; a thread for both directions counts half for each.
+    /// Processor time used for this direction; a thread for both directions counts half for each.
     pub cpu: SimTime,
-    /// Packets read from the device.
+    /// Number of packets read from the sending host's device.
     pub packets: u64,
-    /// Packets turned away because [`PumpConfig::capacity`](crate::PumpConfig::capacity) were inside the link.
+    /// Number of packets turned away because [`PumpConfig::capacity`](crate::PumpConfig::capacity) packets were inside
+    /// the link.
     pub refused: u64,
-    /// Packets still inside the link at the end.
+    /// Number of packets still inside the link at the end.
     pub left: u64,
-    /// Packets lost by the channel.
+    /// Number of packets lost by the channel of the link.
     pub lost: u64,
-    /// Packets dropped by a queue.
+    /// Number of packets dropped by a queue of the link.
     pub dropped: u64,
-    /// Bytes of the packets that came out of the link.
+    /// Number of bytes of the packets that came out of the link.
     pub arrived_bytes: u64,
-    /// Packets that came out of the link but that the receiving host refused.
+    /// Number of packets that came out of the link but were refused by the receiving host's device.
     pub undeliverable: u64,
-    /// Packets that the kernel dropped because the pump did not read them in time: the link never saw them.
+    /// Number of packets that the kernel dropped because the pump did not read them in time: they never reached the
+    /// link.
     pub ring_drops: u64,
     /// Statistics of the link; equal for both directions of a shared medium.
     pub link: LinkStatistics,
-    /// Statistics of the link's frames, if it has frames.
+    /// Statistics of the link's frames; `None` for a link without frames.
     pub arq: Option<ArqStatistics>,
-    /// Delay from the nominal departure of a packet to its handover to the receiving host.
+    /// Histogram of the lateness of packets: time from the nominal departure to the handover to the receiving host.
     pub lateness: DelayHistogram,
-    /// Packets handed over later than [`PumpConfig::late`](crate::PumpConfig::late).
+    /// Number of packets whose lateness exceeded [`PumpConfig::late`](crate::PumpConfig::late).
     pub late: u64,
-    /// Transit times from host to host of packets that arrived after the warm-up.
+    /// Histogram of the transit times from host to host of packets that arrived after the warm-up.
     pub transit: DelayHistogram,
-    /// Sum of the transit times in seconds.
+    /// Sum of the transit times of packets that arrived after the warm-up, in seconds.
     pub transit_sum_s: f64,
 }

@@ -7,46 +7,46 @@ use rustix::net::netlink::SOCK_DIAG;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 use std::os::fd::OwnedFd;
 
-/// `linux/sock_diag.h`, linux/netlink.h.
+/// Request for sockets by family, and values of the request (`linux/sock_diag.h`, linux/netlink.h).
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const REQUEST_DUMP: u16 = 0x0001 | 0x0300;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 
-/// `linux/inet_diag.h`: attributes.
+/// Types of attributes (`linux/inet_diag.h`).
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_CONG: u16 = 4;
 
-/// `net/tcp_states.h`: mask of the states with a connection: established, closing, and waiting for the acknowledgement
-/// of the end.
+/// Mask of the states that have a connection: established, closing, and waiting for the acknowledgement of the end
+/// (`net/tcp_states.h`).
 const STATES: u32 = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
 
-/// State of a TCP socket at one time. Windows are in segments, times in microseconds.
+/// State of a TCP socket at one time, as the kernel reports it in `struct tcp_info`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TcpSample {
     /// Local port of the socket.
     pub port: u16,
-    /// Port at the other end.
+    /// Remote port of the socket.
     pub remote_port: u16,
     /// Congestion control of the socket, as the kernel names it.
     pub congestion: String,
-    /// Congestion state: 0 open, 1 disorder, 2 window reduced, 3 recovery, 4 loss.
+    /// State of the congestion control: 0 open, 1 disorder, 2 window reduced, 3 recovery, 4 loss.
     pub state: u8,
     /// Number of consecutive expiries of the retransmission timer.
     pub backoff: u8,
-    /// Bytes of data in a segment.
+    /// Maximum number of data bytes in a segment.
     pub mss: u32,
-    /// The congestion window.
+    /// Congestion window in segments.
     pub cwnd: u32,
-    /// The slow-start threshold.
+    /// Slow-start threshold in segments.
     pub ssthresh: u32,
-    /// Segments sent and not acknowledged.
+    /// Number of segments sent and not acknowledged.
     pub unacked: u32,
-    /// Unacknowledged segments that SACK has reported.
+    /// Number of unacknowledged segments that SACK has reported.
     pub sacked: u32,
-    /// Unacknowledged segments considered lost.
+    /// Number of unacknowledged segments considered lost.
     pub lost: u32,
-    /// Unacknowledged segments that were retransmitted and are in flight.
+    /// Number of unacknowledged segments that were retransmitted and are in flight.
     pub retransmitted: u32,
     /// Retransmission timeout in microseconds.
     pub rto_us: u32,
@@ -56,17 +56,17 @@ pub struct TcpSample {
     pub rttvar_us: u32,
     /// Minimum RTT in microseconds (`min_rtt`).
     pub min_rtt_us: u32,
-    /// Segments retransmitted since the socket was opened.
+    /// Number of segments retransmitted since the socket was opened.
     pub retransmissions: u32,
-    /// Expiries of the retransmission timer (since Linux 6.7).
+    /// Number of expiries of the retransmission timer since the socket was opened (since Linux 6.7).
     pub timeouts: u16,
-    /// Segments with data sent, including retransmissions.
+    /// Number of segments sent that contain data, including retransmissions.
     pub data_segments_out: u32,
-    /// Segments with data received.
+    /// Number of segments received that contain data.
     pub data_segments_in: u32,
-    /// Bytes acknowledged by the other end.
+    /// Number of bytes acknowledged by the other end.
     pub bytes_acked: u64,
-    /// Bytes received in order.
+    /// Number of bytes received in order.
     pub bytes_received: u64,
     /// Delivery rate that the kernel estimates, in byte/s.
     pub delivery_rate: u64,
@@ -74,7 +74,7 @@ pub struct TcpSample {
     pub pacing_rate: u64,
 }
 
-/// Sampler of a host's sockets.
+/// Sampler of a host's TCP sockets.
 #[derive(Debug)]
 pub struct SocketWatch {
     socket: OwnedFd,
@@ -92,7 +92,7 @@ impl SocketWatch {
         Ok(Self { socket: socket.trying_to("open netlink")?, buffer: vec![0; 1 << 16] })
     }
 
-    /// Samples the sockets that have a connection.
+    /// Samples the host's TCP sockets that have a connection.
     ///
     /// # Errors
     /// The kernel does not provide them.
@@ -134,7 +134,7 @@ impl SocketWatch {
     }
 }
 
-/// Type and content of the first message, and the rest.
+/// Splits off the first message of a netlink answer: its type, its content, and the remaining bytes.
 fn message_of(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     let length = u32_at(bytes, 0)? as usize;
     let kind = u16::from_ne_bytes([*bytes.get(4)?, *bytes.get(5)?]);
@@ -147,7 +147,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 impl TcpSample {
-    /// Sample from a `struct inet_diag_msg` (72 bytes) and its attributes.
+    /// Parses a `struct inet_diag_msg` (72 bytes) and its attributes into a sample; `None` for invalid bytes.
     fn parse(message: &[u8]) -> Option<Self> {
         let mut sample = Self {
             port: u16::from_be_bytes([*message.get(4)?, *message.get(5)?]),
@@ -175,7 +175,7 @@ impl TcpSample {
         has_info.then_some(sample)
     }
 
-    /// Reads `struct tcp_info` (linux/tcp.h), which is longer in newer kernels.
+    /// Reads the fields of `struct tcp_info` (linux/tcp.h), which is longer in newer kernels.
     fn read_info(&mut self, info: &[u8]) {
         let u8_at = |at: usize| info.get(at).copied().unwrap_or(0);
         let word = |at| u32_at(info, at).unwrap_or(0);

@@ -1,8 +1,9 @@
-//! Bytes of the packets inside a link.
+//! Store for the bytes of the packets inside a link.
 
 use crate::offload::Segments;
 
-/// Size in bytes from which a packet stays in its read buffer, and the reader gets another buffer: cheaper than a copy.
+/// Size in bytes from which a packet stays in its read buffer, and the reader gets another buffer, which is cheaper
+/// than a copy.
 const LARGE: usize = 4096;
 
 /// Store for the bytes of a bounded number of packets, each under an id. Packets read as one large segment share its
@@ -10,12 +11,12 @@ const LARGE: usize = 4096;
 pub(crate) struct Store {
     places: Slab<Place>,
     segments: Slab<Kept>,
-    /// Spare buffers: those of copied packets, and others.
+    /// Unused buffers: first those for copied packets, then those for large packets.
     spare: [Vec<Vec<u8>>; 2],
     capacity: usize,
 }
 
-/// Location of a packet.
+/// Location of a packet in the store: a read, and a segment of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Number of the read that contains the packet.
@@ -24,12 +25,12 @@ pub(crate) struct Place {
     pub(crate) segment: u32,
 }
 
-/// Result of one read, at the start of its buffer.
+/// Bytes of one read from a device, at the start of their buffer.
 struct Kept {
     memory: Vec<u8>,
     length: usize,
     segments: Segments,
-    /// Number of packets in it, plus one while packets are still added.
+    /// Number of packets in the read that are still inside, plus one while packets are added.
     used: u32,
 }
 
@@ -39,13 +40,14 @@ impl Store {
         Self { places: Slab::new(), segments: Slab::new(), spare: Default::default(), capacity }
     }
 
-    /// Number of packets kept.
+    /// Number of packets in the store.
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Takes over a read: the first `length` bytes of `buffer`, which keeps its length but has any content afterwards.
-    /// The bytes are kept until [`close`](Self::close), and as long as a packet of them is inside.
+    /// Stores a read: the first `length` bytes of `buffer`, which keeps its length but has arbitrary content
+    /// afterwards. Returns the number of the read, whose bytes are kept until [`close`](Self::close), and for as long
+    /// as a packet of it is inside.
     pub(crate) fn open(&mut self, buffer: &mut Vec<u8>, length: usize, segments: Segments) -> u32 {
         let is_large = length >= LARGE;
         let mut memory = self.spare[usize::from(is_large)].pop().unwrap_or_default();
@@ -59,7 +61,7 @@ impl Store {
         self.segments.insert(Kept { memory, length, segments, used: 1 })
     }
 
-    /// Assigns an id to one of the packets of a read; `None` if the store is full.
+    /// Assigns an id to the packet at `place`; `None` if the store is full.
     pub(crate) fn insert(&mut self, place: Place) -> Option<u32> {
         if self.len() >= self.capacity {
             return None;
@@ -68,7 +70,8 @@ impl Store {
         Some(self.places.insert(place))
     }
 
-    /// Marks a read as having no more packets.
+    /// Ends one use of read number `read`: its reader's, after all packets were added, or a removed packet's. The last
+    /// use frees the buffer.
     pub(crate) fn close(&mut self, read: u32) {
         let kept = self.segments.get_mut(read);
         kept.used -= 1;
@@ -78,7 +81,7 @@ impl Store {
         }
     }
 
-    /// Location of a packet.
+    /// Location of packet `id`.
     ///
     /// # Panics
     /// There is no such packet.
@@ -86,7 +89,7 @@ impl Store {
         *self.places.get(id)
     }
 
-    /// Bytes of a read, and the packets in it.
+    /// Bytes of read number `read`, and the packets in it.
     ///
     /// # Panics
     /// There is no such read.
@@ -95,7 +98,7 @@ impl Store {
         (&memory[..*length], segments)
     }
 
-    /// Mutable bytes of a read.
+    /// Mutable bytes of read number `read`.
     ///
     /// # Panics
     /// There is no such read.
@@ -104,7 +107,7 @@ impl Store {
         &mut memory[..*length]
     }
 
-    /// Removes a packet.
+    /// Removes packet `id`, and its read with the read's last packet.
     ///
     /// # Panics
     /// There is no such packet: a link has returned it twice.
@@ -114,7 +117,7 @@ impl Store {
     }
 }
 
-/// Numbered items whose numbers are reused.
+/// Items under numbers, which are reused after an item is removed.
 struct Slab<T> {
     things: Vec<Option<T>>,
     free: Vec<u32>,

@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 #[derive(Debug)]
 pub(crate) struct Tun {
     device: OwnedFd,
-    /// Whether the device passes large segments, with a header in front of each packet that says how to cut them.
+    /// True if the device passes large segments, with a header in front of each packet that tells how to cut them.
     cuts: bool,
 }
 
@@ -33,13 +33,13 @@ impl Tun {
         Ok(Self { device, cuts })
     }
 
-    /// Socket that carries one packet per call, in place of a device.
+    /// Creates a device from a socket that carries one packet per call.
     #[cfg(test)]
     pub(crate) fn fake(device: OwnedFd) -> Self {
         Self { device, cuts: false }
     }
 
-    /// Whether packets may be large segments.
+    /// True if packets of the device may be large segments.
     pub(crate) fn cuts(&self) -> bool {
         self.cuts
     }
@@ -63,7 +63,8 @@ impl Tun {
         }
     }
 
-    /// Hands a packet to the kernel as received from the device, in two parts: headers, if separate, and the rest.
+    /// Hands a packet to the kernel as received from the device, in two parts: headers, if they are separate, and the
+    /// rest.
     pub(crate) fn write(&self, header: &VirtioHeader, parts: [&[u8]; 2]) -> Result<(), Errno> {
         let written = match (self.cuts, parts) {
             (false, [[], packet]) => retry_on_intr(|| write(&self.device, packet)),
@@ -83,8 +84,8 @@ impl AsFd for Tun {
     }
 }
 
-/// `struct ifreq` (netdevice(7)) as TUNSETIFF reads and writes it: a name, and a union that begins with
-/// flags.
+/// Request for a TUN device: `struct ifreq` (netdevice(7)) as TUNSETIFF reads and writes it, a name and a union that
+/// begins with flags.
 #[repr(C)]
 struct InterfaceRequest {
     name: [u8; 16],
@@ -93,8 +94,8 @@ struct InterfaceRequest {
     rest: [u8; 22],
 }
 
-/// `linux/if_tun.h`: work that the kernel may leave to the reader: checksums, large TCP segments over IPv4 and IPv6,
-/// also with CWR; large UDP segments.
+/// Flags of the work that the kernel may leave to the reader: checksums, large TCP segments over IPv4 and IPv6, also
+/// with CWR, and large UDP segments (`linux/if_tun.h`).
 const TCP: usize = 0x01 | 0x02 | 0x04 | 0x08;
 const UDP: usize = 0x20 | 0x40;
 

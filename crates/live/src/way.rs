@@ -16,16 +16,17 @@ use std::sync::Arc;
 pub(crate) struct Way {
     pub(crate) from: Arc<Tun>,
     to: Arc<Tun>,
-    /// Ports of the medium at which packets enter and leave.
+    /// Ports of the medium at which packets of this direction enter and leave.
     pub(crate) ports: [Port; 2],
     /// Kinds of packets that are exempt from losses.
     pub(crate) spared: &'static [Kind],
-    /// Limit of the receive windows that packets advertise.
+    /// Limit of the receive windows that packets of this direction advertise; `None`: no limit.
     pub(crate) window: Option<ReceiveWindow>,
-    /// NAT that the packets pass before they enter the medium, and whether they come from the host behind it.
+    /// NAT that packets pass before they enter the medium, and true if they come from the host behind it; `None`: no
+    /// NAT.
     translator: Option<(Translator, bool)>,
     meter: Meter,
-    /// Counts that the meter shows next; of the drops, `refused` never reached the link.
+    /// Counts that the meter shows at its next update; `refused` of the drops never reached the link.
     pub(crate) passed: Passed,
     pub(crate) refused: u64,
     undeliverable: u64,
@@ -35,21 +36,22 @@ pub(crate) struct Way {
     transit_sum_s: f64,
 }
 
-/// Packets that have left a medium and are handed over together: one, or consecutive ones of a read.
+/// Packets that have left a medium and are handed over together: one packet, or consecutive ones of one read.
 #[derive(Default)]
 pub(crate) struct Run {
-    /// Packets with their departure and entry times.
+    /// Departure time, parcel and entry time of each packet.
     packets: Vec<(SimTime, Parcel, SimTime)>,
-    /// Direction of the packets, and location of the first.
+    /// Index of the direction of the packets.
     way: usize,
+    /// Location of the first packet; `None` if there are no packets.
     first: Option<Place>,
-    /// Headers of the packet being written.
+    /// Buffer for the headers of the packet being written.
     headers: Vec<u8>,
 }
 
 impl Run {
-    /// Whether a packet follows the last one in the same read. A marked packet goes alone, since the mark is in its
-    /// header.
+    /// True if a packet follows the last one in the same read, so both can be handed over together. A marked packet is
+    /// handed over alone, since the mark is in its header.
     pub(crate) fn goes_on_with(&self, way: usize, place: Place, parcel: Parcel) -> bool {
         let Some(first) = self.first else { return true };
         self.way == way
@@ -59,14 +61,14 @@ impl Run {
             && !self.packets[0].1.is_ce()
     }
 
-    /// Adds a packet that left at `at` and had entered at `entered`.
+    /// Adds a packet that left the medium at `at` and had entered it at `entered`.
     pub(crate) fn add(&mut self, way: usize, place: Place, parcel: Parcel, [at, entered]: [SimTime; 2]) {
         self.first.get_or_insert(place);
         self.way = way;
         self.packets.push((at, parcel, entered));
     }
 
-    /// Direction of the packets; `None` if there are none.
+    /// Index of the packets' direction; `None` if there are no packets.
     pub(crate) fn way(&self) -> Option<usize> {
         self.first.map(|_| self.way)
     }
@@ -97,17 +99,17 @@ impl Way {
         }
     }
 
-    /// Limits the advertised receive windows to this number of bytes.
+    /// Limits the receive windows that packets advertise to `bytes`; `None`: no limit.
     pub(crate) fn with_receive_window(self, bytes: Option<u32>) -> Self {
         Self { window: bytes.map(ReceiveWindow::new), ..self }
     }
 
-    /// Lets packets pass a NAT before they enter the medium; `is_outward` for those of the host behind it.
+    /// Lets packets pass a NAT before they enter the medium; `is_outward` if they come from the host behind it.
     pub(crate) fn with_translator(self, translator: Option<Translator>, is_outward: bool) -> Self {
         Self { translator: translator.map(|translator| (translator, is_outward)), ..self }
     }
 
-    /// Translates the port of a packet; false if the NAT drops it.
+    /// Translates the port of a packet, if there is a NAT; returns false if the NAT drops the packet.
     pub(crate) fn translate(&self, now: SimTime, packet: &mut [u8], is_partial: bool) -> bool {
         match &self.translator {
             None => true,
@@ -119,23 +121,24 @@ impl Way {
         }
     }
 
-    /// Hands a packet to the receiving host that counts as arrived nowhere.
+    /// Hands a packet to the receiving host without counting it as arrived.
     pub(crate) fn deliver(&self, packet: &[u8]) {
         // A host that is going down refuses packets; of these none is missed.
         let _ = self.to.write(&VirtioHeader::default(), [&[], packet]);
     }
 
-    /// Updates the meter.
+    /// Copies the counts to the meter.
     pub(crate) fn show(&self) {
         self.meter.write(&self.passed);
     }
 
-    /// Starts the measurement of delays.
+    /// Restarts the measurement of transit times, at the end of the warm-up.
     pub(crate) fn begin_delays(&mut self) {
         (self.transit, self.transit_sum_s) = Default::default();
     }
 
-    /// Hands packets to the receiving host and removes them. A packet is late beyond `late`.
+    /// Hands the packets of `run` to the receiving host and removes them from the store. A packet counts as late if its
+    /// lateness exceeds `late`.
     pub(crate) fn hand_over(
         &mut self,
         run: &mut Run,
@@ -187,12 +190,13 @@ impl Way {
         }
     }
 
-    /// Number of `packets` that the host refused.
+    /// Writes `packets` packets to the receiving host's device; returns the number that it refused: all or none.
     fn write(&self, virtio: &VirtioHeader, parts: [&[u8]; 2], packets: usize) -> u64 {
         if self.to.write(virtio, parts).is_err() { packets as u64 } else { 0 }
     }
 
-    /// Report after `duration`; the medium has `left` packets and the statistics `report`.
+    /// Report of this direction after `duration`; `left` packets are still in the medium, whose statistics are
+    /// `report`.
     pub(crate) fn report(self, [duration, cpu]: [SimTime; 2], left: u64, report: &LinkReport) -> PumpReport {
         PumpReport {
             duration,

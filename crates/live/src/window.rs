@@ -6,33 +6,35 @@ use std::collections::HashMap;
 /// Limits the receive windows that a host advertises.
 ///
 /// The window of a route applies only to the handshake: Linux then lets it follow the buffer (`tcp_rcvbuf_grow`, and
-/// `tcp_measure_rcv_mss` if packets take less memory than assumed), as far as the handshake's scale allows. The field
-/// is therefore rewritten in the host's packets (RFC 9293 section 3.1, RFC 7323 section 2.3). To the sender, its peer
-/// merely seems to have less room.
+/// `tcp_measure_rcv_mss` if packets take less memory than assumed), as far as the handshake's scale allows. The window
+/// field is therefore rewritten in the host's packets (RFC 9293 section 3.1, RFC 7323 section 2.3). To the sender, its
+/// peer merely seems to have less room.
 #[derive(Debug)]
 pub struct ReceiveWindow {
     bytes: u32,
-    /// Window scale of each connection from its host's handshake. It applies only if the other host scales too, which
-    /// an answer to a handshake shows and two kernels do.
+    /// Window scale of each connection, from the handshake of the limited host. It applies only if the other host also
+    /// uses window scaling, which Linux does by default.
     scales: HashMap<Connection, u8>,
 }
 
-/// IP version, addresses and ports, in the order of one host's packets.
+/// Identity of a connection: IP version, addresses and ports, in the order of the limited host's packets.
 type Connection = (u8, [u8; 32], [u8; 4]);
 
 impl ReceiveWindow {
-    /// Maximum number of known connections. Beyond it all are forgotten, and earlier ones are no longer limited.
+    /// Maximum number of known connections. When it is exceeded, all are forgotten, and earlier connections are no
+    /// longer limited.
     const MOST: usize = 4096;
     /// Largest window scale (RFC 7323 section 2.3).
     const LARGEST_SHIFT: u8 = 14;
 
-    /// Creates a limit of `bytes`.
+    /// Creates a limit of `bytes` bytes.
     pub fn new(bytes: u32) -> Self {
         Self { bytes, scales: HashMap::new() }
     }
 
-    /// Limits the window in a packet of the host, if it is TCP directly over IP and no fragment. The checksum is
-    /// updated, unless it `is_partial`: the kernel then leaves it to the device, without the window.
+    /// Limits the window field of a packet of the host, if the packet is TCP directly over IP and no fragment. The
+    /// checksum is updated, unless it `is_partial`: the kernel then leaves it to the device, and it does not cover the
+    /// window yet.
     pub fn hold(&mut self, packet: &mut [u8], is_partial: bool) {
         const SYN: u8 = 0x02;
         let Some(at) = header::tcp(packet) else { return };
@@ -63,7 +65,7 @@ impl ReceiveWindow {
     }
 }
 
-/// The connection of a packet whose TCP header begins at `at`.
+/// Identity of the connection of a packet whose TCP header begins at offset `at`.
 fn connection(packet: &[u8], at: usize) -> Connection {
     let version = packet[0] >> 4;
     let addresses = if version == 4 { &packet[12..20] } else { &packet[8..40] };
@@ -73,7 +75,7 @@ fn connection(packet: &[u8], at: usize) -> Connection {
     connection
 }
 
-/// Window scale in TCP options (RFC 7323 section 2.2).
+/// Window scale in TCP options (RFC 7323 section 2.2); `None` if they have none.
 fn window_scale(mut options: &[u8]) -> Option<u8> {
     const END: u8 = 0;
     const NOTHING: u8 = 1;
@@ -119,7 +121,7 @@ mod tests {
         })
     }
 
-    /// Window found by an independent parser, which also checks the checksum.
+    /// Window field of a packet, read by an independent parser, which also checks the checksum.
     fn window(packet: &[u8]) -> u16 {
         let found = PacketHeaders::from_ip_slice(packet).unwrap();
         let (ip, payload) = (found.net.unwrap(), found.payload.slice());
@@ -133,7 +135,7 @@ mod tests {
         tcp.window_size
     }
 
-    /// Advertised window after limiting `said` on connection `port`.
+    /// Advertised window after `limit` has processed a window of `said` on the connection of `port`.
     fn held(limit: &mut ReceiveWindow, is_ipv6: bool, port: u16, said: u16) -> u16 {
         let mut packet = packet(is_ipv6, port, |tcp| tcp.window_size = said);
         limit.hold(&mut packet, false);
@@ -155,7 +157,7 @@ mod tests {
             prop_assert!(held == said || held >= bytes.min(0xffff << shift.unwrap_or(0)));
         }
 
-        /// Arbitrary bytes from a TUN device cause no panic.
+        /// Arbitrary bytes, as from a TUN device, cause no panic.
         #[test]
         fn no_bytes_make_it_panic(mut packet in prop::collection::vec(any::<u8>(), 0..100), is_ipv6: bool) {
             if let [first, .., ] = &mut packet[..] {
@@ -246,7 +248,7 @@ mod tests {
         }
     }
 
-    /// RFC 7323 section 2.3: a larger scale counts as 14.
+    /// A window scale above 14 counts as 14 (RFC 7323 section 2.3).
     #[test]
     fn no_shift_is_larger_than_14() {
         for shift in [14, 15, 32, 255] {

@@ -1,9 +1,9 @@
-//! Symbol vectors a second: detection alone, and frames end to end.
+//! Benchmark of symbol vectors per second: detection alone, and frames end to end.
 //!
-//! `cargo bench -p crossfade-phy --bench detection [-- SECONDS] [SCHEME] [DETECTOR]`; half a second a line unless said.
-//! One core, CPU time, QPSK at 12 dB, Rayleigh fading that is new for each frame of 240 bits: 4 x 4 BLAST has 30
-//! vectors a frame, and setting the detector up is part of detection. The bit error rate stands beside the speed.
-//! `CROSSFADE_SIMD` chooses the instructions.
+//! `cargo bench -p crossfade-phy --bench detection [-- SECONDS] [SCHEME] [DETECTOR]`; half a second per line by
+//! default. One core, CPU time, QPSK at 12 dB, independent Rayleigh fading for each frame of 240 bits: 4 x 4 BLAST has
+//! 30 vectors per frame. Detection includes the setup of the detector for each frame. The table has the bit error rate
+//! beside the speed. `CROSSFADE_SIMD` chooses the instruction set.
 
 use crossfade_channel::simd::Simd;
 use crossfade_channel::{AntennaCorrelation, MatrixFading, Motion};
@@ -49,12 +49,12 @@ fn fading(config: &PhyConfig, simd: Simd) -> MatrixFading {
         .expect("a channel")
 }
 
-/// Vectors of a frame: blocks of the code.
+/// Number of symbol vectors in a frame: the blocks of the space-time code.
 fn vectors(transceiver: &Transceiver) -> f64 {
     transceiver.channel_uses() as f64 / transceiver.config().scheme.slots() as f64
 }
 
-/// Vectors a second through channel, noise, detector and counting; and the bit error rate.
+/// Symbol vectors per second through channel, noise, detector and error counting, and the bit error rate.
 fn end_to_end(config: PhyConfig, simd: Simd, seconds: f64) -> (f64, f64) {
     let stream = RunSeed { seed: 1, run: 0 }.stream("phy.dl");
     let mut all = MonteCarlo::new(config, fading(&config, simd), from_db(12.0), 1, false, stream.clone())
@@ -71,7 +71,7 @@ fn end_to_end(config: PhyConfig, simd: Simd, seconds: f64) -> (f64, f64) {
     (frames as f64 * vectors(&transceiver) / elapsed, wrong as f64 / bits)
 }
 
-/// Vectors a second from matched filter outputs to counted decisions, the detector set up for each frame.
+/// Symbol vectors per second from matched filter outputs to counted decisions, with the detector set up for each frame.
 fn detection(config: PhyConfig, simd: Simd, seconds: f64) -> f64 {
     let stream = RunSeed { seed: 1, run: 0 }.stream("phy.dl");
     let transceiver = Transceiver::with_simd(config, stream, simd).expect("a physical layer");
@@ -101,7 +101,7 @@ fn detection(config: PhyConfig, simd: Simd, seconds: f64) -> f64 {
     frames as f64 * vectors(&transceiver) / elapsed
 }
 
-/// The time that this thread has had a processor, where Linux tells; others may want it, too.
+/// CPU time of this thread in seconds, without that of other processes; elapsed time if the system does not report it.
 fn cpu_seconds() -> f64 {
     thread_local!(static START: Instant = Instant::now());
     let elapsed = START.with(|start| start.elapsed().as_secs_f64());

@@ -1,4 +1,4 @@
-//! A mode of an error-rate table as the error rate of a fading channel.
+//! Error rate of a fading channel by one mode of an error-rate table.
 
 use crate::error_rate_table::{BlockSizes, ErrorRates};
 use crate::mutual_information::MutualInformation;
@@ -6,14 +6,15 @@ use crossfade_channel::ErrorRate;
 use crossfade_core::to_db;
 use std::sync::Arc;
 
-/// Error rate of the blocks of one mode of a table.
+/// Error rate of blocks sent in one mode (modulation and coding) of an error-rate table.
 #[derive(Clone, Debug)]
 pub struct BlockErrors {
-    /// The rates of the mode.
+    /// Error rates of the mode by block size and signal-to-noise ratio.
     pub rates: Arc<ErrorRates>,
     /// Rule for block sizes that are not in the table.
     pub sizes: BlockSizes,
-    /// Constellation, from which the effective ratio of several parts follows; blocks of one part need none.
+    /// Constellation by whose mutual information blocks of several parts get an effective signal-to-noise ratio;
+    /// `None`: it is the least ratio of the parts. Not used for blocks of one part.
     pub modulation: Option<&'static MutualInformation>,
 }
 

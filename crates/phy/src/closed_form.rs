@@ -1,8 +1,8 @@
 //! Error rates of the orthogonal schemes over independent Rayleigh fading, without simulation.
 //!
-//! Their symbols see the ratio g = c X, X the sum of D independent unit exponentials: c = rho, D = `n_R` for one
-//! transmit antenna; rho / 2 and 2 `n_R` for Alamouti's code; rho / 2 and 4 `n_R` for the half-rate code at
-//! equal power (each symbol is sent twice from each of four antennas at rho / 4).
+//! The symbols see the signal-to-noise ratio g = c X, with X the sum of D independent unit exponentials: c = rho, D =
+//! `n_R` for one transmit antenna; rho / 2 and 2 `n_R` for Alamouti's code; rho / 2 and 4 `n_R` for the half-rate code
+//! at equal power (each symbol is sent twice from each of four antennas at rho / 4).
 
 use crate::constellation::Modulation;
 use crate::error::PhyError;
@@ -10,12 +10,13 @@ use crate::scheme::Scheme;
 use crate::symbol_error::{bit_error, frame_error, symbol_error};
 use crate::transceiver::PhyConfig;
 
-/// Distribution of the SNR at the decision: `scale` times a sum of `diversity` unit exponentials.
+/// Distribution of the SNR at the decision: `scale` times a sum of `diversity` independent exponential variables of
+/// mean 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Diversity {
-    /// Diversity order D.
+    /// Diversity order D: the number of exponential variables in the sum.
     pub diversity: u32,
-    /// Scale c (a ratio, not dB).
+    /// Factor c of the sum (a ratio, not dB).
     pub scale: f64,
 }
 
@@ -24,7 +25,7 @@ impl Diversity {
     /// antenna (a ratio, not dB).
     ///
     /// # Errors
-    /// A scheme whose symbols interfere: it has no closed form.
+    /// If symbols of the scheme interfere: it has no closed form.
     pub fn of(config: &PhyConfig, rho: f64) -> Result<Self, PhyError> {
         config.check()?;
         let times = match config.scheme {
@@ -36,7 +37,7 @@ impl Diversity {
         Ok(Self { diversity, scale: times * rho / config.n_t as f64 })
     }
 
-    /// Bit error rate; `None` for constellations without an exact formula.
+    /// Bit error rate with `modulation` over this fading; `None` for constellations without an exact formula.
     ///
     /// BPSK and QPSK: ((1 - mu) / 2)^D sum of C(D-1+k, k) ((1 + mu) / 2)^k, mu = sqrt(g / (1 + g)), where g is the mean
     /// SNR of a bit in one branch (Proakis).
@@ -57,27 +58,27 @@ impl Diversity {
         Some(libm::pow(low, f64::from(self.diversity)) * sum)
     }
 
-    /// Symbol error rate with `modulation` over this fading; as exact as [`symbol_error`].
+    /// Symbol error rate with `modulation` over this fading, as exact as [`symbol_error`] in white noise.
     pub fn symbol_error(self, modulation: Modulation) -> f64 {
         self.mean(|g| symbol_error(modulation, g))
     }
 
-    /// Frame error rate of frames of `frame_bits` uncoded bits, with fading that is constant in a frame; as exact as
-    /// [`symbol_error`].
+    /// Frame error rate of frames of `frame_bits` uncoded bits, with fading constant in a frame, as exact as
+    /// [`symbol_error`] in white noise.
     pub fn frame_error(self, modulation: Modulation, frame_bits: u32) -> f64 {
         self.mean(|g| frame_error(modulation, g, frame_bits))
     }
 
-    /// Closed form after `receptions` of the same frame, combined over independent fading: the ratios add up.
+    /// Distribution after combining `receptions` copies of a frame over independent fading: their SNRs add up.
     #[must_use]
     pub fn combined(self, receptions: u32) -> Self {
         Self { diversity: self.diversity * receptions, ..self }
     }
 
-    /// The mean of a bounded function of the ratio, within 1e-10.
+    /// Mean of a bounded function of the SNR (a ratio, not dB) over this fading, within 1e-10.
     ///
-    /// With X = exp(u) the density exp(D u - exp(u)) falls off fast at both ends: the trapezoidal rule
-    /// converges exponentially.
+    /// With X = exp(u) the density exp(D u - exp(u)) falls off fast at both ends, so the trapezoidal rule converges
+    /// exponentially.
     pub fn mean(self, function: impl Fn(f64) -> f64) -> f64 {
         const STEP: f64 = 1.0 / 64.0;
         let d = f64::from(self.diversity);

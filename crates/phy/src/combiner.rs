@@ -1,4 +1,4 @@
-//! Combining at the receiver: what is kept of receptions, and their joint detection.
+//! Combining at the receiver: the state kept of earlier receptions of a frame, and their joint detection.
 
 use crate::combining::{Stage, Weights};
 use crate::joint;
@@ -9,28 +9,28 @@ use crossfade_channel::Matrix;
 use num_complex::Complex64;
 use std::collections::VecDeque;
 
-/// Greatest number of receptions that the joint stage keeps; a new one replaces the oldest.
+/// Greatest number of receptions of a frame that the combining stage `joint` keeps; a new one replaces the oldest.
 pub const MOST_RECEPTIONS: usize = 32;
 
-/// State that is kept of the receptions of a frame.
+/// State kept of the receptions of a frame, for combining with later ones.
 #[derive(Clone, Debug)]
 pub struct Kept(What);
 
 #[derive(Clone, Debug)]
 enum What {
-    /// The sums of Gram matrices and outputs.
+    /// Sum of the Gram matrices and sum of the matched filter outputs.
     Sum(Box<Matrix>, Vec<f32>),
-    /// The weighted sum of estimates, and the sum of the weights of each symbol.
+    /// Sum of the weights of each symbol, and weighted sum of the estimates.
     Weighted([f64; MOST_SYMBOLS], Vec<f32>),
-    /// All receptions, kept one by one.
+    /// Gram matrix and matched filter outputs of each reception.
     All(VecDeque<(Matrix, Vec<f32>)>),
 }
 
 impl Transceiver {
-    /// Adds a reception to what is kept of earlier ones.
+    /// Adds a reception to the state `kept` of earlier ones; `None`: there are none.
     ///
     /// # Panics
-    /// The physical layer does not combine.
+    /// If the physical layer has no combining.
     pub fn combine(&self, kept: Option<Kept>, reception: &Reception, workspace: &mut Workspace) -> Kept {
         let combining = self.config().combining.expect("a physical layer that combines");
         let orthogonal = self.detection.orthogonal;
@@ -72,7 +72,7 @@ impl Transceiver {
         }
     }
 
-    /// Detects what is kept, which the `sent` reception is part of: how many bits are wrong.
+    /// Number of wrong bits after joint detection of the receptions in `kept`, of which `sent` is one.
     pub fn detect_combined(&self, kept: &Kept, sent: &Reception, workspace: &mut Workspace) -> u32 {
         match &kept.0 {
             What::Sum(gram, statistic) => {
@@ -104,7 +104,7 @@ impl Transceiver {
         }
     }
 
-    /// The weights of a reception, and its weighted estimates.
+    /// Weight of each symbol of a reception, and its weighted estimates.
     fn estimates(
         &self,
         reception: &Reception,
@@ -157,7 +157,7 @@ mod tests {
     use crossfade_channel::{AntennaCorrelation, MatrixFading, Motion};
     use crossfade_core::{RunSeed, SimTime};
 
-    /// The joint stage keeps, and detects, the last 32 of 40 receptions; sums hold all 40.
+    /// Of 40 receptions the stage `joint` keeps and detects the last 32; the sums of the stage `stacked` hold all 40.
     #[test]
     fn what_is_kept_of_more_than_thirty_two_receptions() {
         let seed = RunSeed { seed: 1, run: 0 };

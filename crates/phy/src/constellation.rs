@@ -1,34 +1,35 @@
 //! Constellations of 1 to 8 bits: points of unit mean energy and their labels.
 //!
-//! A label is a number whose bit i is bit i of the symbol. Square constellations, 8-PSK and the rectangular
-//! 8-QAM are Gray labelled; the star and the crosses have no Gray labelling, theirs is a quasi-Gray one.
+//! A label is a number whose bit i is bit i of the symbol. Square constellations, 8-PSK and the rectangular 8-QAM are
+//! Gray labelled; the star and the crosses, for which no Gray labelling exists, are quasi-Gray labelled.
 
 use crate::error::PhyError;
 use num_complex::Complex64;
 use std::f64::consts::TAU;
 
-/// A constellation by name.
+/// Constellation of a modulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modulation {
-    /// 1 bit.
+    /// BPSK: 1 bit per symbol.
     Bpsk,
-    /// 2 bits.
+    /// QPSK: 2 bits per symbol.
     Qpsk,
-    /// 3 bits on two rings of four points, the outer at 1 + sqrt(3) where the inner is at sqrt(2).
+    /// Star 8-QAM: 3 bits per symbol, on two rings of four points, the outer at 1 + sqrt(3) where the inner is at
+    /// sqrt(2).
     Star8,
-    /// 3 bits on a circle.
+    /// 8-PSK: 3 bits per symbol, on a circle.
     Psk8,
-    /// 3 bits, 4 x 2 points.
+    /// Rectangular 8-QAM: 3 bits per symbol, 4 x 2 points.
     Rect8,
-    /// 4 bits.
+    /// 16-QAM: 4 bits per symbol.
     Qam16,
-    /// 5 bits: 6 x 6 points without the corners.
+    /// Cross 32-QAM: 5 bits per symbol, 6 x 6 points without the corners.
     Cross32,
-    /// 6 bits.
+    /// 64-QAM: 6 bits per symbol.
     Qam64,
-    /// 7 bits: 12 x 12 points without 2 x 2 at the corners.
+    /// Cross 128-QAM: 7 bits per symbol, 12 x 12 points without 2 x 2 at each corner.
     Cross128,
-    /// 8 bits.
+    /// 256-QAM: 8 bits per symbol.
     Qam256,
 }
 
@@ -63,10 +64,10 @@ impl Modulation {
         }
     }
 
-    /// The modulation called `name`.
+    /// Modulation with the given name.
     ///
     /// # Errors
-    /// No modulation has that name.
+    /// If no modulation has this name.
     pub fn named(name: &str) -> Result<Self, PhyError> {
         Self::ALL.into_iter().find(|modulation| modulation.name() == name).ok_or_else(|| PhyError::Unknown {
             parameter: "modulation",
@@ -75,10 +76,10 @@ impl Modulation {
         })
     }
 
-    /// The usual modulation of 1 to 8 bits: the star for 3, crosses for 5 and 7.
+    /// Usual modulation of 1 to 8 bits per symbol: the star for 3, crosses for 5 and 7.
     ///
     /// # Errors
-    /// Any other number of bits.
+    /// If `bits` is any other number.
     pub fn of_bits(bits: u32) -> Result<Self, PhyError> {
         match bits {
             1 => Ok(Self::Bpsk),
@@ -97,7 +98,7 @@ impl Modulation {
         }
     }
 
-    /// Bits a symbol.
+    /// Number of bits per symbol.
     pub fn bits(self) -> u32 {
         match self {
             Self::Bpsk => 1,
@@ -111,7 +112,7 @@ impl Modulation {
         }
     }
 
-    /// Points on a side, if it is a square.
+    /// Number of points on a side of a square constellation; `None` for others.
     pub fn side(self) -> Option<u32> {
         match self {
             Self::Qpsk => Some(2),
@@ -122,7 +123,7 @@ impl Modulation {
         }
     }
 
-    /// The point of each label, mean energy 1.
+    /// Points of the constellation in the order of their labels, with mean energy 1.
     pub fn points(self) -> Vec<Complex64> {
         let labels = 0..1_u32 << self.bits();
         let points: Vec<_> = match self {
@@ -159,7 +160,8 @@ impl Modulation {
     }
 }
 
-/// Odd coordinates, Gray labelled: the lower bits of the label for the real part, label 0 uppermost.
+/// Point with odd coordinates for a Gray label: its lower bits give the real part, label 0 has the greatest
+/// coordinates.
 fn grid(label: u32, re_bits: u32, im_bits: u32) -> Complex64 {
     let level = |label: u32, bits: u32| f64::from((1 << bits) - 1) - 2.0 * f64::from(from_gray(label));
     Complex64::new(level(label & ((1 << re_bits) - 1), re_bits), level(label >> re_bits, im_bits))
@@ -170,7 +172,7 @@ fn polar(radius: f64, turns: f64) -> Complex64 {
     Complex64::new(radius * cos, radius * sin)
 }
 
-/// The number whose Gray label this is.
+/// Number whose Gray label is `label`.
 fn from_gray(label: u32) -> u32 {
     (0..8).fold(0, |number, shift| number ^ (label >> shift))
 }

@@ -17,17 +17,17 @@ use num_complex::Complex64;
 /// matched filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detector {
-    /// Maximum likelihood over all candidates.
+    /// Maximum likelihood by comparing all candidates.
     Ml,
-    /// Minimum mean square error with ordered successive interference cancellation.
+    /// Minimum mean square error with ordered successive interference cancellation (MMSE-OSIC).
     MmseOsic,
-    /// Linear minimum mean square error.
+    /// Linear minimum mean square error (MMSE).
     Mmse,
-    /// Zero forcing.
+    /// Linear zero forcing.
     Zf,
     /// Maximum likelihood by a sphere decoder.
     Sphere,
-    /// The matched filter, for orthogonal schemes only.
+    /// Matched filter, for orthogonal schemes only.
     Linear,
 }
 
@@ -47,10 +47,10 @@ impl Detector {
         }
     }
 
-    /// The detector called `name`.
+    /// Detector with the given name.
     ///
     /// # Errors
-    /// No detector has that name.
+    /// If no detector has this name.
     pub fn named(name: &str) -> Result<Self, PhyError> {
         Self::ALL.into_iter().find(|detector| detector.name() == name).ok_or_else(|| PhyError::Unknown {
             parameter: "detector",
@@ -59,7 +59,7 @@ impl Detector {
         })
     }
 
-    /// Checks that the detector can detect the scheme.
+    /// Checks that the detector can detect the scheme with `n_t` transmit antennas and the given modulation.
     ///
     /// # Errors
     /// If `linear` meets symbols that interfere, or `ml` has more than 2^16 candidates.
@@ -75,18 +75,18 @@ impl Detector {
     }
 }
 
-/// A detector set up for a channel.
+/// Detector set up for the channel of one frame.
 #[derive(Clone, Debug)]
 pub(crate) enum Prepared {
     Filter(Filter),
     Stages(Stages),
-    /// A set of candidates for each group of symbols, with the size of the group.
+    /// Size and candidates of each group of interfering symbols.
     Candidates(Vec<(usize, Candidates)>),
-    /// The Gram matrix.
+    /// Gram matrix of the channel, which the sphere decoder factorises.
     Sphere(Matrix),
 }
 
-/// State that does not change from frame to frame.
+/// State of a detector that does not change from frame to frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Detection {
     pub(crate) detector: Detector,
@@ -99,8 +99,8 @@ pub(crate) struct Detection {
 }
 
 impl Detection {
-    /// Prepares the detector for matched outputs with this Gram matrix; `reuse` is an earlier preparation whose memory
-    /// is used.
+    /// Sets the detector up for matched filter outputs with the Gram matrix `gram`, in the memory of an earlier setup,
+    /// `reuse`.
     pub(crate) fn prepare(&self, gram: &Matrix, reuse: &mut Prepared) {
         if self.orthogonal {
             *reuse = Prepared::Filter(Filter::matched(gram));
@@ -139,7 +139,7 @@ impl Detection {
         }
     }
 
-    /// Decides the labels of all blocks, and leaves unbiased estimates where there are some.
+    /// Decides the labels of all blocks, and writes unbiased estimates for detectors that make them.
     pub(crate) fn detect(
         &self,
         prepared: &Prepared,

@@ -1,85 +1,85 @@
-//! Errors of the physical layer's parameters.
+//! Errors of the parameters of a physical layer.
 
 use crossfade_channel::ChannelError;
 use thiserror::Error;
 
-/// Error of an invalid physical layer, in one line: what was given and what is allowed.
+/// Error of an invalid physical layer, in one line: the given and the allowed values.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum PhyError {
-    /// A number outside its range (or not a number).
+    /// A number outside its range or NaN.
     #[error("{parameter} = {value:?}: must be {allowed}")]
     OutOfRange {
-        /// The parameter, named as everywhere.
+        /// Name of the parameter, as in a scenario.
         parameter: &'static str,
-        /// Given value.
+        /// Given value of the parameter.
         value: f64,
         /// Allowed values, to follow "must be".
         allowed: &'static str,
     },
-    /// An unknown name.
+    /// An unknown name of a scheme, detector or modulation.
     #[error("{parameter} = {value:?}: must be one of {allowed}")]
     Unknown {
-        /// The parameter.
+        /// Parameter that has the name as its value.
         parameter: &'static str,
-        /// Given value.
+        /// Unknown name.
         value: String,
-        /// Allowed values.
+        /// Allowed names, separated by commas.
         allowed: String,
     },
-    /// A scheme on antennas that it does not fit.
+    /// An antenna scheme that does not fit the numbers of antennas.
     #[error("scheme {scheme} does not fit n_t = {n_t}, n_r = {n_r}: it needs {needs}")]
     Antennas {
-        /// The scheme.
+        /// Name of the antenna scheme.
         scheme: &'static str,
-        /// Transmit antennas.
+        /// Number of transmit antennas.
         n_t: usize,
-        /// Receive antennas.
+        /// Number of receive antennas.
         n_r: usize,
         /// Antennas that the scheme needs.
         needs: &'static str,
     },
-    /// An exhaustive search over too many candidates.
+    /// An exhaustive search with too many candidates.
     #[error(
         "detector ml would compare {modulation}^{symbols} candidates for each vector, more than 2^16: \
          use detector sphere, which finds the same"
     )]
     TooManyCandidates {
-        /// The modulation.
+        /// Name of the modulation.
         modulation: &'static str,
-        /// Symbols that are decided together.
+        /// Number of symbols that are decided together.
         symbols: usize,
     },
-    /// A detector on a scheme that it does not fit.
+    /// The matched filter as detector of a scheme whose symbols interfere.
     #[error(
         "detector linear does not fit scheme {scheme}, whose symbols interfere: use ml, sphere, mmse-osic, mmse or zf"
     )]
     NotOrthogonal {
-        /// The scheme.
+        /// Name of the antenna scheme.
         scheme: &'static str,
     },
-    /// A stage of combining that the detector does not have.
+    /// A combining stage that the detector does not support.
     #[error("combining stage {stage} does not fit detector {detector}: {reason}")]
     Combining {
-        /// The stage.
+        /// Name of the combining stage.
         stage: &'static str,
-        /// The detector.
+        /// Name of the detector.
         detector: &'static str,
-        /// Why, and what to use.
+        /// Reason, and the stages to use instead.
         reason: &'static str,
     },
-    /// The signal-to-noise ratio in two words.
+    /// Two keys that both give the signal-to-noise ratio.
     #[error("{first} = {first_db:?} and {second} = {second_db:?} are given: give one of them")]
     TwoRatios {
-        /// One word.
+        /// First key of the signal-to-noise ratio.
         first: &'static str,
-        /// Value of that key in dB.
+        /// Value of the first key in dB.
         first_db: f64,
-        /// Key of the second ratio.
+        /// Second key of the signal-to-noise ratio.
         second: &'static str,
-        /// Value of that key in dB.
+        /// Value of the second key in dB.
         second_db: f64,
     },
-    /// Error of the channel.
+    /// Error of the parameters of the fading channel.
     #[error(transparent)]
     Channel(#[from] ChannelError),
 }

@@ -1,13 +1,13 @@
-//! The error rate of one modulation and coding at one block size, over the signal-to-noise ratio.
+//! Error rate of one modulation and coding at one block size, as a function of the signal-to-noise ratio.
 //!
-//! Points come from a table ([`crate::ErrorRateTable`] says what that is): for each ratio the share of blocks that
-//! still fail after 1, 2, ... transmissions.
+//! Points come from a table in the format of [`crate::ErrorRateTable`]: for each ratio the share of blocks that still
+//! fail after 1, 2, ... transmissions.
 //!
-//! - **Between ratios** the logarithm of the rate is a straight line over the ratio in dB; where one of the two rates
-//!   is 0, which has no logarithm, the rate itself is.
+//! - **Between ratios** the logarithm of the rate is interpolated linearly over the ratio in dB, or the rate itself if
+//!   one of the two is 0.
 //! - **Below the first ratio** every block fails: rate 1.
-//! - **Beyond the last ratio** the line through the last two points goes on. A last rate of 0 stays 0; one that is not
-//!   below the rate before it is an error floor and stays.
+//! - **Beyond the last ratio** the line through the last two points is extended. A last rate of 0 stays 0; a last rate
+//!   not below the one before is an error floor and stays.
 //! - Rates need not fall with the ratio: a measured curve may have a floor, or noise.
 
 use crate::table_lines::table_lines;
@@ -15,16 +15,16 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use thiserror::Error;
 
-/// Error of an unusable table, in one line that names the line of the table from 1.
+/// Error of an unusable error-rate table, in one line that names the line of the table, counted from 1.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum TableError {
     /// The table has no line of column names, or columns are missing.
     #[error("the table has no column {column}: needed are snr_db and error_rate (or residual)")]
     NoColumn {
-        /// The one that lacks.
+        /// Name of the missing column.
         column: &'static str,
     },
-    /// A column that is there twice.
+    /// A column occurs twice.
     #[error("line {line}: column {column} is there twice")]
     ColumnTwice {
         /// Line of the file, counted from 1.
@@ -32,26 +32,26 @@ pub enum TableError {
         /// Name of the column.
         column: &'static str,
     },
-    /// A line with more or fewer fields than there are columns.
+    /// A line has more or fewer fields than there are columns.
     #[error("line {line}: {found} fields, but there are {columns} columns")]
     Fields {
         /// Line of the file, counted from 1.
         line: usize,
-        /// Fields found in the line.
+        /// Number of fields in the line.
         found: usize,
-        /// Columns of the header.
+        /// Number of columns in the header line.
         columns: usize,
     },
-    /// A field that is not what it should be.
+    /// A field has a value that its column does not allow.
     #[error("line {line}: {column} = {}: must be {allowed}", crossfade_core::excerpt(value))]
     Value {
         /// Line of the file, counted from 1.
         line: usize,
-        /// Column of the value.
+        /// Name of the column.
         column: &'static str,
-        /// Value found.
+        /// Value in the field.
         value: String,
-        /// Allowed values.
+        /// Allowed values of the column.
         allowed: &'static str,
     },
     /// A point occurs twice.
@@ -63,7 +63,7 @@ pub enum TableError {
         first: usize,
         /// SNR of the point, in dB.
         snr_db: f64,
-        /// Transmissions of the point.
+        /// Number of transmissions of the point.
         transmissions: u32,
     },
     /// The error rate rises with the number of transmissions.
@@ -74,48 +74,48 @@ pub enum TableError {
     Grows {
         /// Line of the file, counted from 1.
         line: usize,
-        /// Transmissions of the point.
+        /// Number of transmissions of the point.
         transmissions: u32,
         /// Error rate after these transmissions.
         residual: f64,
         /// Error rate after one transmission less.
         before: f64,
     },
-    /// A ratio that has not all numbers of transmissions.
+    /// A signal-to-noise ratio lacks points for some numbers of transmissions.
     #[error("snr_db = {snr_db:?} lacks transmissions = {transmissions}: every ratio needs 1 to {most}")]
     Lacks {
-        /// SNR of the point, in dB.
+        /// SNR in dB that lacks a point.
         snr_db: f64,
-        /// Transmissions of the point.
+        /// Number of transmissions that is missing.
         transmissions: u32,
-        /// Maximum number of transmissions at other ratios.
+        /// Greatest number of transmissions at other ratios.
         most: u32,
     },
-    /// Empty table.
+    /// The table has no points.
     #[error("the table has no lines")]
     Empty,
     /// The table has more points than Crossfade reads.
     #[error("line {line}: the table has more than {most} points: must be at most so many")]
     TooLong {
-        /// The first line too many.
+        /// Number of the first line too many, counted from 1.
         line: usize,
-        /// Points that a table may have.
+        /// Greatest number of points that a table may have.
         most: usize,
     },
-    /// Two columns for one thing.
+    /// The table has both columns `error_rate` and `residual`, two names of one quantity.
     #[error("line {line}: columns error_rate and residual are one thing: give one of them")]
     TwoRates {
         /// Line of the file, counted from 1.
         line: usize,
     },
-    /// A ratio that the table does not reach.
+    /// A signal-to-noise ratio outside the table.
     #[error("snr_db = {snr_db:?} is outside the table, which reaches from {from:?} to {to:?} dB")]
     Outside {
-        /// Requested value.
+        /// Requested SNR in dB.
         snr_db: f64,
-        /// Least ratio of the curve.
+        /// Least SNR of the curve, in dB.
         from: f64,
-        /// The greatest.
+        /// Greatest SNR of the curve, in dB.
         to: f64,
     },
 }
@@ -123,34 +123,35 @@ pub enum TableError {
 /// Error rates after 1, 2, ... transmissions of a block, over the signal-to-noise ratio.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorRateCurve {
-    /// `snr_db` in increasing order, and the residual after 1, 2, ... transmissions at each.
+    /// Points: `snr_db` in increasing order, each with the residual error rates after 1, 2, ... transmissions.
     points: Vec<(f64, Vec<f64>)>,
 }
 
 const COLUMNS: [&str; 3] = ["snr_db", "transmissions", "residual"];
-/// Another name of the last column.
+/// Alternative name of the column `residual`.
 const ERROR_RATE: &str = "error_rate";
 
 impl ErrorRateCurve {
-    /// Curve from points (`snr_db`, residual after 1, 2, ... transmissions).
+    /// Creates a curve from points: `snr_db`, and the residual error rates after 1, 2, ... transmissions.
     ///
     /// # Errors
-    /// What [`parse`](ErrorRateCurve::parse) refuses of the same points, with lines as they would be written.
+    /// If [`parse`](ErrorRateCurve::parse) refuses these points; the error counts lines as if they were written one per
+    /// line.
     pub fn new(points: &[(f64, Vec<f64>)]) -> Result<Self, TableError> {
         Self::parse(&to_csv(points))
     }
 
-    /// Reads a table.
+    /// Reads the table of one curve in CSV.
     ///
     /// # Errors
-    /// The first error of the table, with its line.
+    /// The first error of the table, with its line number.
     pub fn parse(text: &str) -> Result<Self, TableError> {
         let mut lines = table_lines(text);
         let (line, header) = lines.next().ok_or(TableError::Empty)?;
         Self::of_lines((line, &header), lines)
     }
 
-    /// Reads the lines of a table under its names of columns.
+    /// Creates a curve from the `lines` of a table, whose columns `header` names.
     pub(crate) fn of_lines<'a>(
         (line, header): (usize, &[&str]),
         lines: impl IntoIterator<Item = (usize, Vec<&'a str>)>,
@@ -201,7 +202,8 @@ impl ErrorRateCurve {
         Self::complete(points)
     }
 
-    /// Checks that every ratio has all numbers of transmissions, and that each helps.
+    /// Checks that every ratio has points for all numbers of transmissions, and that no further transmission raises the
+    /// error rate.
     fn complete(points: BTreeMap<(Ordered, u32), (usize, f64)>) -> Result<Self, TableError> {
         let most = points.keys().map(|(_, transmissions)| *transmissions).max().ok_or(TableError::Empty)?;
         let mut table: Vec<(f64, Vec<f64>)> = Vec::new();
@@ -230,20 +232,20 @@ impl ErrorRateCurve {
         Ok(Self { points: table })
     }
 
-    /// Least and greatest ratio of the curve, in dB.
+    /// Least and greatest signal-to-noise ratio of the curve, in dB.
     pub fn range_db(&self) -> (f64, f64) {
         (self.points[0].0, self.points[self.points.len() - 1].0)
     }
 
-    /// Greatest number of transmissions of the curve.
+    /// Greatest number of transmissions for which the curve has points.
     pub fn transmissions(&self) -> u32 {
         self.points[0].1.len() as u32
     }
 
-    /// Share of frames that still fail after `transmissions` transmissions at `snr_db`.
+    /// Share of frames that still fail after `transmissions` transmissions at a signal-to-noise ratio of `snr_db`.
     ///
-    /// Its logarithm is interpolated linearly between SNRs, or the share itself if one is 0. Beyond the last number of
-    /// transmissions, each further one multiplies it by the last ratio.
+    /// The logarithm of the share is interpolated linearly between SNRs, or the share itself if one is 0. Beyond the
+    /// last number of transmissions, each further transmission multiplies the share by the factor of the last.
     ///
     /// # Errors
     /// If the SNR is outside the table.
@@ -255,8 +257,8 @@ impl ErrorRateCurve {
         Ok(self.between(snr_db, transmissions))
     }
 
-    /// The error rate after `transmissions` at any ratio: below the first 1, beyond the last on the line through the
-    /// last two points.
+    /// Error rate after `transmissions` transmissions at any SNR: 1 below the least SNR of the curve, and extended
+    /// beyond the greatest on the line through the last two points.
     pub fn error_rate(&self, snr_db: f64, transmissions: u32) -> f64 {
         let (from, to) = self.range_db();
         if snr_db.is_nan() || snr_db < from {
@@ -277,7 +279,7 @@ impl ErrorRateCurve {
         libm::exp(last_log + (last_log - before_log) / (to - before_db) * (snr_db - to))
     }
 
-    /// Within the range.
+    /// Interpolated error rate after `transmissions` transmissions, for `snr_db` within the range of the curve.
     fn between(&self, snr_db: f64, transmissions: u32) -> f64 {
         if transmissions == 0 {
             return 1.0;
@@ -296,8 +298,8 @@ impl ErrorRateCurve {
         }
     }
 
-    /// The probability that a frame fails in transmission number `transmission` (from 1) at `snr_db`, given
-    /// that it failed in all before: what a run draws against.
+    /// Probability that a frame fails in transmission number `transmission` (from 1) at `snr_db`, given that all before
+    /// failed. A simulation draws each transmission against it.
     ///
     /// # Errors
     /// If the SNR is outside the table.
@@ -308,7 +310,7 @@ impl ErrorRateCurve {
     }
 }
 
-/// Index of a column in a table's first line, if it is there; a repeated column is an error.
+/// Index of a column in the header line of a table; `None` if it is missing, an error if it occurs twice.
 pub(crate) fn column_place(
     (line, header): (usize, &[&str]),
     column: &'static str,
@@ -328,7 +330,8 @@ fn to_csv(points: &[(f64, Vec<f64>)]) -> String {
     text
 }
 
-/// The residual after so many transmissions, at one ratio.
+/// Residual error rate after `transmissions` transmissions, from those after 1, 2, ... at one SNR; beyond the last,
+/// each further transmission multiplies it by the factor of the last.
 fn extended(column: &[f64], transmissions: u32) -> f64 {
     let have = column.len();
     let last = column[have - 1];
@@ -342,7 +345,7 @@ fn extended(column: &[f64], transmissions: u32) -> f64 {
     }
 }
 
-/// A finite number, for use as a key.
+/// Finite number with a total order, for use as a key.
 #[derive(Clone, Copy, PartialEq)]
 struct Ordered(f64);
 

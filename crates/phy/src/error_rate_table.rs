@@ -1,28 +1,27 @@
-//! Error-rate tables: the verdict on a block by its mode, its size, its attempt and its signal-to-noise ratio.
+//! Error-rate tables: the error rate of a block by its mode, size, attempt and signal-to-noise ratio.
 //!
 //! A table is CSV: a line with the names of the columns, then a line for each point. Any simulator or measurement can
-//! write it. Empty lines, lines from `#` on and other columns are left alone.
+//! write it. Empty lines, lines that begin with `#` and other columns are ignored.
 //!
-//! | column | is |
+//! | column | content |
 //! |---|---|
 //! | `snr_db` | the signal-to-noise ratio in dB; required |
-//! | `error_rate`, or `residual` | the share of blocks that fail, of those sent `transmissions` times the share that still fails; required |
-//! | `transmissions` | the attempt, 1, 2, ...; without it 1 |
+//! | `error_rate`, or `residual` | the share of blocks that still fail after `transmissions` transmissions; required |
+//! | `transmissions` | the number of transmissions, 1, 2, ...; default 1 |
 //! | `mode` | modulation and coding, any word (`mcs-9`, `16-qam`) |
-//! | `bytes` | the size of the block |
-//! | `scheme`, `detector`, ... | what method phy writes ([`ErrorRateTable::COLUMNS`]) |
+//! | `bytes` | the size of the block in bytes |
+//! | `scheme`, `detector`, ... | columns that method phy writes ([`ErrorRateTable::COLUMNS`]) |
 //!
-//! Where some of these columns differ from line to line, they tell apart of which mode a line is; what is the same on
-//! all lines, or is not there, tells nothing.
+//! The lines of one mode have equal values of `mode`, `scheme`, `detector`, ...; a column with one value on all lines
+//! is not needed to select a mode.
 //!
 //! **Sizes.** A block of n bytes takes the curve of the size m that is nearest by ratio (of two as near, the smaller).
-//! By the rule [`BlockSizes::Scaled`] its rate is 1 - (1 - p)^(n/m), that of n/m blocks of which each fails by itself;
-//! by
-//! [`BlockSizes::Nearest`] it is p. Without the column `bytes` a rate is that of every size.
+//! By the rule [`BlockSizes::Scaled`] its rate is 1 - (1 - p)^(n/m), as if n/m blocks failed independently; by
+//! [`BlockSizes::Nearest`] it is p. Without the column `bytes` a rate holds for every size.
 //!
 //! **Attempts.** [`ErrorRates::combined`] reads the curve of attempt a = min(attempts, most in the table) at the sum of
-//! the ratios of all copies over a. With curves for each attempt that is the mean ratio of the copies; with a single
-//! curve it is the gain of Chase combining, whose copies add up their ratios.
+//! the ratios of all copies over a. With curves for each attempt this is the mean ratio of the copies; with a single
+//! curve it is Chase combining, in which the ratios of the copies add up.
 
 use crate::error_rate_curve::{ErrorRateCurve, TableError, column_place};
 use crate::table_lines::table_lines;
@@ -31,76 +30,76 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Greatest number of points of a table, which takes less than 200 MB while it is read.
+/// Greatest number of points of a table; reading them takes less than 200 MB of memory.
 const MOST_POINTS: usize = 1_000_000;
-/// Greatest number of modes that a message names.
+/// Greatest number of modes that an error message lists.
 const NAMED_MODES: usize = 20;
 
-/// The error rates of a file, by mode.
+/// Error rates of a CSV file, by mode (modulation and coding).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorRateTable {
-    /// The columns that differ.
+    /// Columns whose values tell modes apart.
     columns: Vec<&'static str>,
-    /// Modes by the values of their columns.
+    /// Error rates of each mode, by the values of `columns`.
     modes: BTreeMap<Vec<String>, Arc<ErrorRates>>,
-    /// The mode of all lines, where they name one and the same.
+    /// Name of the mode if all lines name the same one.
     only: Option<String>,
 }
 
-/// Rule for block sizes that are not in the table.
+/// Rule for block sizes that an error-rate table does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockSizes {
     /// Blocks of n bytes fail like n/m independent blocks of the nearest size m.
     #[default]
     Scaled,
-    /// Blocks fail like those of the nearest size.
+    /// Blocks fail with the probability of the nearest size.
     Nearest,
 }
 
-/// The error rates of one mode, by block size.
+/// Error rates of one mode (modulation and coding), by block size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorRates {
-    /// Bytes, in rising order; a single `None` stands for every size.
+    /// Curve of each block size in bytes, in increasing order; a single `None` stands for every size.
     sizes: Vec<(Option<u32>, Arc<ErrorRateCurve>)>,
 }
 
-/// Error of a mode that the table lacks.
+/// Error of a request for a mode that an error-rate table does not identify.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoCurve {
-    /// No line of the table matches.
+    /// No line of the table has the requested values.
     #[error("has no lines with {wanted}: it has several tables, told apart by {columns}")]
     None {
-        /// Requested value.
+        /// Requested columns with their values.
         wanted: String,
-        /// Keys that distinguish tables.
+        /// Columns that tell the modes of the table apart.
         columns: String,
     },
-    /// The table has no mode of this name.
+    /// The table has no mode of the requested name.
     #[error("has no mode {mode:?}: must be one of {modes}")]
     Mode {
-        /// Requested value.
+        /// Requested name of a mode.
         mode: String,
-        /// Modes that the table has.
+        /// Names of the modes of the table.
         modes: String,
     },
-    /// Ambiguous request.
+    /// The table has several modes, and the request names none.
     #[error("has several modes, and none was named: must be one of {modes}")]
     Unnamed {
-        /// Modes that the table has.
+        /// Names of the modes of the table.
         modes: String,
     },
-    /// Told apart by what a mode does not say.
+    /// The modes of the table differ in other columns than `mode`, so that a name does not identify one.
     #[error(
         "has several tables, told apart by {columns}: must be of one, or have a column mode alone that differs"
     )]
     Columns {
-        /// Keys that distinguish tables.
+        /// Columns that tell the modes of the table apart.
         columns: String,
     },
 }
 
 impl ErrorRateTable {
-    /// The columns that may tell modes apart, but for `mode` named as method phy writes them.
+    /// Columns that may tell modes apart: `mode`, and those that method phy writes.
     pub const COLUMNS: [&str; 8] = [
         "mode",
         "scheme",
@@ -112,10 +111,11 @@ impl ErrorRateTable {
         "frame_bits",
     ];
 
-    /// Reads a file.
+    /// Reads an error-rate table in CSV.
     ///
     /// # Errors
-    /// What [`ErrorRateCurve::parse`] refuses of one of its curves, a size that is none, more than a million points.
+    /// If [`ErrorRateCurve::parse`] refuses one of its curves, a block size is no whole number from 1 on, or there are
+    /// more than a million points.
     pub fn parse(text: &str) -> Result<Self, TableError> {
         let mut lines = table_lines(text);
         let (at, header) = lines.next().ok_or(TableError::Empty)?;
@@ -124,7 +124,7 @@ impl ErrorRateTable {
             return Err(TableError::TooLong { line: *line, most: MOST_POINTS });
         }
         let place = |column| column_place((at, &header), column);
-        // What lacks fields is refused with whatever curve it is put to.
+        // A line that lacks fields is refused when its curve is read.
         let value = |fields: &[&str], place: usize| fields.get(place).copied().unwrap_or_default().to_owned();
         let (mut columns, mut places) = (Vec::new(), Vec::new());
         for column in Self::COLUMNS {
@@ -149,7 +149,7 @@ impl ErrorRateTable {
             of_curve.entry(values).or_default().entry(size).or_default().push((line, fields));
         }
         if of_curve.is_empty() {
-            // Which column lacks is said before that there are no lines.
+            // A missing column is reported before a missing line.
             ErrorRateCurve::of_lines((at, &header), [])?;
         }
         let curve = |(size, lines)| Ok((size, Arc::new(ErrorRateCurve::of_lines((at, &header), lines)?)));
@@ -160,10 +160,11 @@ impl ErrorRateTable {
         Ok(Self { modes: modes.collect::<Result<_, TableError>>()?, columns, only })
     }
 
-    /// The rates of the lines with the values that `value` gives for [`COLUMNS`](ErrorRateTable::COLUMNS).
+    /// Error rates of the mode whose columns have the values that `value` gives for each of
+    /// [`COLUMNS`](ErrorRateTable::COLUMNS).
     ///
     /// # Errors
-    /// There are none.
+    /// If no line has these values.
     pub fn rates(&self, value: impl Fn(&str) -> String) -> Result<Arc<ErrorRates>, NoCurve> {
         let values: Vec<String> = self.columns.iter().map(|column| value(column)).collect();
         self.modes.get(&values).cloned().ok_or_else(|| {
@@ -173,10 +174,10 @@ impl ErrorRateTable {
         })
     }
 
-    /// The rates of the mode of that name, or of the only one.
+    /// Error rates of the mode with the given name; `None`: of the only mode.
     ///
     /// # Errors
-    /// There is no such mode, several and no name, or other columns that differ.
+    /// If there is no such mode, there are several and no name is given, or modes differ in other columns than `mode`.
     pub fn mode(&self, name: Option<&str>) -> Result<Arc<ErrorRates>, NoCurve> {
         if self.columns.iter().any(|column| *column != "mode") {
             return Err(NoCurve::Columns { columns: self.columns.join(", ") });
@@ -193,7 +194,7 @@ impl ErrorRateTable {
         self.modes.get(&values).cloned().ok_or_else(|| unknown(name.unwrap_or_default()))
     }
 
-    /// The names of its modes; none of a table without the column.
+    /// Names of the modes; empty for a table without the column `mode`.
     pub fn names(&self) -> Vec<&str> {
         match &self.only {
             Some(only) => vec![only],
@@ -217,7 +218,8 @@ impl ErrorRateTable {
 }
 
 impl ErrorRates {
-    /// The curve for blocks of `bytes`, and how many blocks of its size they count for.
+    /// Curve of the block size nearest to `bytes`, and the number of its blocks for which a block of `bytes` counts by
+    /// the `rule`.
     fn curve(&self, bytes: u32, rule: BlockSizes) -> (&Arc<ErrorRateCurve>, f64) {
         let away = |size: Option<u32>| {
             let (n, m) = (u64::from(bytes.max(1)), u64::from(size.unwrap_or(bytes).max(1)));
@@ -234,32 +236,32 @@ impl ErrorRates {
         (curve, blocks)
     }
 
-    /// The curve for blocks of `bytes`: of the nearest size, not scaled.
+    /// Curve of the block size nearest to `bytes`, not scaled.
     pub fn nearest(&self, bytes: u32) -> &Arc<ErrorRateCurve> {
         self.curve(bytes, BlockSizes::Nearest).0
     }
 
-    /// The error rate of a block of `bytes`, sent once at `snr_db`.
+    /// Error rate of a block of `bytes`, sent once at `snr_db`; `rule` is for sizes that the table does not have.
     pub fn error_rate(&self, snr_db: f64, bytes: u32, rule: BlockSizes) -> f64 {
         let (curve, blocks) = self.curve(bytes, rule);
         scaled(curve.error_rate(snr_db, 1), blocks)
     }
 
-    /// The error rate of a block of `bytes` whose `copies` received copies are combined; their ratios, no decibels, add
-    /// up to `sum`.
+    /// Error rate of a block of `bytes` whose `copies` received copies are combined; their signal-to-noise ratios
+    /// (linear, not in dB) add up to `sum`.
     pub fn combined(&self, sum: f64, copies: u32, bytes: u32, rule: BlockSizes) -> f64 {
         let (curve, blocks) = self.curve(bytes, rule);
         let attempt = copies.clamp(1, curve.transmissions());
         scaled(curve.error_rate(to_db(sum / f64::from(attempt)), attempt), blocks)
     }
 
-    /// The least and the greatest ratio of the curve for blocks of `bytes`, in dB.
+    /// Least and greatest signal-to-noise ratio, in dB, of the curve for blocks of `bytes`.
     pub fn range_db(&self, bytes: u32) -> (f64, f64) {
         self.nearest(bytes).range_db()
     }
 }
 
-/// 1 - (1 - p)^blocks.
+/// Probability 1 - (1 - p)^blocks that one of `blocks` independent blocks fails.
 fn scaled(p: f64, blocks: f64) -> f64 {
     if blocks == 1.0 { p } else { -libm::expm1(blocks * libm::log1p(-p)) }
 }
@@ -349,7 +351,7 @@ mod tests {
         close(at(400, BlockSizes::Scaled), 1.0 - 0.6_f64.powi(4));
         close(at(50, BlockSizes::Scaled), 1.0 - 0.6_f64.sqrt());
         assert_eq!([399, 400, 401, 9999].map(|bytes| at(bytes, BlockSizes::Nearest)), [0.4, 0.4, 0.9, 0.9]);
-        // What always fails does so in every size; what never fails, too.
+        // A block that always or never fails does so in every size.
         assert_eq!(rates.error_rate(-1.0, 7, BlockSizes::Scaled), 1.0);
         let never = ErrorRateTable::parse("bytes,snr_db,error_rate\n10,0,0\n").unwrap().mode(None).unwrap();
         assert_eq!(never.error_rate(3.0, 1000, BlockSizes::Scaled), 0.0);

@@ -1,4 +1,4 @@
-//! Frames over a fading channel as an ARQ link sends them: one at a time, in any order.
+//! Frames over a fading channel as an ARQ link transmits them: one at a time, in any order.
 
 use crate::combining::Accept;
 use crate::error::PhyError;
@@ -8,7 +8,7 @@ use crossfade_channel::MatrixFading;
 use crossfade_core::{SimTime, Stream};
 use std::sync::Arc;
 
-/// A transmitter, a fading channel and a receiver.
+/// Transmitter, fading channel and receiver of the frames of an ARQ link.
 #[derive(Clone, Debug)]
 pub struct FrameRadio {
     pub(crate) transceiver: Arc<Transceiver>,
@@ -18,14 +18,14 @@ pub struct FrameRadio {
     pub(crate) workspace: Workspace,
 }
 
-/// Reception of a frame.
+/// Outcome of the reception of a frame.
 #[derive(Clone, Debug)]
 pub enum Received {
-    /// The frame passes its check.
+    /// The frame passes its check and is accepted without combining.
     Good,
-    /// The frame fails its check and is of no use: nothing is combined.
+    /// The frame fails its check, and is discarded since the receiver does not combine.
     Corrupt,
-    /// The frame has to be combined with earlier copies, if there are any, to know.
+    /// The receiver has to combine the frame with earlier copies, if any, to decide whether it passes.
     Soft(SoftFrame),
 }
 
@@ -46,12 +46,12 @@ impl FrameRadio {
         Ok(Self { transceiver, fading, rho, reception, workspace })
     }
 
-    /// Transmitter and receiver.
+    /// Transmitter and receiver, without the channel.
     pub fn transceiver(&self) -> &Transceiver {
         &self.transceiver
     }
 
-    /// Sets another signal-to-noise ratio, no decibels.
+    /// Sets the signal-to-noise ratio to `rho` (linear, not in dB).
     pub fn set_rho(&mut self, rho: f64) {
         self.rho = rho;
     }
@@ -67,7 +67,8 @@ impl FrameRadio {
         self.transceiver.detect(&self.reception, &mut self.workspace)
     }
 
-    /// Transmits a frame to an ARQ receiver; `first`: no copy of the payload was sent before.
+    /// Transmits payload number `sdu` to an ARQ receiver in transmission number `transmission`, which starts at `now`;
+    /// `first`: no copy of the payload was transmitted before.
     pub fn transmit(&mut self, now: SimTime, transmission: u64, sdu: u64, first: bool) -> Received {
         let passes = self.receive(now, transmission, sdu) == 0;
         match self.transceiver.config().combining {

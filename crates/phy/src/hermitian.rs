@@ -1,9 +1,9 @@
-//! Inverses and triangular roots of the Gram matrices of blocks.
+//! Inverses and Cholesky factors of the Gram matrices of blocks.
 
 use crossfade_channel::Matrix;
 use num_complex::Complex64;
 
-/// The inverse of `gram + ridge I`, K x K, positive definite.
+/// Inverse of `gram` + `ridge` I, a positive definite K x K matrix.
 #[inline]
 pub(crate) fn inverse<const K: usize>(gram: &Matrix, ridge: f64) -> [[Complex64; K]; K] {
     let mut a = [[Complex64::ZERO; K]; K];
@@ -46,7 +46,7 @@ pub(crate) fn inverse<const K: usize>(gram: &Matrix, ridge: f64) -> [[Complex64;
     a.map(|row| row.map(|entry| -entry))
 }
 
-/// The lower triangular L with L L^H = `gram`, positive semidefinite.
+/// Lower triangular L with L L^H = `gram`, a positive semidefinite K x K matrix.
 #[inline]
 pub(crate) fn cholesky<const K: usize>(gram: &Matrix) -> [[Complex64; K]; K] {
     let mut lower = [[Complex64::ZERO; K]; K];

@@ -1,4 +1,4 @@
-//! Cancellation on all receptions at once: the joint stage of combining.
+//! Successive cancellation on all receptions of a frame at once: the combining stage `joint`.
 
 use crate::combining::Weights;
 use crate::detector::Detection;
@@ -14,7 +14,7 @@ use crossfade_channel::simd::{Kernel, Vector};
 use num_complex::Complex64;
 use std::collections::VecDeque;
 
-/// Detects on all receptions: (Gram matrix, outputs).
+/// Decides the labels of a frame from all its receptions, each a Gram matrix and matched filter outputs.
 pub(crate) fn detect(
     detection: &Detection,
     receptions: &VecDeque<(Matrix, Vec<f32>)>,
@@ -35,15 +35,15 @@ pub(crate) fn detect(
     });
 }
 
-/// A complex matrix.
+/// Complex matrix with a row and a column for each symbol of a block, as real and imaginary parts.
 type Square = [[[f32; 2]; MOST_SYMBOLS]; MOST_SYMBOLS];
 
-/// Quantities that depend on the channels alone, for all receptions together.
+/// Quantities for joint detection that depend only on the channels of all receptions.
 struct Stages {
     order: Vec<usize>,
-    /// The rows of each reception by stage and symbol, weighted so that their sum is an unbiased estimate.
+    /// Filter rows of each reception by stage and symbol, weighted so that their sum is an unbiased estimate.
     rows: Vec<Square>,
-    /// The part of a symbol (second) in the output of another (first) in each reception.
+    /// Gram matrix of each reception: the contribution of a symbol (column) to the output of another (row).
     grams: Vec<Square>,
 }
 
@@ -97,7 +97,7 @@ impl Stages {
     }
 }
 
-/// The signal-to-noise ratio of the combination of receptions with these `Omega_kk`.
+/// Signal-to-noise ratio (linear) of a combination of receptions with the given values of `Omega_kk`.
 fn combined_ratio(omegas: impl Iterator<Item = f64>, weights: Weights) -> f64 {
     match weights {
         Weights::MaximalRatio => omegas.map(|own| gain(own) / own).sum(),
@@ -114,7 +114,7 @@ struct Joint<'a> {
     symbols: &'a Symbols,
     packing: Packing,
     stages: &'a Stages,
-    /// Decisions are cancelled in them.
+    /// Matched filter outputs of each reception, from which decisions are cancelled.
     outputs: &'a mut [Vec<f32>],
     stride: usize,
     words: &'a mut [u32],

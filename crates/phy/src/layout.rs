@@ -1,14 +1,14 @@
-//! Memory layout of a frame's blocks: side by side, so that vectors hold neighbours.
+//! Memory layout of a frame: its blocks lie side by side, so that the lanes of a vector hold neighbouring blocks.
 //!
-//! A statistic of K complex symbols is K real rows and K imaginary rows, interleaved; a row has a place for
-//! each block, rounded up to the widest vector. Labels are packed into 32-bit words, one or two a block.
+//! A statistic of K complex symbols is K real rows and K imaginary rows, interleaved; a row has a place for each block,
+//! rounded up to the widest vector. Labels are packed into 32-bit words, one or two per block.
 
 use crossfade_channel::simd::Vector;
 
-/// Rows have a multiple of this many places.
+/// Number of lanes of the widest vector, to a multiple of which rows are padded.
 pub(crate) const WIDEST: usize = 16;
 
-/// The most symbols of a block.
+/// Greatest number of symbols in a block.
 pub(crate) const MOST_SYMBOLS: usize = 8;
 
 /// Runs `$body` with a constant `$K` that equals `$size`.
@@ -25,8 +25,8 @@ macro_rules! with_size {
 }
 pub(crate) use with_size;
 
-/// Runs `$body` with a constant `$K` for the loops of a kernel: `$size`, or 8 if there is no kernel of that size. See
-/// [`size`].
+/// Runs `$body` with a constant `$K` for the loops of a kernel: `$size` for 1, 2 and 4, otherwise the greatest, 8
+/// ([`size`] then gives the loop length).
 macro_rules! with_capacity {
     ($size:expr, $K:ident => $body:expr) => {
         match $size {
@@ -51,19 +51,19 @@ macro_rules! with_capacity {
 }
 pub(crate) use with_capacity;
 
-/// Number of symbols of a kernel of capacity K: a constant except for the largest.
+/// Number of symbols that a kernel of capacity K loops over: the constant K, or `symbols` for the greatest capacity.
 #[inline(always)]
 pub(crate) fn size<const K: usize>(symbols: usize) -> usize {
     if K == MOST_SYMBOLS { symbols.min(K) } else { K }
 }
 
-/// Offsets of the labels of symbols.
+/// Places of the labels of a block's symbols in 32-bit words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packing {
     pub(crate) bits: u32,
     pub(crate) symbols: usize,
     words: usize,
-    /// Word and shift of each symbol.
+    /// Index of the word, and shift in bits, of each symbol.
     places: [(usize, u32); MOST_SYMBOLS],
 }
 
@@ -74,18 +74,18 @@ impl Packing {
         Self { bits, symbols, words: symbols.div_ceil(per_word), places: std::array::from_fn(place) }
     }
 
-    /// Words of a block, 1 or 2.
+    /// Number of words per block, 1 or 2.
     pub(crate) fn words(self) -> usize {
         self.words
     }
 
-    /// The word and the shift of a symbol.
+    /// Index of the word, and shift in bits, of a symbol.
     #[inline(always)]
     pub(crate) fn place(self, symbol: usize) -> (usize, u32) {
         self.places[symbol]
     }
 
-    /// The label of a symbol of the blocks from `first`.
+    /// Labels of symbol number `symbol` in the blocks from `first` on, one block per lane.
     #[inline(always)]
     pub(crate) fn label<V: Vector>(
         self,
@@ -99,7 +99,7 @@ impl Packing {
     }
 }
 
-/// The words of the blocks of one vector, as they fill.
+/// Words of the blocks of one vector while their labels are filled in.
 #[derive(Clone, Copy)]
 pub(crate) struct Packed<V: Vector>([V::Int; 2]);
 
@@ -129,7 +129,7 @@ impl<V: Vector> Packed<V> {
 }
 
 impl<V: Vector> Packed<V> {
-    /// Adds the labels to words that hold those of other symbols.
+    /// Stores the labels into words that already hold those of other symbols.
     #[inline(always)]
     pub(crate) fn add(self, packing: Packing, words: &mut [u32], stride: usize, first: usize) {
         for word in 0..packing.words() {
@@ -139,14 +139,14 @@ impl<V: Vector> Packed<V> {
     }
 }
 
-/// The blocks from `first` of symbol `symbol` of a statistic.
+/// Loads symbol number `symbol` of a statistic for the blocks from `first` on, one block per lane.
 #[inline(always)]
 pub(crate) fn load<V: Vector>(values: &[f32], stride: usize, first: usize, symbol: usize) -> (V, V) {
     let row = 2 * symbol * stride + first;
     (V::load(&values[row..]), V::load(&values[row + stride..]))
 }
 
-/// The blocks from `first` of all `n` symbols.
+/// Loads all `n` symbols of a statistic for the blocks from `first` on, one block per lane.
 #[inline(always)]
 pub(crate) fn load_all<V: Vector, const K: usize>(
     values: &[f32],
@@ -161,7 +161,7 @@ pub(crate) fn load_all<V: Vector, const K: usize>(
     all
 }
 
-/// Into these places.
+/// Stores symbol number `symbol` of a statistic for the blocks from `first` on, one block per lane.
 #[inline(always)]
 pub(crate) fn store<V: Vector>(
     value: (V, V),
@@ -175,21 +175,21 @@ pub(crate) fn store<V: Vector>(
     value.1.store(&mut values[row + stride..]);
 }
 
-/// `sum + factor * value`, the factor the same for all blocks.
+/// Complex `sum + factor * value`, with the same factor in all lanes.
 #[inline(always)]
 pub(crate) fn add_product<V: Vector>(sum: (V, V), factor: [f32; 2], value: (V, V)) -> (V, V) {
     let (re, im) = (V::splat(factor[0]), V::splat(factor[1]));
     (sum.0 + (re * value.0 - im * value.1), sum.1 + (re * value.1 + im * value.0))
 }
 
-/// `sum - factor * value`.
+/// Complex `sum - factor * value`, with the same factor in all lanes.
 #[inline(always)]
 pub(crate) fn subtract_product<V: Vector>(sum: (V, V), factor: [f32; 2], value: (V, V)) -> (V, V) {
     let (re, im) = (V::splat(factor[0]), V::splat(factor[1]));
     (sum.0 - (re * value.0 - im * value.1), sum.1 - (re * value.1 + im * value.0))
 }
 
-/// A complex number in f32.
+/// Complex number as real and imaginary part in f32.
 pub(crate) fn single(value: num_complex::Complex64) -> [f32; 2] {
     [value.re as f32, value.im as f32]
 }

@@ -1,4 +1,4 @@
-//! Detection by one matrix: matched filter, zero forcing, minimum mean square error.
+//! Linear detectors, which multiply by one matrix: matched filter, zero forcing, minimum mean square error.
 
 use crate::hermitian::inverse;
 use crate::layout::{MOST_SYMBOLS, Packed, Packing, WIDEST, add_product, load_all, single, size, store};
@@ -7,15 +7,15 @@ use crossfade_channel::Matrix;
 use crossfade_channel::simd::{Kernel, Vector};
 use num_complex::Complex64;
 
-/// The rows that turn matched filter outputs z = G s + w into unbiased estimates of the symbols.
+/// Matrix that turns matched filter outputs z = G s + w into unbiased estimates of the symbols.
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
     pub(crate) rows: [[[f32; 2]; MOST_SYMBOLS]; MOST_SYMBOLS],
-    /// Whether symbols do not interfere, so that only the diagonal counts.
+    /// True if symbols do not interfere, so that only the diagonal counts.
     pub(crate) diagonal: bool,
-    /// Signal to noise and interference ratio of each symbol.
+    /// Signal to interference and noise ratio (linear, not in dB) of each symbol.
     pub(crate) sinr: [f64; MOST_SYMBOLS],
-    /// The gain of the estimate before it was made unbiased.
+    /// Gain of each symbol's estimate before it was made unbiased.
     pub(crate) gain: [f64; MOST_SYMBOLS],
 }
 
@@ -29,7 +29,7 @@ impl Filter {
         }
     }
 
-    /// Symbols that do not interfere: z / G.
+    /// Matched filter for symbols that do not interfere: estimate z / G.
     pub(crate) fn matched(gram: &Matrix) -> Self {
         let mut filter = Self::empty(true);
         for k in 0..gram.rows() {
@@ -68,12 +68,12 @@ impl Filter {
     }
 }
 
-/// 1 - `Omega_kk`, kept from 0 where there is no signal at all.
+/// Gain 1 - `Omega_kk` of a minimum mean square error estimate, at least 1e-12 where there is no signal at all.
 pub(crate) fn gain(omega: f64) -> f64 {
     (1.0 - omega).max(1e-12)
 }
 
-/// Applies a filter and decides each symbol by itself.
+/// Kernel that applies a filter and decides each symbol separately.
 pub(crate) struct Linear<'a, const K: usize> {
     pub(crate) symbols: &'a Symbols,
     pub(crate) packing: Packing,
@@ -81,7 +81,7 @@ pub(crate) struct Linear<'a, const K: usize> {
     pub(crate) statistic: &'a [f32],
     pub(crate) stride: usize,
     pub(crate) words: &'a mut [u32],
-    /// Output of the unbiased estimates.
+    /// Output of the unbiased estimates, if wanted.
     pub(crate) estimates: Option<&'a mut [f32]>,
 }
 

@@ -1,12 +1,13 @@
-//! Maximum likelihood detection by comparing all candidates (equation 2 of the paper).
+//! Maximum likelihood detection by comparing all candidates ("TCP performance over wireless MIMO channels", equation
+//! 2).
 //!
-//! On matched filter outputs z = G s + w, half of ||y - sqrt(c) H s||^2 is, but for a constant,
+//! On matched filter outputs z = G s + w, half of the distance ||y - sqrt(c) H s||^2 is, up to a constant,
 //!
 //! ```text
 //! sum over k of  G_kk |s_k|^2 / 2 - Re(s_k* v_k),    v_k = z_k - sum over i < k of G_ki s_i
 //! ```
 //!
-//! All symbols but the last run through all values; the last is the nearest to `v / G`.
+//! The search tries all values of all symbols but the last, for which the point nearest to `v / G` is best.
 
 use crate::layout::{MOST_SYMBOLS, Packed, Packing, load, single, size};
 use crate::symbols::Symbols;
@@ -14,22 +15,23 @@ use crossfade_channel::Matrix;
 use crossfade_channel::simd::{Kernel, Vector};
 use num_complex::Complex64;
 
-/// Quantities of the channel for a group of interfering symbols.
+/// Channel-dependent terms of the metric for a group of interfering symbols.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Candidates {
-    /// Number of symbols in the group, and their indices.
+    /// Number of symbols in the group, and the indices of these symbols.
     count: usize,
     members: [usize; MOST_SYMBOLS],
-    /// `G_jk` s for each pair k < j and each point s, at ((k count + j) M + label).
+    /// Contribution `G_jk` s of each point s of symbol k to the output of each symbol j > k, at ((k count + j) M +
+    /// label).
     products: Vec<[f32; 2]>,
-    /// The points, and `G_kk` |s|^2 / 2, at (k M + label).
+    /// Real and imaginary part of each point s of symbol k, and `G_kk` |s|^2 / 2, at (k M + label).
     own: Vec<[f32; 3]>,
     /// `G_kk` / 2 and 1 / `G_kk` of the last symbol.
     last: [f32; 2],
 }
 
 impl Candidates {
-    /// Sets the group to the symbols `members`, in this order.
+    /// Computes the terms for the group of the symbols `members`, in this order.
     pub(crate) fn set(&mut self, gram: &Matrix, members: &[usize], symbols: &Symbols) {
         let (k, m) = (members.len(), symbols.count());
         self.count = k;
@@ -55,37 +57,37 @@ impl Candidates {
         self.last = [(0.5 * own) as f32, (1.0 / own) as f32];
     }
 
-    /// The points of symbol k.
+    /// Points of symbol k of the group with their energy terms; `m` points.
     #[inline(always)]
     fn own(&self, k: usize, m: usize) -> &[[f32; 3]] {
         &self.own[k * m..][..m]
     }
 
-    /// Contribution of the points of symbol k to the output of a later one.
+    /// Contributions of the points of symbol k to the output of the `later` symbol of the group.
     #[inline(always)]
     fn products(&self, k: usize, later: usize, m: usize) -> &[[f32; 2]] {
         &self.products[(k * self.count + later) * m..][..m]
     }
 }
 
-/// Maximum-likelihood detector of the symbols of a group in all blocks. K is at least the size of the group; `QPSK`:
-/// all symbols are QPSK.
+/// Kernel of the maximum-likelihood detector for one group of symbols in all blocks. K is at least the size of the
+/// group; `QPSK`: all symbols are QPSK.
 pub(crate) struct Ml<'a, const K: usize, const QPSK: bool> {
     pub(crate) symbols: &'a Symbols,
     pub(crate) packing: Packing,
     pub(crate) candidates: &'a Candidates,
     pub(crate) statistic: &'a [f32],
     pub(crate) stride: usize,
-    /// Words that hold the labels of other groups, to which those of this group are added.
+    /// Words that hold the labels of other groups of symbols, to which those of this group are added.
     pub(crate) words: &'a mut [u32],
 }
 
-/// The best candidate so far.
+/// Best candidate found so far, one per lane.
 struct Best<V: Vector> {
     metric: V,
     /// Labels of all symbols but the last.
     labels: V::Int,
-    /// Statistic from which the last symbol is sliced.
+    /// Output from which the last symbol is decided.
     v: (V, V),
 }
 
@@ -115,8 +117,8 @@ impl<const K: usize, const QPSK: bool> Kernel for Ml<'_, K, QPSK> {
 }
 
 impl<const K: usize, const QPSK: bool> Ml<'_, K, QPSK> {
-    /// Tries all values of all symbols but the last. `v[k]` has the outputs less the contribution of the symbols before
-    /// k.
+    /// Tries all values of all symbols but the last. `v[k]` has the outputs minus the contributions of the symbols
+    /// before k.
     #[inline(always)]
     fn search<V: Vector>(&self, v: &mut [[(V, V); K]; K]) -> Best<V> {
         let n = size::<K>(self.candidates.count);
@@ -155,7 +157,8 @@ impl<const K: usize, const QPSK: bool> Ml<'_, K, QPSK> {
         }
     }
 
-    /// The last symbol but one through all its values: this is where the time goes.
+    /// Tries all values of the last symbol but one, with the best last symbol for each: the innermost loop, which takes
+    /// most of the time.
     #[inline(always)]
     fn last_two<V: Vector>(&self, so_far: V, labels: u32, own: (V, V), last: (V, V), best: &mut Best<V>) {
         let (k, m) = (self.candidates.count - 2, self.symbols.count());
@@ -178,7 +181,7 @@ impl<const K: usize, const QPSK: bool> Ml<'_, K, QPSK> {
     }
 }
 
-/// Contribution of a point to the metric.
+/// Contribution of a point to the metric, for the output `v`.
 #[inline(always)]
 fn fit<V: Vector>([re, im, energy]: [f32; 3], v: (V, V)) -> V {
     V::splat(energy) - (V::splat(re) * v.0 + V::splat(im) * v.1)

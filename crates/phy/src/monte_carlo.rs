@@ -1,4 +1,5 @@
-//! Errors counted over frames, each a function of its number: any split of the frames gives the same counts.
+//! Monte Carlo simulation of frames over a fading channel. Each frame depends only on its number, so any split of the
+//! frames into ranges gives the same counts.
 
 use crate::combining::Accept;
 use crate::error::PhyError;
@@ -8,7 +9,7 @@ use crossfade_channel::MatrixFading;
 use crossfade_core::{SimTime, Stream};
 use std::ops::{AddAssign, Range};
 
-/// Frames over a fading channel, each sent several times.
+/// Monte Carlo simulation of frames over a fading channel, each transmitted several times.
 #[derive(Clone, Debug)]
 pub struct MonteCarlo {
     radio: FrameRadio,
@@ -16,34 +17,35 @@ pub struct MonteCarlo {
     stop_when_accepted: bool,
 }
 
-/// Errors of some frames.
+/// Error counts of a range of frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Frames sent.
+    /// Number of frames.
     pub frames: u64,
-    /// Outcomes of each attempt.
+    /// Error counts of attempt 1, 2, ...
     pub attempts: Vec<AttemptCounts>,
 }
 
-/// Errors of one attempt.
+/// Error counts of one attempt, over all frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AttemptCounts {
-    /// Frames that were sent in it.
+    /// Number of frames that were transmitted in this attempt.
     pub transmissions: u64,
-    /// Bits wrong in transmissions by themselves.
+    /// Wrong bits in receptions of this attempt, detected without earlier ones.
     pub bit_errors: u64,
-    /// Transmissions that fail by themselves.
+    /// Receptions of this attempt with wrong bits, detected without earlier ones.
     pub frame_errors: u64,
-    /// Combinations of all receptions so far that fail, whatever passed before; without combining 0.
+    /// Combinations of all receptions up to this attempt with wrong bits, whatever passed before; 0 without combining.
     pub combined_errors: u64,
-    /// Frames that have not been accepted in this attempt or before.
+    /// Frames not accepted in this attempt or before.
     pub residual: u64,
 }
 
 impl MonteCarlo {
-    /// Creates the simulation at SNR `rho` (linear, not in dB). Attempt l of frame f is transmission f x `attempts` + l
-    /// of channel and noise, and moving gains make a step at each. With `stop_when_accepted` an accepted frame is not
-    /// retransmitted, so later attempts count only frames that needed them.
+    /// Creates the simulation at SNR `rho` (linear, not in dB). Attempt l (from 0) of frame f is transmission f x
+    /// `attempts` + l of channel and noise; moving gains advance by one step per transmission. With
+    /// `stop_when_accepted` an accepted frame is not retransmitted, so later attempts count only frames that needed
+    /// them.
     ///
     /// # Errors
     /// If [`PhyConfig::check`] refuses the configuration, the fading has other antennas, or `attempts` is 0.
@@ -63,7 +65,7 @@ impl MonteCarlo {
         Ok(Self { radio, attempts, stop_when_accepted })
     }
 
-    /// Counts over the frames of a range.
+    /// Simulates the frames of a range, and returns their error counts.
     pub fn count(&mut self, frames: Range<u64>) -> Counts {
         let mut counts = Counts {
             frames: frames.end.saturating_sub(frames.start),

@@ -1,57 +1,59 @@
-//! Mutual information of bit-interleaved coded modulation, and the effective signal-to-noise ratio that it makes of
-//! many.
+//! Mutual information of bit-interleaved coded modulation, and the effective signal-to-noise ratio of a block whose
+//! parts have several ratios.
 //!
-//! A code whose bits meet several ratios fares about as if all met one: that at which a symbol carries the mean of the
-//! mutual information at each (mutual-information effective SINR mapping, MIESM; Brueninghaus et al., "Link performance
-//! models for system level simulations of broadband radio access", PIMRC 2005; per bit it is called RBIR).
+//! The error rate of a code whose bits see several ratios is about that at one effective ratio, at which a symbol
+//! carries the mean of the mutual information at each (mutual-information effective SINR mapping, MIESM; Brueninghaus
+//! et al., "Link performance models for system level simulations of broadband radio access", PIMRC 2005; normalised per
+//! bit it is called RBIR).
 //!
-//! Of a Gray labelled pulse-amplitude modulation in real noise of variance s^2, with `X_b` the levels whose bit i is b,
+//! For Gray labelled pulse-amplitude modulation in real noise of variance s^2, with `X_b` the levels whose bit i is b,
+//! the mutual information is
 //!
 //! ```text
 //! I = sum over bits i of 1 - E log2( sum over all x' of exp(-(y - x')^2 / 2 s^2) / sum over x' in X_b )   (Caire et al. 1998)
 //! ```
 //!
-//! A square constellation is two of these, each of half the energy. The expectation over the noise is a trapezoidal
-//! sum, which converges faster than any power of its step for such an integrand. It is found at the points of a grid in
-//! dB, each when it is first needed; between them a polynomial through eight points is used.
+//! A square constellation has two such dimensions, each with half the energy. The expectation over the noise is a
+//! trapezoidal sum, which converges faster than any power of its step for such an integrand. It is computed at the
+//! points of a grid in dB, each when first needed, and interpolated between them by a polynomial through eight points.
 
 use crate::error::PhyError;
 use crossfade_core::{from_db, to_db};
 use std::sync::OnceLock;
 
-/// Start of grids, in dB: below, information is in proportion to the ratio.
+/// Start of the grids in dB: below, mutual information is taken as proportional to the ratio.
 const LOWEST_DB: f64 = -30.0;
 const PER_DB: f64 = 4.0;
-/// Points of the polynomial.
+/// Number of grid points through which a polynomial goes.
 const POINTS: usize = 8;
-/// Number of bisection steps between two points to find a ratio.
+/// Number of bisection steps by which a ratio between two grid points is found.
 const HALVINGS: u32 = 40;
-/// Steps of the sum in standard deviations of the noise, and how far it goes.
+/// Step of the sum over the noise, in its standard deviations; the sum has `STEPS` steps on either side.
 const STEP: f64 = 0.125;
 const STEPS: i32 = 72;
 
-/// A Gray labelled constellation as a carrier of bits.
+/// Mutual information of a Gray labelled constellation as a function of Es/N0.
 #[derive(Debug)]
 pub struct MutualInformation {
     name: &'static str,
-    /// Dimensions, and bits of each.
+    /// Number of dimensions, 1 or 2, and bits of each dimension.
     dimensions: u32,
     bits: u32,
-    /// End of its grid, in dB: above, every bit is known.
+    /// End of the grid in dB: above, mutual information is taken as that of the last point.
     highest_db: f64,
     grid: OnceLock<Vec<Point>>,
-    /// Polynomial between each two neighbours of the grid.
+    /// Interpolating polynomial between each two neighbouring points of the grid, computed when first needed.
     polynomials: OnceLock<Vec<OnceLock<[f64; POINTS]>>>,
 }
 
-/// A point of a grid.
+/// Point of a grid: Es/N0 (linear), and the mutual information once computed.
 #[derive(Debug)]
 struct Point {
     snr: f64,
     information: OnceLock<f64>,
 }
 
-/// Tables of all constellations: BPSK and the square ones.
+/// Tables of all constellations, computed when needed: BPSK and the square ones.
 static ALL: [MutualInformation; 7] = [
     MutualInformation::new("bpsk", 1, 1),
     MutualInformation::new("qpsk", 2, 1),
@@ -72,7 +74,7 @@ impl MutualInformation {
     /// Mutual information of the constellation called `name`.
     ///
     /// # Errors
-    /// There is none of that name, or it is not Gray labelled.
+    /// If there is no constellation of this name, or it is not Gray labelled.
     pub fn named(name: &str) -> Result<&'static Self, PhyError> {
         ALL.iter().find(|one| one.name == name).ok_or_else(|| PhyError::Unknown {
             parameter: "modulation",
@@ -81,12 +83,12 @@ impl MutualInformation {
         })
     }
 
-    /// Bits of a symbol.
+    /// Number of bits per symbol.
     pub fn bits_per_symbol(&self) -> u32 {
         self.dimensions * self.bits
     }
 
-    /// Mutual information in bits a symbol at Es/N0 = `snr`, no decibels; between 0 and
+    /// Mutual information in bits per symbol at Es/N0 = `snr` (linear, not in dB); between 0 and
     /// [`bits_per_symbol`](Self::bits_per_symbol), within 1e-9.
     pub fn at(&self, snr: f64) -> f64 {
         if snr.is_nan() || snr <= 0.0 {
@@ -103,8 +105,8 @@ impl MutualInformation {
         from_db(self.inverse_db(information))
     }
 
-    /// [`inverse`](Self::inverse) in dB, minus infinity where that is 0; found sooner where it is between these ratios in
-    /// dB.
+    /// Es/N0 in dB at which a symbol carries `information` bits, like [`inverse`](Self::inverse); minus infinity for 0
+    /// bits. The search is faster if the result is between `least_db` and `greatest_db`, which need not hold.
     pub fn inverse_db_between(&self, information: f64, least_db: f64, greatest_db: f64) -> f64 {
         let grid = self.grid();
         let entry = |db: f64| ((db - LOWEST_DB) * PER_DB) as usize;
@@ -121,7 +123,8 @@ impl MutualInformation {
         self.inverse_db(information)
     }
 
-    /// [`inverse`](Self::inverse) in dB, minus infinity where that is 0.
+    /// Es/N0 in dB at which a symbol carries `information` bits, like [`inverse`](Self::inverse); minus infinity for 0
+    /// bits.
     fn inverse_db(&self, information: f64) -> f64 {
         let grid = self.grid();
         if information.is_nan() || information <= 0.0 {
@@ -146,8 +149,8 @@ impl MutualInformation {
         f64::midpoint(low, high)
     }
 
-    /// Place after grid point `whole` at which the curve crosses `information`, in steps of the grid from its
-    /// beginning, by Newton's method; `None` if the curve is so flat that rounding matters.
+    /// Position at which the curve crosses `information` after grid point `whole`, in grid steps from its beginning, by
+    /// Newton's method; `None` if the curve is so flat that rounding matters.
     fn crossing(&self, whole: usize, information: f64) -> Option<f64> {
         let [below, above] = [whole, whole + 1].map(|point| self.of(&self.grid()[point]));
         let rise = above - below;
@@ -171,7 +174,8 @@ impl MutualInformation {
         None
     }
 
-    /// The one ratio at which a block fares as at all of these, none in decibels.
+    /// Effective Es/N0 of a block whose equally long parts have these ratios, all linear, not in dB: the ratio at which
+    /// a symbol carries the mean of their mutual information.
     pub fn effective(&self, ratios: &[f64]) -> f64 {
         let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
         let greatest = ratios.iter().copied().fold(0.0, f64::max);
@@ -190,12 +194,12 @@ impl MutualInformation {
         })
     }
 
-    /// The information at a point of the grid.
+    /// Mutual information in bits per symbol at a point of the grid.
     fn of(&self, point: &Point) -> f64 {
         *point.information.get_or_init(|| self.integral(point.snr))
     }
 
-    /// Polynomial between a point of the grid and the next; `None` at the end of the grid.
+    /// Interpolating polynomial between grid point `whole` and the next; `None` at the end of the grid.
     fn polynomial(&self, whole: usize) -> Option<&[f64; POINTS]> {
         let empty = || (1..self.grid().len()).map(|_| OnceLock::new()).collect();
         let cell = self.polynomials.get_or_init(empty).get(whole)?;
@@ -205,7 +209,7 @@ impl MutualInformation {
         }))
     }
 
-    /// Mutual information in bits a symbol at Es/N0 = `db` in decibels, like [`at`](Self::at).
+    /// Mutual information in bits per symbol at Es/N0 = `db` in decibels, like [`at`](Self::at).
     pub fn at_db(&self, db: f64) -> f64 {
         let place = (db - LOWEST_DB) * PER_DB;
         if place <= 0.0 {
@@ -219,7 +223,8 @@ impl MutualInformation {
         sum.clamp(0.0, f64::from(self.bits_per_symbol()))
     }
 
-    /// The formula at the head of the file.
+    /// Mutual information in bits per symbol at Es/N0 = `snr` (linear), by numerical integration of the formula in the
+    /// module's documentation.
     fn integral(&self, snr: f64) -> f64 {
         let levels = 1_usize << self.bits;
         // Levels at +-1, +-3, ... have the mean energy (4^bits - 1) / 3.
@@ -237,7 +242,7 @@ impl MutualInformation {
             for sent in 0..levels / 2 {
                 relative_likelihoods(&mut likelihoods, sent, next, after);
                 for bit in 0..self.bits {
-                    // In this order: a difference of sums would lose what is small beside them.
+                    // Summed in this form, as a difference of sums would cancel.
                     let (mut same, mut other) = (0.0, 0.0);
                     for (i, likelihood) in likelihoods.iter().enumerate() {
                         let sum = if (gray(i) ^ gray(sent)) >> bit & 1 == 0 { &mut same } else { &mut other };
@@ -274,14 +279,15 @@ fn relative_likelihoods(likelihoods: &mut [f64], sent: usize, next: [f64; 2], af
     fill(&mut below.iter_mut().rev(), next[1]);
 }
 
-/// The polynomial between a point of a grid of `count` points and the next, by powers of the distance from their middle
-/// in steps: through as many points on either side as there are (Lagrange).
+/// Interpolating polynomial (Lagrange) between grid point `whole` of `count` and the next, in powers of the distance
+/// from the middle between them, in grid steps; it goes through equally many points on either side where the grid has
+/// them.
 fn polynomial(whole: usize, count: usize, at: impl Fn(usize) -> f64) -> [f64; POINTS] {
     let first = (whole + 1).saturating_sub(POINTS / 2).min(count - POINTS);
     let middle = whole as f64 + 0.5;
     let mut sum = [0.0; POINTS];
     for i in first..first + POINTS {
-        // What is 1 at this point and 0 at the others, a factor for each of them.
+        // Basis polynomial: 1 at this point and 0 at the others, with one factor for each of these.
         let mut basis = [0.0; POINTS];
         basis[0] = 1.0;
         for j in (first..first + POINTS).filter(|&j| j != i) {
@@ -297,7 +303,7 @@ fn polynomial(whole: usize, count: usize, at: impl Fn(usize) -> f64) -> [f64; PO
     sum
 }
 
-/// The label of a level.
+/// Gray label of a level, counted from 0.
 fn gray(level: usize) -> usize {
     level ^ (level >> 1)
 }
@@ -306,8 +312,8 @@ fn gray(level: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Modulation, Es/N0 in dB, bits a symbol: by adaptive quadrature in scipy,
-    /// `scripts/reference_mutual_information.py`.
+    /// Reference values: modulation, Es/N0 in dB, and bits per symbol by adaptive quadrature in scipy
+    /// (`scripts/reference_mutual_information.py`).
     fn reference() -> Vec<(String, f64, f64)> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/mutual_information.csv");
         let text = std::fs::read_to_string(path).expect(path);
@@ -414,13 +420,13 @@ mod tests {
         let qpsk = MutualInformation::named("qpsk").unwrap();
         assert_eq!(qpsk.effective(&[3.7, 3.7, 3.7]), 3.7);
         assert_eq!((qpsk.effective(&[]), qpsk.effective(&[0.0, 0.0])), (0.0, 0.0));
-        // Half of the symbols meet nothing, and half all there is: half of the bits, which QPSK has at 0.187 dB.
+        // Half of the symbols carry nothing, the others all bits: the mean is half, as QPSK has at 0.187 dB.
         let half = qpsk.effective(&[0.0, 1e6]);
         assert!((half - qpsk.inverse(1.0)).abs() < 1e-9);
         // Information is concave: the effective ratio is below the mean ratio.
         let effective = qpsk.effective(&[from_db(4.0), from_db(-4.0)]);
         assert!(effective > from_db(-4.0) && effective < f64::midpoint(from_db(4.0), from_db(-4.0)));
-        // Where all bits are known the ratio is at least one of those that it is made of.
+        // If all bits are known, the effective ratio is between the least and the greatest.
         let all = qpsk.effective(&[1e5, 1e6]);
         assert!((1e5..=1e6).contains(&all), "{all}");
     }

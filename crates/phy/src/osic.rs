@@ -1,14 +1,14 @@
 //! Minimum mean square error detection with ordered successive interference cancellation.
 //!
-//! The algorithm of section 2.1 of the paper, on matched filter outputs z = G s + w, G = c H^H H, w of covariance
-//! G. With Omega = (G + I)^-1 of the symbols left:
+//! The algorithm of section 2.1 of "TCP performance over wireless MIMO channels" (the paper), on matched filter outputs
+//! z = G s + w, G = c H^H H, w of covariance G. With Omega = (G + I)^-1 of the symbols left:
 //!
 //! 1. decide the symbol with the least `Omega_kk`, which is the one with the greatest ratio 1 / `Omega_kk` - 1
 //!    (the paper's remark says the least), from (Omega z)_k / (1 - `Omega_kk`);
 //! 2. subtract the decision's part from the other outputs, `z_j` -= `G_jk` `s_k`;
 //! 3. leave out row and column k. Omega of the rest is a downdate, `Omega_ab` - `Omega_ak` `Omega_kb` / `Omega_kk`.
 //!
-//! Order and rows depend on the channel alone and are computed once a frame.
+//! Order and rows depend only on the channel and are computed once per frame.
 
 use crate::hermitian::inverse;
 use crate::layout::{
@@ -19,21 +19,22 @@ use crate::symbols::Symbols;
 use crossfade_channel::Matrix;
 use crossfade_channel::simd::{Kernel, Vector};
 
-/// Symbols of a code share their ratio in pairs, but for rounding: then the first comes first.
+/// Relative difference below which two ratios are a tie, decided for the first symbol: symbols of a code share their
+/// ratio in pairs, up to rounding.
 pub(crate) const TIE: f64 = 1e-9;
 
-/// Quantities of the detection that depend on the channel alone, with rows and columns in order of detection.
+/// Quantities of the detection that depend only on the channel, with rows and columns in order of detection.
 #[derive(Clone, Debug)]
 pub(crate) struct Stages {
-    /// The symbol of each stage.
+    /// Index of the symbol that each stage decides.
     pub(crate) order: [usize; MOST_SYMBOLS],
-    /// Coefficients of the estimate of stage i: the outputs of stages i and later.
+    /// Coefficients of the estimate of stage i (row), applied to the outputs of stages i and later (columns).
     pub(crate) rows: [[[f32; 2]; MOST_SYMBOLS]; MOST_SYMBOLS],
-    /// `cancel[i][j]`: the part of the symbol of stage i in the output of stage j.
+    /// Contribution of the symbol of stage i to the output of stage j, at `cancel[i][j]`.
     pub(crate) cancel: [[[f32; 2]; MOST_SYMBOLS]; MOST_SYMBOLS],
-    /// Signal to noise and interference ratio of each stage, had those before decided rightly.
+    /// Signal to interference and noise ratio (linear) of each stage, if all stages before decided correctly.
     pub(crate) sinr: [f64; MOST_SYMBOLS],
-    /// The gain of the estimate before it was made unbiased, 1 - `Omega_kk`.
+    /// Gain 1 - `Omega_kk` of each stage's estimate before it was made unbiased.
     pub(crate) gain: [f64; MOST_SYMBOLS],
 }
 
@@ -48,7 +49,7 @@ impl Stages {
         }
     }
 
-    /// Prepares detection for a channel with this Gram matrix.
+    /// Computes order and coefficients for a channel with the Gram matrix `gram`.
     pub(crate) fn set<const K: usize>(&mut self, gram: &Matrix) {
         let stages = self;
         let mut omega = inverse::<K>(gram, 1.0);
@@ -96,7 +97,7 @@ impl Stages {
     }
 }
 
-/// Detects all blocks.
+/// Kernel that detects all blocks of a frame with ordered successive cancellation.
 pub(crate) struct Osic<'a, const K: usize> {
     pub(crate) symbols: &'a Symbols,
     pub(crate) packing: Packing,
@@ -104,7 +105,7 @@ pub(crate) struct Osic<'a, const K: usize> {
     pub(crate) statistic: &'a [f32],
     pub(crate) stride: usize,
     pub(crate) words: &'a mut [u32],
-    /// Output of the unbiased estimates, by symbol.
+    /// Output of the unbiased estimates by symbol, if wanted.
     pub(crate) estimates: Option<&'a mut [f32]>,
 }
 

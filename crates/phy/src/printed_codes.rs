@@ -1,7 +1,8 @@
-//! The matrices of the codes as the paper prints them, judged by decisions without noise.
+//! Test of the space-time code matrices that "TCP performance over wireless MIMO channels" (the paper) prints, by
+//! decisions without noise.
 //!
-//! A receiver matched to a printed equivalent channel has the right Gram matrix even where signs are wrong: only
-//! decisions show it.
+//! A receiver matched to a printed equivalent channel has the right Gram matrix even if signs are wrong; only decisions
+//! reveal the error.
 
 use crate::constellation::Modulation;
 use crate::scheme::Scheme;
@@ -11,36 +12,36 @@ use crossfade_channel::{AntennaCorrelation, Matrix, MatrixFading, Motion};
 use crossfade_core::{RunSeed, SimTime};
 use num_complex::Complex64;
 
-/// A row of a printed matrix: whether it is conjugated, and signed numbers from 1, of symbols in a code and of
-/// antennas in an equivalent channel.
+/// Row of a printed matrix: true if it is conjugated, and signed numbers from 1, of symbols in a code and of antennas
+/// in an equivalent channel.
 type Row = (bool, [i8; 4]);
 
-/// Printed matrices of a code.
+/// Printed matrices of a space-time code.
 struct Printed {
     scheme: Scheme,
-    /// Transmission matrix of the antennas.
+    /// Source of the transmission matrix: an equation of the paper, or `corrected`.
     sent: &'static str,
     code: &'static [Row],
-    /// The equivalent channel of one receive antenna.
+    /// Source of the equivalent channel of one receive antenna: an equation of the paper, or `corrected`.
     received: &'static str,
     channel: &'static [Row],
 }
 
-/// Errors of a space-time code without noise, for one pair of matrices: that sent and that matched by the receiver.
+/// Decision errors of a space-time code without noise, for one pair of a transmitted matrix and the one to which the
+/// receiver is matched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// Space-time code that is judged.
+    /// Space-time code under test.
     pub scheme: Scheme,
-    /// The matrix that the antennas send: an equation of the paper, or `corrected`.
+    /// Source of the matrix that the antennas transmit: an equation of the paper, or `corrected`.
     pub sent: &'static str,
-    /// The equivalent channel that the receiver matches.
+    /// Source of the equivalent channel to which the receiver is matched: an equation of the paper, or `corrected`.
     pub received: &'static str,
     /// Number of symbols decided wrongly.
     pub wrong: u64,
-    /// Number of symbols sent.
+    /// Total number of symbols sent.
     pub symbols: u64,
-    /// The greatest error of an entry of H^H H against that of the corrected matrices, relative to the
-    /// diagonal.
+    /// Greatest deviation of an entry of H^H H from that of the corrected matrices, relative to the diagonal.
     pub gram_error: f64,
 }
 
@@ -104,14 +105,14 @@ const fn pair(
     Printed { scheme, sent, code, received, channel }
 }
 
-/// Judges each printed pair of code and equivalent channel over `blocks` blocks of QPSK, `n_r` receive
-/// antennas, Rayleigh fading and no noise.
+/// Tests each printed pair of code and equivalent channel over `blocks` blocks of QPSK, `n_r` receive antennas,
+/// Rayleigh fading and no noise.
 ///
 /// # Panics
-/// `n_r` not between 1 and 8.
+/// If `n_r` is not between 1 and 8.
 ///
-/// The receiver knows the Gram matrix of the equivalent channel that it believes in, G, and decides s from
-/// H^H y by least squares, G^-1 H^H y, which is exact if the matrices are right.
+/// The receiver assumes the equivalent channel H with Gram matrix G = H^H H, and decides s from the received y by least
+/// squares, G^-1 H^H y, which is exact if the matrices are right.
 pub fn judge(blocks: u64, n_r: usize) -> Vec<Judgement> {
     PRINTED.iter().map(|printed| printed.judge(blocks, n_r)).collect()
 }
@@ -165,7 +166,7 @@ impl Printed {
     }
 }
 
-/// The entries of a row.
+/// Entries of a printed row, with `values` for the numbered symbols or antennas.
 fn entries((conjugated, row): Row, values: &[Complex64; 4]) -> [Complex64; 4] {
     row.map(|signed| {
         let value = values[signed.unsigned_abs() as usize - 1] * f64::from(signed.signum());

@@ -1,4 +1,4 @@
-//! Received signal: the payload's symbols through the channel, matched and noisy.
+//! Reception of a frame: the payload's symbols through the channel and the matched filter, with noise.
 
 use crate::hermitian::cholesky;
 use crate::layout::{MOST_SYMBOLS, Packing, add_product, single, size, store};
@@ -6,7 +6,7 @@ use crate::symbols::Symbols;
 use crossfade_channel::simd::{Kernel, Vector};
 use crossfade_channel::{Matrix, NoiseSource, Use, positions};
 
-/// Draws the labels of a payload.
+/// Kernel that draws the labels of a payload.
 pub(crate) struct Payload<'a> {
     pub(crate) source: NoiseSource,
     pub(crate) sdu: u64,
@@ -20,7 +20,7 @@ impl Kernel for Payload<'_> {
     #[inline(always)]
     fn run<V: Vector>(self) {
         for word in 0..self.packing.words() {
-            // Four words come of a counter: they go to blocks 16 apart, which keeps neighbours together.
+            // One counter gives four words, which go to blocks 16 apart, so that each vector is contiguous.
             for group in (0..self.stride).step_by(64) {
                 for lane in (0..16).step_by(V::LANES) {
                     let position = positions::<V>(group / 4 + lane);
@@ -40,8 +40,8 @@ impl Kernel for Payload<'_> {
 /// Matched filter outputs of a channel: z = C s + L n, with white noise n.
 ///
 /// C is c E^H H, where E is the receiver's estimate of H, and L L^H = c E^H E is the covariance of the noise. With a
-/// perfect estimate both follow from the Gram matrix G. Only these K noise values matter, not those of all antennas and
-/// slots.
+/// perfect estimate both follow from the Gram matrix G. So only K noise values are drawn, instead of those of all
+/// antennas and slots.
 #[derive(Clone, Debug)]
 pub(crate) struct Matched {
     signal: [[[f32; 2]; MOST_SYMBOLS]; MOST_SYMBOLS],
@@ -50,7 +50,8 @@ pub(crate) struct Matched {
 }
 
 impl Matched {
-    /// Reception from C and c E^H E.
+    /// Creates the matched outputs from C (`signal`) and c E^H E (`gram`); `diagonal`: both have no entries off the
+    /// diagonal.
     pub(crate) fn new<const K: usize>(signal: &Matrix, gram: &Matrix, diagonal: bool) -> Self {
         let mut matched = Self {
             signal: [[[0.0; 2]; MOST_SYMBOLS]; MOST_SYMBOLS],
@@ -75,7 +76,7 @@ impl Matched {
     }
 }
 
-/// Draws the outputs of a transmission.
+/// Kernel that draws the matched filter outputs of a transmission.
 pub(crate) struct Receive<'a, const K: usize> {
     pub(crate) source: NoiseSource,
     pub(crate) transmission: u64,

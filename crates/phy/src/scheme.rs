@@ -1,7 +1,7 @@
 //! Antenna schemes: the symbols of each antenna and slot, and their equivalent channel.
 //!
-//! "TCP performance over wireless MIMO channels" (the paper), section 2, with the corrections that its matrices need. A
-//! code is written once, as what each antenna sends; the equivalent channel follows from it, so that the
+//! Source: "TCP performance over wireless MIMO channels" (the paper), section 2, with corrections of its matrices. A
+//! code is defined once, by the symbols that each antenna sends; the equivalent channel is derived from it, so that the
 //! two cannot disagree as they do in print.
 
 use crate::error::PhyError;
@@ -15,38 +15,39 @@ pub enum Scheme {
     Siso,
     /// One transmit antenna, and maximal-ratio combining of the receive antennas (SIMO).
     Simo,
-    /// Alamouti (1998): two antennas, rate 1.
+    /// Alamouti's code (1998): two transmit antennas, one symbol per channel use.
     Alamouti,
-    /// The orthogonal code `C_8,4` (equation 4): four antennas, rate 1/2.
+    /// Orthogonal space-time code `C_8,4` (equation 4): four transmit antennas, 1/2 symbol per channel use.
     StbcHalf,
-    /// The quasi-orthogonal code `C_4,4` (equation 7): four antennas, rate 1.
+    /// Quasi-orthogonal space-time code `C_4,4` (equation 7): four transmit antennas, one symbol per channel use.
     Stbc1,
-    /// Two Alamouti codes side by side (equation 14): four antennas, rate 2.
+    /// Two Alamouti codes side by side (equation 14): four transmit antennas, two symbols per channel use.
     Stbc2,
-    /// An independent stream from each antenna (equation 1).
+    /// Spatial multiplexing (BLAST, equation 1): an independent stream from each antenna.
     Blast,
 }
 
-/// Radiated power of the codes with four antennas.
+/// Transmit power of the space-time codes with four antennas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StbcPower {
-    /// Power equal to that of every other scheme: sqrt(rho / 4) an antenna.
+    /// Total power equal to that of every other scheme: amplitude sqrt(rho / 4) per antenna.
     #[default]
     Equal,
-    /// Amplitude sqrt(rho / 2) per antenna, as printed in equations 12 to 16: twice the power. The paper's figures
-    /// agree with it.
+    /// Amplitude sqrt(rho / 2) per antenna, as printed in equations 12 to 16, which is twice the power. The figures of
+    /// "TCP performance over wireless MIMO channels" agree with it.
     Printed,
 }
 
-/// A slot of a code: whether the symbols are sent conjugated, and the signed symbol of each antenna from 1.
+/// Slot of a space-time code: true if the symbols are sent conjugated, and the signed number from 1 of each antenna's
+/// symbol.
 type Slot = (bool, [i8; 4]);
 
 const ALAMOUTI: [Slot; 2] = [(false, [1, 2, 0, 0]), (true, [-2, 1, 0, 0])];
 const STBC_2: [Slot; 2] = [(false, [1, 2, 3, 4]), (true, [-2, 1, -4, 3])];
-/// `C_4,4`; the last row is not conjugated in print.
+/// Slots of `C_4,4`; the paper prints the last row without conjugation.
 const STBC_1: [Slot; 4] =
     [(false, [1, 2, 3, 4]), (true, [2, -1, 4, -3]), (false, [3, -4, -1, 2]), (true, [-4, -3, 2, 1])];
-/// `C_8,4`.
+/// Slots of `C_8,4`.
 const STBC_HALF: [Slot; 8] = [
     (false, [1, 2, 3, 4]),
     (false, [-2, 1, -4, 3]),
@@ -59,7 +60,7 @@ const STBC_HALF: [Slot; 8] = [
 ];
 
 impl Scheme {
-    /// All schemes.
+    /// All antenna schemes.
     pub const ALL: [Self; 7] =
         [Self::Siso, Self::Simo, Self::Alamouti, Self::StbcHalf, Self::Stbc1, Self::Stbc2, Self::Blast];
 
@@ -76,10 +77,10 @@ impl Scheme {
         }
     }
 
-    /// The scheme called `name`.
+    /// Antenna scheme with the given name.
     ///
     /// # Errors
-    /// No scheme has that name.
+    /// If no scheme has this name.
     pub fn named(name: &str) -> Result<Self, PhyError> {
         Self::ALL.into_iter().find(|scheme| scheme.name() == name).ok_or_else(|| PhyError::Unknown {
             parameter: "scheme",
@@ -88,10 +89,10 @@ impl Scheme {
         })
     }
 
-    /// Checks that the scheme fits the antennas.
+    /// Checks that the scheme fits `n_t` transmit and `n_r` receive antennas.
     ///
     /// # Errors
-    /// The scheme needs other antennas, which the error names.
+    /// If the scheme needs other numbers of antennas; the error names them.
     pub fn check(self, n_t: usize, n_r: usize) -> Result<(), PhyError> {
         let (fits, needs) = match self {
             Self::Siso => (n_t == 1 && n_r == 1, "n_t = 1 and n_r = 1"),
@@ -109,7 +110,7 @@ impl Scheme {
         if fits { Ok(()) } else { Err(PhyError::Antennas { scheme: self.name(), n_t, n_r, needs }) }
     }
 
-    /// Symbols of a block.
+    /// Number of symbols in a block of the scheme with `n_t` transmit antennas.
     pub fn symbols(self, n_t: usize) -> usize {
         match self {
             Self::Siso | Self::Simo => 1,
@@ -119,7 +120,7 @@ impl Scheme {
         }
     }
 
-    /// Channel uses of a block.
+    /// Number of channel uses in a block of the scheme.
     pub fn slots(self) -> usize {
         match self {
             Self::Siso | Self::Simo | Self::Blast => 1,
@@ -129,12 +130,13 @@ impl Scheme {
         }
     }
 
-    /// Symbols a channel use.
+    /// Symbols per channel use.
     pub fn rate(self, n_t: usize) -> f64 {
         self.symbols(n_t) as f64 / self.slots() as f64
     }
 
-    /// Power at a receive antenna, over that of equal power.
+    /// Received power relative to that of [`StbcPower::Equal`]: 2 for codes with four antennas at printed power,
+    /// otherwise 1.
     pub fn power(self, power: StbcPower) -> f64 {
         match (self, power) {
             (Self::StbcHalf | Self::Stbc1 | Self::Stbc2, StbcPower::Printed) => 2.0,
@@ -142,7 +144,8 @@ impl Scheme {
         }
     }
 
-    /// Symbols that do not interfere need not be decided together: the groups of those that do.
+    /// Groups of symbols that interfere with each other, which must be decided together; symbols of different groups do
+    /// not interfere.
     pub fn groups(self, n_t: usize) -> Vec<Vec<usize>> {
         match self {
             Self::Stbc2 | Self::Blast => vec![(0..self.symbols(n_t)).collect()],
@@ -151,7 +154,7 @@ impl Scheme {
         }
     }
 
-    /// Whether no symbol interferes with another.
+    /// True if no symbol interferes with another, so that the matched filter is optimal.
     pub fn is_orthogonal(self) -> bool {
         matches!(self, Self::Siso | Self::Simo | Self::Alamouti | Self::StbcHalf)
     }
@@ -166,7 +169,7 @@ impl Scheme {
         }
     }
 
-    /// Symbols of the antennas in each slot for the symbols of a block.
+    /// Transmitted symbols for the symbols of a block: for each slot, one value per antenna.
     pub fn send(self, symbols: &[Complex64]) -> Vec<Vec<Complex64>> {
         if self.code().is_empty() {
             return vec![symbols.to_vec()];
@@ -184,9 +187,9 @@ impl Scheme {
             .collect()
     }
 
-    /// Equivalent channel matrix: rows are receive antennas in slot 1, in slot 2, and so on; columns are symbols. Its
-    /// product with the symbols is the received signal, conjugated in the slots that [`conjugated`](Scheme::conjugated)
-    /// names.
+    /// Equivalent channel matrix: rows are the receive antennas in slot 1, then those in slot 2, and so on; columns are
+    /// the symbols of the block. Its product with the symbols is the received signal, conjugated in the slots that
+    /// [`conjugated`](Scheme::conjugated) names.
     pub fn equivalent(self, gains: &Matrix) -> Vec<Vec<Complex64>> {
         let antennas = 0..gains.rows();
         if self.code().is_empty() {
@@ -207,12 +210,12 @@ impl Scheme {
         rows
     }
 
-    /// Whether what is received in a slot has to be conjugated.
+    /// True if the received signal of slot number `slot` (from 0) has to be conjugated.
     pub fn conjugated(self, slot: usize) -> bool {
         self.code().get(slot).is_some_and(|&(conjugate, _)| conjugate)
     }
 
-    /// `scale` H^H H, H the equivalent channel, from what its structure says of it.
+    /// Gram matrix `scale` H^H H of the equivalent channel H, computed from the structure of the scheme.
     pub(crate) fn gram(self, gains: &Matrix, scale: f64) -> Matrix {
         let (n_r, n_t) = (gains.rows(), gains.columns());
         let inner = |a: usize, b: usize| {
@@ -265,7 +268,8 @@ impl Scheme {
         gram
     }
 
-    /// `scale` E^H H: what a receiver that takes the channel for `estimate` matches what it receives with.
+    /// Matrix `scale` E^H H, by which symbols reach the outputs of a receiver matched to `estimate`; E is its
+    /// equivalent channel, H that of `gains`.
     pub(crate) fn cross_gram(self, estimate: &Matrix, gains: &Matrix, scale: f64) -> Matrix {
         let (e, h) = (self.equivalent(estimate), self.equivalent(gains));
         let symbols = self.symbols(gains.columns());

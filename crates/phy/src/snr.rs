@@ -1,32 +1,31 @@
 //! The three forms of the signal-to-noise ratio.
 //!
-//! - `snr_db` is rho: all power received at one antenna in a channel use, from all transmit antennas, over
-//!   that of the noise.
-//! - `es_n0_db`: the energy that one antenna receives for a symbol of information, over N0. A scheme of rate R
-//!   symbols a use (and power p, see [`StbcPower`]) has Es/N0 = p rho / R.
-//! - `eb_n0_db`: the same for a bit, Eb/N0 = Es/N0 / bits.
+//! - `snr_db` is rho: the signal power that one antenna receives from all transmit antennas, over the noise power.
+//! - `es_n0_db`: the energy that one antenna receives per information symbol, over N0. With R symbols per channel use
+//!   and the power p of [`StbcPower`] relative to the other schemes, Es/N0 = p rho / R.
+//! - `eb_n0_db`: the energy that one antenna receives per information bit, over N0: Eb/N0 = Es/N0 / bits per symbol.
 
 use crate::constellation::Modulation;
 use crate::error::PhyError;
 use crate::scheme::{Scheme, StbcPower};
 use crossfade_core::to_db;
 
-/// A signal-to-noise ratio in dB, in the form in which it was given.
+/// Signal-to-noise ratio in dB, in one of three forms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Snr {
-    /// `snr_db`.
+    /// Key `snr_db`: the ratio rho of received signal to noise power at one antenna, in dB.
     Rho(f64),
-    /// `es_n0_db`.
+    /// Key `es_n0_db`: received energy per information symbol over N0, in dB.
     Symbol(f64),
-    /// `eb_n0_db`.
+    /// Key `eb_n0_db`: received energy per information bit over N0, in dB.
     Bit(f64),
 }
 
 impl Snr {
-    /// The form that is given among the three.
+    /// Signal-to-noise ratio from the one of the three keys that is given.
     ///
     /// # Errors
-    /// None or several are given; not between -50 and 60 dB.
+    /// If none or several are given, or the value is not between -50 and 60 dB.
     pub fn given(
         snr_db: Option<f64>,
         es_n0_db: Option<f64>,
@@ -59,7 +58,7 @@ impl Snr {
         Ok(snr)
     }
 
-    /// rho in dB.
+    /// Signal-to-noise ratio rho at a receive antenna, in dB.
     pub fn rho_db(self, scheme: Scheme, n_t: usize, power: StbcPower, modulation: Modulation) -> f64 {
         match self {
             Self::Rho(db) => db,
@@ -68,12 +67,12 @@ impl Snr {
         }
     }
 
-    /// Es/N0 in dB.
+    /// Received energy per information symbol over N0, in dB.
     pub fn es_n0_db(self, scheme: Scheme, n_t: usize, power: StbcPower, modulation: Modulation) -> f64 {
         self.rho_db(scheme, n_t, power, modulation) + symbol_gain_db(scheme, n_t, power)
     }
 
-    /// Eb/N0 in dB.
+    /// Received energy per information bit over N0, in dB.
     pub fn eb_n0_db(self, scheme: Scheme, n_t: usize, power: StbcPower, modulation: Modulation) -> f64 {
         self.rho_db(scheme, n_t, power, modulation) + bit_gain_db(scheme, n_t, power, modulation)
     }

@@ -1,4 +1,4 @@
-//! Soft copies of a frame, as an ARQ receiver keeps them.
+//! Soft copies of a frame, which an ARQ receiver keeps for combining.
 
 use crate::combiner::Kept;
 use crate::combining::Accept;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Received copies of a frame, which [`add`](SoftFrame::add) combines with a new one.
 ///
-/// Its size is bounded: for all stages but `joint` it does not grow with the number of copies.
+/// Its size is bounded: it does not grow with the number of copies, except at stage `joint`, which keeps at most 32.
 #[derive(Clone, Debug)]
 pub struct SoftFrame {
     transceiver: Arc<Transceiver>,
@@ -17,19 +17,20 @@ pub struct SoftFrame {
 }
 
 impl SoftFrame {
-    /// Creates the soft frame of a detected reception; `passes_alone`: it passes its check without combining.
+    /// Creates the soft frame of a detected reception; `passes_alone`: the reception passes its check without
+    /// combining.
     pub fn new(transceiver: Arc<Transceiver>, reception: Reception, passes_alone: bool) -> Self {
         Self { transceiver, reception: Box::new(reception), passes_alone, kept: None }
     }
 
-    /// Whether this copy passes its check alone.
+    /// True if this copy passes its check without combining.
     pub fn passes_alone(&self) -> bool {
         self.passes_alone
     }
 
-    /// Combines the last received copy with earlier copies of the frame. Returns whether the frame passes its check by
-    /// the rule [`Accept`]. Earlier copies of another scheme or detector are discarded, and all of them if nothing is
-    /// combined.
+    /// Combines the last received copy with earlier copies of the frame. Returns true if the frame passes its check by
+    /// the rule [`Accept`]. Earlier copies of another configuration (scheme, detector, ...) are discarded, and all
+    /// earlier copies if the physical layer does not combine.
     pub fn add(&mut self, mut copy: Self) -> bool {
         let transceiver = Arc::clone(&copy.transceiver);
         let is_alike = transceiver.config() == self.transceiver.config();

@@ -1,8 +1,8 @@
 //! The sphere decoder: exact maximum likelihood without comparing all candidates.
 //!
-//! With G = R^H R, R upper triangular, the metric is a sum of squares that grows from the last symbol to the
-//! first: || R^-H z - R s ||^2. Branches that already exceed the best candidate are cut (Schnorr and Euchner
-//! 1994: nearest branch first). Its time depends on channel and noise.
+//! With G = R^H R, R upper triangular, the metric is a sum of squares that grows from the last symbol to the first: ||
+//! R^-H z - R s ||^2. Branches that already exceed the best candidate are cut (Schnorr and Euchner 1994: nearest branch
+//! first). The run time depends on channel and noise.
 
 use crate::hermitian::cholesky;
 use crate::layout::{MOST_SYMBOLS, Packing};
@@ -14,14 +14,14 @@ use num_complex::Complex64;
 /// an entry, would exceed the noise.
 const PRECISION: f64 = 1e-6;
 
-/// The search of one frame.
+/// Sphere decoder set up for the channel of one frame.
 pub(crate) struct Sphere<'a> {
     points: &'a [Complex64],
     size: usize,
     lower: [[Complex64; MOST_SYMBOLS]; MOST_SYMBOLS],
 }
 
-/// The state of a search.
+/// State of the search for the symbols of one block.
 struct Search {
     target: [Complex64; MOST_SYMBOLS],
     labels: [usize; MOST_SYMBOLS],
@@ -42,7 +42,7 @@ impl<'a> Sphere<'a> {
         Self { points, size: K, lower }
     }
 
-    /// The labels of the most likely symbols for the outputs of a block.
+    /// Labels of the most likely symbols of a block, for its matched filter outputs `z`.
     pub(crate) fn detect(&self, z: &[Complex64]) -> [usize; MOST_SYMBOLS] {
         let mut target = [Complex64::ZERO; MOST_SYMBOLS];
         for k in 0..self.size {
@@ -56,7 +56,7 @@ impl<'a> Sphere<'a> {
         search.best
     }
 
-    /// Decides the symbols below `level`, those from it on decided, at a metric of `so_far`.
+    /// Searches the symbols below `level`, when those from it on are decided and contribute `so_far` to the metric.
     fn descend(&self, level: usize, so_far: f64, search: &mut Search) {
         if level == 0 {
             (search.best, search.least) = (search.labels, so_far);
@@ -80,7 +80,7 @@ impl<'a> Sphere<'a> {
         }
     }
 
-    /// Detects all blocks of a statistic.
+    /// Decides the labels of all blocks of a frame.
     pub(crate) fn detect_all(&self, statistic: &[f32], stride: usize, packing: Packing, words: &mut [u32]) {
         for block in 0..stride {
             let part = |row: usize| f64::from(statistic[row * stride + block]);

@@ -1,9 +1,9 @@
-//! Switching tables: the scheme for each range of the signal-to-noise ratio.
+//! Switching tables: the antenna scheme for each range of the signal-to-noise ratio.
 //!
-//! A table is CSV: a line with the names of the columns, then a line for each range of the ratio. `axis`, which must
-//! be `channel.snr_db` (rho), `from`, `to` and `phy.scheme` must be there; `phy.detector` and `phy.modulation` may be.
-//! Other columns are left alone, unless they are keys of a scenario whose value differs from line to line. Empty lines
-//! and lines from `#` on are skipped.
+//! A table is CSV: a line with the names of the columns, then a line for each range of the ratio. `axis`, which must be
+//! `channel.snr_db` (rho), `from`, `to` and `phy.scheme` must be there; `phy.detector` and `phy.modulation` may be.
+//! Other columns are ignored, but keys of a scenario (names with a dot) must have one value on all lines. Empty lines
+//! and lines that begin with `#` are skipped.
 
 use crate::constellation::Modulation;
 use crate::detector::Detector;
@@ -12,38 +12,38 @@ use crate::scheme::Scheme;
 use crate::table_lines::table_lines;
 use thiserror::Error;
 
-/// Error in a table of switch levels. The message is one line and names the line of the table, counted from 1.
+/// Error in a switching table. The message is one line and names the line of the table, counted from 1.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SwitchingError {
     /// The table has no line of column names, or columns are missing.
     #[error("the table has no column {column}: needed are axis, from, to, phy.scheme")]
     NoColumn {
-        /// The one that lacks.
+        /// Name of the missing column.
         column: &'static str,
     },
-    /// A line with more or fewer fields than there are columns.
+    /// A line has more or fewer fields than there are columns.
     #[error("line {line}: {found} fields, but there are {columns} columns")]
     Fields {
         /// Line of the file, counted from 1.
         line: usize,
-        /// Fields found in the line.
+        /// Number of fields in the line.
         found: usize,
-        /// Columns of the header.
+        /// Number of columns in the header line.
         columns: usize,
     },
-    /// A field that is not what it should be.
+    /// A field has a value that its column does not allow.
     #[error("line {line}: {column} = {}: must be {allowed}", crossfade_core::excerpt(value))]
     Value {
         /// Line of the file, counted from 1.
         line: usize,
-        /// Column of the value.
+        /// Name of the column.
         column: String,
-        /// Value found.
+        /// Value in the field.
         value: String,
-        /// Allowed values.
+        /// Allowed values of the column.
         allowed: String,
     },
-    /// Something else changes with the ratio.
+    /// A key other than scheme, detector and modulation changes from range to range.
     #[error(
         "line {line}: {column} = {}, but {} on line {first_line}: with the ratio change phy.scheme, phy.detector \
          and phy.modulation alone",
@@ -53,62 +53,62 @@ pub enum SwitchingError {
     Foreign {
         /// Line of the file, counted from 1.
         line: usize,
-        /// Key.
+        /// Key that changes.
         column: String,
-        /// Value found.
+        /// Value of the key on this line.
         value: String,
-        /// The first value.
+        /// Value of the key on the first line.
         first: String,
-        /// Line of the first of the two.
+        /// Number of the first line of the table, counted from 1.
         first_line: usize,
     },
-    /// Ranges that overlap, are out of order or leave a gap.
+    /// A range does not begin where the range of the line before ends.
     #[error("line {line}: from = {from:?}: must be {to:?}, where line {before} ends")]
     Apart {
         /// Line of the file, counted from 1.
         line: usize,
-        /// The line before it.
+        /// Number of the line before, counted from 1.
         before: usize,
-        /// Start of the range.
+        /// Start of the range, in dB.
         from: f64,
-        /// End of the previous range.
+        /// End of the range of the line before, in dB.
         to: f64,
     },
-    /// Empty table.
+    /// The table has no ranges.
     #[error("the table has no lines")]
     Empty,
 }
 
-/// Scheme of a range.
+/// Antenna scheme, detector and modulation for one range of the signal-to-noise ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchemeChoice {
     /// Mapping of symbols to antennas.
     pub scheme: Scheme,
-    /// Detector; `None`: that of the scenario.
+    /// Detector of symbols; `None`: that of the scenario.
     pub detector: Option<Detector>,
     /// Modulation; `None`: that of the scenario.
     pub modulation: Option<Modulation>,
 }
 
-/// Ranges of the signal-to-noise ratio, and what to use in each.
+/// Ranges of the signal-to-noise ratio, with the antenna scheme to use in each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchingTable {
-    /// Start of each range but the first, in dB.
+    /// Start of each range but the first, in dB (rho).
     switches: Vec<f64>,
     choices: Vec<SchemeChoice>,
 }
 
-/// The axis that a table must have.
+/// Value that the column `axis` must have.
 const AXIS: &str = "channel.snr_db";
 const SCHEME: &str = "phy.scheme";
 const DETECTOR: &str = "phy.detector";
 const MODULATION: &str = "phy.modulation";
 
 impl SwitchingTable {
-    /// Reads a table.
+    /// Reads a switching table in CSV.
     ///
     /// # Errors
-    /// What is wrong, and on which line.
+    /// The first error of the table, with its line number.
     pub fn parse(text: &str) -> Result<Self, SwitchingError> {
         let mut lines = table_lines(text);
         let (_, header) = lines.next().ok_or(SwitchingError::Empty)?;
@@ -175,12 +175,13 @@ impl SwitchingTable {
         if table.choices.is_empty() { Err(SwitchingError::Empty) } else { Ok(table) }
     }
 
-    /// Schemes of the ranges, from the lowest ratio to the highest.
+    /// Choices for all ranges, from the lowest signal-to-noise ratio to the highest.
     pub fn choices(&self) -> &[SchemeChoice] {
         &self.choices
     }
 
-    /// The number of the range that a ratio of `snr_db` (rho) falls into; below all the first, above all the last.
+    /// Index of the range that contains a signal-to-noise ratio of `snr_db` (rho); ratios below all ranges count to the
+    /// first, above all to the last.
     pub fn range(&self, snr_db: f64) -> usize {
         self.switches.partition_point(|&switch| switch <= snr_db)
     }
@@ -223,7 +224,7 @@ channel.snr_db,,14.25,24.0,blast,mmse-osic,,,
         );
         assert_eq!(table.choices()[1].detector, Some(Detector::Ml));
         assert_eq!(table.choices()[1].modulation, None);
-        // What is left out is left to the scenario.
+        // Missing columns are left to the scenario.
         let short = "# by hand\n\nto,from,axis,phy.scheme\n9,0,channel.snr_db,siso\n";
         assert_eq!(SwitchingTable::parse(short).unwrap().choices()[0].detector, None);
     }

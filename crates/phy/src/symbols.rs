@@ -1,9 +1,9 @@
-//! Labels to symbols and back, many at a time.
+//! Mapping of labels to constellation points and back, one block per vector lane.
 
 use crate::constellation::Modulation;
 use crossfade_channel::simd::Vector;
 
-/// A constellation as kernels use it, in f32.
+/// Constellation in the form that kernels use, in f32.
 #[derive(Clone, Debug)]
 pub(crate) struct Symbols {
     pub(crate) bits: u32,
@@ -16,7 +16,7 @@ pub(crate) struct Symbols {
 enum Shape {
     Bpsk,
     Qpsk,
-    /// Points on a side, and half their distance.
+    /// Number of points on a side, and half the distance between neighbours.
     Square {
         side: f32,
         step: f32,
@@ -45,12 +45,12 @@ impl Symbols {
         }
     }
 
-    /// Number of points.
+    /// Number of points of the constellation.
     pub(crate) fn count(&self) -> usize {
         self.re.len()
     }
 
-    /// The points of labels.
+    /// Constellation points of the labels, one per lane, as real and imaginary parts.
     #[inline(always)]
     pub(crate) fn map<V: Vector>(&self, label: V::Int) -> (V, V) {
         match self.shape {
@@ -77,13 +77,13 @@ impl Symbols {
         }
     }
 
-    /// Whether |re| + |im| says how well the nearest point fits.
+    /// True if the constellation is QPSK, for which |re| + |im| measures the fit of the nearest point.
     pub(crate) fn is_qpsk(&self) -> bool {
         matches!(self.shape, Shape::Qpsk)
     }
 
-    /// Best candidate for one symbol: the point s with the least G |s|^2 / 2 - Re(s* v). `half` is G / 2, `inverse` 1 /
-    /// G.
+    /// Least value, over all points s, of the metric G |s|^2 / 2 - Re(s* v) of one symbol, with v = x + j y, `half` = G
+    /// / 2 and `inverse` = 1 / G.
     #[inline(always)]
     pub(crate) fn least_metric<V: Vector, const QPSK: bool>(&self, x: V, y: V, half: V, inverse: V) -> V {
         if QPSK {
@@ -101,7 +101,7 @@ impl Symbols {
         least
     }
 
-    /// The labels of the nearest points, and these.
+    /// Labels of the points nearest to x + j y, and real and imaginary parts of these points.
     #[inline(always)]
     pub(crate) fn slice<V: Vector>(&self, x: V, y: V) -> (V::Int, V, V) {
         match self.shape {
@@ -138,7 +138,8 @@ impl Symbols {
     }
 }
 
-/// Level of a Gray label. It is no closure, since closures are compiled without the instruction set of their caller.
+/// Coordinate of a Gray label on one axis. It is no closure, since closures are compiled without the instruction set of
+/// their caller.
 #[inline(always)]
 fn map_level<V: Vector>(gray: V::Int, side: f32, step: f32) -> V {
     let number = gray ^ (gray >> 1);
@@ -146,7 +147,7 @@ fn map_level<V: Vector>(gray: V::Int, side: f32, step: f32) -> V {
     (V::splat(side - 1.0) - (number + number)) * V::splat(step)
 }
 
-/// The nearest level, and its Gray label.
+/// Gray label of the level nearest to `x` on one axis, and the coordinate of this level.
 #[inline(always)]
 fn slice_level<V: Vector>(x: V, side: f32, step: f32) -> (V::Int, V) {
     let number = V::splat(side / 2.0) - x * V::splat(0.5 / step);
@@ -160,7 +161,7 @@ mod tests {
     use super::*;
     use crossfade_channel::simd::{Kernel, Simd};
 
-    /// Maps a label, and slices the point moved by some offset.
+    /// Test kernel that maps a label and decides the point moved by an offset: constellation, label, offset.
     struct There<'a>(&'a Symbols, u32, f32);
 
     impl Kernel for There<'_> {

@@ -1,6 +1,7 @@
 //! Reader of the lines of CSV tables: a file of its own, since three kinds of tables use it.
 
-/// The lines of a CSV table that say something, with their numbers, counted from 1, and their fields.
+/// Lines of a CSV table that are neither empty nor comments (`#`): each with its line number, counted from 1, and its
+/// fields.
 pub(crate) fn table_lines(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
     let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
     lines

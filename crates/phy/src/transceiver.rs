@@ -1,4 +1,4 @@
-//! A frame through scheme, channel and detector.
+//! Transmission of a frame through antenna scheme, channel and detector.
 
 use crate::combining::Combining;
 use crate::constellation::Modulation;
@@ -14,33 +14,33 @@ use crossfade_channel::{Matrix, NoiseSource};
 use crossfade_core::Stream;
 use num_complex::Complex64;
 
-/// Configuration of a physical layer.
+/// Configuration of a physical layer with several antennas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PhyConfig {
-    /// Mapping of symbols to antennas.
+    /// Antenna scheme: the mapping of symbols to antennas.
     pub scheme: Scheme,
-    /// Detector.
+    /// Detector of the symbols at the receiver.
     pub detector: Detector,
-    /// The constellation.
+    /// Constellation of the symbols.
     pub modulation: Modulation,
-    /// Transmit antennas.
+    /// Number of transmit antennas.
     pub n_t: usize,
-    /// Receive antennas.
+    /// Number of receive antennas.
     pub n_r: usize,
-    /// The power of codes with four antennas.
+    /// Transmit power of space-time codes with four antennas.
     pub stbc_power: StbcPower,
     /// Normalised mean square error of the receiver's channel estimate, 0 for perfect knowledge. The receiver uses the
     /// estimate as if it were the channel.
     pub nmse: f64,
-    /// Combining of receptions of the same frame, if any.
+    /// Combining of receptions of the same frame; `None`: each is detected by itself.
     pub combining: Option<Combining>,
-    /// Bits of a frame.
+    /// Number of bits in a frame, uncoded.
     pub frame_bits: u32,
 }
 
 impl PhyConfig {
-    /// 4 x 4 antennas (1 x 1 for SISO, 1 x 4 for SIMO, 2 x 4 for Alamouti), QPSK, frames of 30 bytes, nothing
-    /// combined: the paper's section 5.
+    /// Creates the configuration of section 5 of "TCP performance over wireless MIMO channels": 4 x 4 antennas (1 x 1
+    /// for SISO, 1 x 4 for SIMO, 2 x 4 for Alamouti), QPSK, frames of 30 bytes, no combining.
     pub fn new(scheme: Scheme, detector: Detector) -> Self {
         let (n_t, n_r) = match scheme {
             Scheme::Siso => (1, 1),
@@ -62,15 +62,15 @@ impl PhyConfig {
         }
     }
 
-    /// Symbols a channel use times bits a symbol: the bit rate over the symbol rate.
+    /// Bits per channel use: symbols per channel use times bits per symbol.
     pub fn bits_per_use(&self) -> f64 {
         self.scheme.rate(self.n_t) * f64::from(self.modulation.bits())
     }
 
-    /// Whether all fits together.
+    /// Checks that scheme, antennas, detector, modulation and combining fit together and numbers are in range.
     ///
     /// # Errors
-    /// What does not, and what would.
+    /// The first problem, with the allowed values.
     pub fn check(&self) -> Result<(), PhyError> {
         self.scheme.check(self.n_t, self.n_r)?;
         self.detector.check(self.scheme, self.n_t, self.modulation)?;
@@ -89,29 +89,29 @@ impl PhyConfig {
 
 const MOST_FRAME_BITS: u32 = 1 << 20;
 
-/// Sender and receiver of frames. Payloads depend on the stream and their number, noise on the stream and the
-/// transmission.
+/// Transmitter and receiver of frames. Payloads depend on the stream and their number, noise on the stream and the
+/// number of the transmission.
 #[derive(Clone, Debug)]
 pub struct Transceiver {
     config: PhyConfig,
     source: NoiseSource,
     pub(crate) detection: Detection,
-    /// Places of a row.
+    /// Length of a row in values: one for each block, padded to the widest vector.
     pub(crate) stride: usize,
-    /// The bits of the words that belong to the frame.
+    /// Mask of the bits in the label words that belong to the frame, without padding.
     mask: Vec<u32>,
 }
 
-/// Reception of a frame: all that later receptions can be combined with.
+/// Reception of a frame, from which it is detected and with which later receptions can be combined.
 #[derive(Clone, Debug)]
 pub struct Reception {
-    /// G as the receiver knows it.
+    /// Gram matrix G of the equivalent channel as the receiver knows it.
     pub(crate) gram: Matrix,
-    /// The matched filter outputs.
+    /// Matched filter outputs.
     pub(crate) statistic: Vec<f32>,
-    /// The labels that were sent.
+    /// Labels of the transmitted symbols, in packed words.
     pub(crate) sent: Vec<u32>,
-    /// Transmission of the gains, which are not drawn again for it.
+    /// Number of the payload whose labels are in `sent`, which are not drawn again for it.
     sdu: Option<u64>,
 }
 
@@ -124,15 +124,15 @@ pub struct Workspace {
 }
 
 impl Transceiver {
-    /// Transceiver on the instructions that `CROSSFADE_SIMD` chooses.
+    /// Creates a transceiver that runs on the instruction set chosen by `CROSSFADE_SIMD`.
     ///
     /// # Errors
-    /// What does not fit together, or an impossible `CROSSFADE_SIMD`.
+    /// If the configuration is inconsistent, or `CROSSFADE_SIMD` names instructions that this processor lacks.
     pub fn new(config: PhyConfig, stream: Stream) -> Result<Self, PhyError> {
         Self::with_simd(config, stream, Simd::chosen()?)
     }
 
-    /// Creates a transceiver with a given instruction set, on which results do not depend.
+    /// Creates a transceiver that runs on a given instruction set, on which results do not depend.
     ///
     /// # Errors
     /// If the configuration is inconsistent.
@@ -172,7 +172,7 @@ impl Transceiver {
         symbols.div_ceil(packing.symbols as u64) * self.config.scheme.slots() as u64
     }
 
-    /// An empty reception, which [`receive`](Self::receive) fills.
+    /// Creates an empty reception, which [`receive`](Self::receive) fills.
     pub fn reception(&self) -> Reception {
         let packing = self.detection.packing;
         Reception {
@@ -183,7 +183,7 @@ impl Transceiver {
         }
     }
 
-    /// Buffers that detection writes to, made once and used for every frame.
+    /// Creates the buffers of detection, which can be used for every frame.
     pub fn workspace(&self) -> Workspace {
         let packing = self.detection.packing;
         Workspace {
@@ -193,8 +193,9 @@ impl Transceiver {
         }
     }
 
-    /// Sends payload number `sdu` in transmission number `transmission` over `gains`, which the receiver takes
-    /// for `estimate` if it is given, at the signal-to-noise ratio `rho` (a ratio, not dB).
+    /// Sends payload number `sdu` in transmission number `transmission` over the channel `gains` at the signal-to-noise
+    /// ratio `rho` (linear, not in dB), and fills `reception`. The receiver knows the channel as `estimate` if it is
+    /// given, otherwise exactly.
     pub fn receive(
         &self,
         sdu: u64,
@@ -225,14 +226,14 @@ impl Transceiver {
         }));
     }
 
-    /// Detects a reception by itself: how many bits are wrong.
+    /// Number of wrong bits after detection of a reception by itself.
     pub fn detect(&self, reception: &Reception, workspace: &mut Workspace) -> u32 {
         self.detection.prepare(&reception.gram, &mut workspace.prepared);
         self.detect_outputs(&reception.statistic, &reception.sent, workspace)
     }
 
-    /// Decides the labels of the symbols of one block from externally received values: slot by slot those of all
-    /// antennas, with noise of variance 1, over `gains` at SNR `rho` (linear).
+    /// Decides the labels of the symbols of one block from values received elsewhere: those of all antennas, slot by
+    /// slot, with noise of variance 1, over the channel `gains` at SNR `rho` (linear, not in dB).
     ///
     /// # Panics
     /// If the number of values is not slots times receive antennas, or gains have other antennas.
@@ -262,20 +263,20 @@ impl Transceiver {
         (0..packing.symbols).map(label).collect()
     }
 
-    /// Detects outputs with what is prepared.
+    /// Number of wrong bits after detection of matched filter outputs with the detector set up in `workspace`.
     pub(crate) fn detect_outputs(&self, statistic: &[f32], sent: &[u32], workspace: &mut Workspace) -> u32 {
         let Workspace { prepared, decided, .. } = workspace;
         self.detection.detect(prepared, statistic, self.stride, decided, None);
         self.wrong_bits(sent, decided)
     }
 
-    /// Number of bit errors in the frame.
+    /// Number of bits of the frame in which two arrays of labels differ.
     pub(crate) fn wrong_bits(&self, sent: &[u32], decided: &[u32]) -> u32 {
         self.detection.simd.run(WrongBits { sent, decided, mask: &self.mask })
     }
 }
 
-/// Counts the bits that differ, where the mask is set.
+/// Kernel that counts the bits in which two arrays differ, where the mask is set.
 struct WrongBits<'a> {
     sent: &'a [u32],
     decided: &'a [u32],

@@ -1,4 +1,4 @@
-//! Simulated error rates against closed forms, and against rates known from an independent implementation.
+//! Simulated error rates agree with closed forms, and with the rates of an independent implementation.
 
 use crossfade_channel::simd::Simd;
 use crossfade_channel::{AntennaCorrelation, MatrixFading, Motion};
@@ -9,7 +9,7 @@ use crossfade_phy::{
     Accept, Combining, Counts, Detector, Modulation, MonteCarlo, PhyConfig, Scheme, Stage, StbcPower, Weights,
 };
 
-/// Counts of some frames, each sent `attempts` times, at `snr_db`.
+/// Error counts of `frames` frames, each transmitted `attempts` times at `snr_db`.
 fn counts(config: PhyConfig, kind: AntennaCorrelation, snr_db: f64, frames: u64, attempts: u32) -> Counts {
     // Cases share no draws: their errors are independent.
     let name = format!("{config:?} {kind:?} {snr_db}");
@@ -22,7 +22,7 @@ fn counts(config: PhyConfig, kind: AntennaCorrelation, snr_db: f64, frames: u64,
         .count(0..frames)
 }
 
-/// Standard errors between a count of successes in n independent trials and a probability.
+/// Deviation of a count of successes in n independent trials from its expectation, in standard errors.
 fn standard_errors(count: u64, n: u64, probability: f64) -> f64 {
     let n = n as f64;
     // Half a count where nothing can vary.
@@ -70,8 +70,8 @@ fn orthogonal_schemes_have_the_error_rates_of_theory() {
     assert!((squares - n).abs() < 4.0 * (2.0 * n).sqrt(), "{squares} of {n} points: {errors:.1?}");
 }
 
-/// Rates of an independent implementation in `NumPy` (frames of 240 bits, QPSK, 4 x 4): scheme, detector, power,
-/// correlation, SNR in dB, FER.
+/// Frame error rates agree with those of an independent implementation in `NumPy` (frames of 240 bits, QPSK, 4 x 4).
+/// Columns: scheme, detector, power, correlation, SNR in dB, FER.
 #[test]
 fn frame_error_rates_are_those_of_an_independent_implementation() {
     use AntennaCorrelation::{None, Rural, Urban};
@@ -101,8 +101,8 @@ fn frame_error_rates_are_those_of_an_independent_implementation() {
     }
 }
 
-/// Combinations of two receptions that fail: means over 400,000 frames of bench/combining.py; those of the
-/// half-rate code by somebody else.
+/// Residual error rates after combining two receptions agree with the means over 400,000 frames of bench/combining.py,
+/// and for the half-rate code with those of another author.
 #[test]
 fn combining_has_the_residual_errors_of_an_independent_implementation() {
     use Stage::{Joint, Posthoc, Stacked};

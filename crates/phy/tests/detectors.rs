@@ -1,4 +1,4 @@
-//! Decisions against plain implementations in f64, on what the antennas receive.
+//! Decisions of all detectors agree with plain implementations in f64, for the same received signals.
 
 use crossfade_channel::simd::Simd;
 use crossfade_channel::{AngularSpread, AntennaCorrelation, Matrix, MatrixFading, Motion};
@@ -16,7 +16,7 @@ fn gaussian(stream: &mut Stream) -> Complex64 {
     Complex64::from_polar((-(1.0 - u).ln()).sqrt(), std::f64::consts::TAU * v)
 }
 
-/// A block over some channel: gains, what is received, rho.
+/// Test block: channel gains, received signal and SNR rho (linear).
 struct Block {
     gains: Matrix,
     received: Vec<Complex64>,
@@ -49,7 +49,8 @@ fn blocks(config: &PhyConfig, correlation: AntennaCorrelation, count: u64) -> im
     })
 }
 
-/// ||y - sqrt(rho / `n_T`) C h||^2: equation 2 on what the antennas would receive.
+/// Squared distance ||y - sqrt(rho / `n_T`) C h||^2 between the received signal and that of a candidate (equation 2 of
+/// the paper).
 fn distance(config: &PhyConfig, block: &Block, labels: &[u32]) -> f64 {
     let points = config.modulation.points();
     let symbols: Vec<_> = labels.iter().map(|&label| points[label as usize]).collect();
@@ -64,7 +65,7 @@ fn distance(config: &PhyConfig, block: &Block, labels: &[u32]) -> f64 {
     sum
 }
 
-/// The labels of a candidate.
+/// Labels of the symbols of candidate number `candidate`.
 fn labels(config: &PhyConfig, candidate: u32) -> Vec<u32> {
     let bits = config.modulation.bits();
     (0..config.scheme.symbols(config.n_t) as u32)
@@ -115,7 +116,7 @@ fn maximum_likelihood_is_the_best_of_all_candidates() {
     }
 }
 
-/// Solves A x = b by Gauss-Jordan elimination with pivots from the diagonal (A is positive definite).
+/// Inverse of a positive definite matrix, by Gauss-Jordan elimination with pivots from the diagonal.
 fn inverse(mut a: Vec<Vec<Complex64>>) -> Vec<Vec<Complex64>> {
     let n = a.len();
     let mut inverse: Vec<Vec<Complex64>> =
@@ -138,8 +139,8 @@ fn inverse(mut a: Vec<Vec<Complex64>>) -> Vec<Vec<Complex64>> {
     inverse
 }
 
-/// The algorithm of section 2.1 line by line, with its corrections, on y = sqrt(c) H s + n: the labels, and how
-/// close a decision was to another.
+/// Reference implementation of the algorithm of section 2.1 line by line, with its corrections, on y = sqrt(c) H s + n:
+/// the labels, and the distance of the closest decision from another.
 fn osic(h: &[Vec<Complex64>], c: f64, y: &[Complex64], points: &[Complex64]) -> (Vec<u32>, f64) {
     let mut left: Vec<usize> = (0..h[0].len()).collect();
     let mut labels = vec![0; left.len()];

@@ -1,4 +1,4 @@
-//! The tests of crossfade-phy, a module each: one program, linked once.
+//! Integration tests of crossfade-phy, one module each, linked into one program.
 
 mod closed_forms;
 mod detectors;

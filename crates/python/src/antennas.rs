@@ -1,4 +1,4 @@
-//! Tables about antennas that no scenario computes.
+//! Tables about antennas and space-time codes that need no scenario.
 
 use crossfade_channel::AntennaCorrelation;
 use crossfade_channel::modulus;
@@ -6,7 +6,8 @@ use crossfade_phy::printed_codes;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-/// Correlation of neighbouring antennas by Table 1 of the paper on TCP over MIMO channels, as JSON.
+/// Correlation of neighbouring antennas in urban and rural environments as JSON text: Table 1 of the paper on TCP over
+/// MIMO channels.
 #[pyfunction]
 pub(crate) fn antenna_correlations() -> String {
     let mut rows = Vec::new();
@@ -29,7 +30,8 @@ pub(crate) fn antenna_correlations() -> String {
     Value::Array(rows).to_string()
 }
 
-/// Decisions of the printed matrices of the codes without noise, with four receive antennas, as JSON.
+/// Noise-free decisions with the space-time codes as printed in the paper, with four receive antennas, as JSON text:
+/// they show which printed matrices are wrong.
 #[pyfunction]
 pub(crate) fn printed_codes_judged(py: Python<'_>) -> String {
     const BLOCKS: u64 = 10_000;

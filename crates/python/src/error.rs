@@ -1,4 +1,4 @@
-//! Errors as Python exceptions.
+//! Errors of the engine as Python exceptions.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -26,12 +26,12 @@ create_exception!(
     "A run gave what cannot be: a bug; one line."
 );
 
-/// A bug in Python's terms.
+/// An impossible value of a run, which is a bug of the engine, as a Python exception.
 pub(crate) fn impossible(error: crossfade_experiment::ImpossibleResult) -> PyErr {
     ImpossibleResultError::new_err(error.to_string())
 }
 
-/// The scenario's error in Python's terms.
+/// An error of a scenario as a Python `ScenarioError`.
 pub(crate) fn scenario_error(error: impl std::fmt::Display) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }

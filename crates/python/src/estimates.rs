@@ -1,5 +1,4 @@
-//! Means over the runs of many points at once: what `summarise` does for a plan, on the arrays of a results
-//! file.
+//! Means over the runs of many points at once: `summarise` for the arrays of a results file.
 
 use crossfade_core::{DelayHistogram, student_t_quantile};
 use crossfade_experiment::{Runs, distribution, estimate};
@@ -22,7 +21,7 @@ type Arrays<'py> = (
     Bound<'py, PyArray1<bool>>,
 );
 
-/// The runs of a group of rows.
+/// Runs of one group of rows: one point by one method.
 struct Group<'a> {
     rows: ArrayView2<'a, f64>,
     column_of: &'a HashMap<&'a str, usize>,
@@ -40,7 +39,7 @@ impl Runs for Group<'_> {
     }
 }
 
-/// The t that Student's distribution exceeds in absolute value with probability 1 - `coverage`.
+/// Student's t with `degrees` degrees of freedom whose absolute value is exceeded with probability 1 - `coverage`.
 #[pyfunction]
 #[pyo3(signature = (degrees, coverage = 0.95))]
 pub(crate) fn student_quantile(degrees: u32, coverage: f64) -> PyResult<f64> {
@@ -50,12 +49,12 @@ pub(crate) fn student_quantile(degrees: u32, coverage: f64) -> PyResult<f64> {
     Ok(student_t_quantile(f64::midpoint(1.0, coverage), f64::from(degrees)))
 }
 
-/// Estimates of the metrics `names[columns]` of each group of rows: mean, half-width of the 95 % Student interval,
-/// lower and upper end of the interval that also covers rare events, number of runs in which it is defined and whether
-/// it is a lower bound; number of runs of each group and whether they suffice: `precision` or `count` of the plan, with
-/// the column of the metric that it is about. `distributions` are those of each row, packed; `ranges` are the least and
-/// the largest mean that each metric of each group can have ([`crossfade_experiment::Support`]), by default 0 and
-/// infinite.
+/// Estimates of the metrics `names[columns]` of each group of rows: mean, half-width of the 95 % Student interval, lower
+/// and upper end of the interval that also covers rare events, number of runs in which the metric is defined, and true
+/// if the mean is only a lower bound. For each group also its number of runs, and true if they satisfy the stop rule,
+/// which is `precision` or `count`, with the column of its metric. `distributions` are the packed distributions of each
+/// row; `ranges` are the bounds of the mean of each metric of each group ([`crossfade_experiment::Support`]), by default
+/// 0 and infinity.
 #[pyfunction]
 #[pyo3(signature = (values, starts, names, columns, precision = None, count = None, distributions = None, ranges = None))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -139,7 +138,7 @@ pub(crate) fn estimates<'py>(
     Ok((means, ci95, low, high, defined, at_least.into_pyarray(py), runs, precise))
 }
 
-/// Number of a point's first runs behind its means, and whether they suffice.
+/// Number of a point's first runs that count for its means, and true if they satisfy the stop rule.
 fn runs_that_count(rows: ArrayView2<'_, f64>, rule: Option<&StopRule>, column: usize) -> (usize, bool) {
     let Some(rule) = rule else { return (rows.nrows(), true) };
     let values = rows.column(column).to_vec();

@@ -1,4 +1,4 @@
-//! The files that a scenario names, as Python reads them.
+//! Files that a scenario names, read by Python functions.
 
 use crate::congestion::{Failure, custom_control};
 use crossfade_scenario::ReadFile;
@@ -7,18 +7,18 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
-/// Reader of files, and the factory of a `crossfade.files.controls.PythonControl` of a file's name, a class in it and
-/// its text.
+/// Python functions that read a scenario's files: `read` gives the text of a file, `control` makes a
+/// `crossfade.files.controls.PythonControl` from a file's name, a class in it and its text.
 pub(crate) struct GivenFiles {
     read: Option<Py<PyAny>>,
     control: Option<Py<PyAny>>,
     /// Ctrl-C while a file was read, or between two points.
     interrupt: Mutex<Option<PyErr>>,
-    /// Report of failures of its custom controls.
+    /// Failures of the custom controls of the plan.
     controls: Failure,
 }
 
-/// Message for a scenario that came alone.
+/// Error message for a scenario that names files but came without functions to read them.
 const NONE: &str = "this scenario was given without files";
 
 impl GivenFiles {
@@ -26,17 +26,17 @@ impl GivenFiles {
         Self { read, control, interrupt: Mutex::new(None), controls: Failure::default() }
     }
 
-    /// Keeps an exception that is to be raised in the end.
+    /// Keeps an exception to be raised when loading has ended.
     pub(crate) fn keep(&self, error: PyErr) {
         *self.interrupt.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
 
-    /// The exception that was kept, and where custom controls say that they have failed.
+    /// The exception that was kept, and the failures of the custom controls.
     pub(crate) fn into_parts(self) -> (Option<PyErr>, Failure) {
         (self.interrupt.into_inner().unwrap_or_else(PoisonError::into_inner), self.controls)
     }
 
-    /// Message of an exception.
+    /// Message of an exception; Ctrl-C is kept to be raised later.
     fn said(&self, py: Python<'_>, error: PyErr) -> String {
         let said = error.value(py).to_string();
         if error.is_instance_of::<PyKeyboardInterrupt>(py) {

@@ -1,4 +1,4 @@
-//! Chains fitted to recorded losses and to sampled fading.
+//! Markov chains fitted to recorded losses and to sampled fading.
 
 use crate::error::{TraceError, scenario_error};
 use crossfade_channel::{
@@ -7,7 +7,7 @@ use crossfade_channel::{
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-/// A two-state Markov chain fitted to a loss trace, as JSON text.
+/// Two-state Markov chain fitted to a loss trace, as JSON text.
 #[pyfunction]
 #[pyo3(signature = (text, format = "auto", packets = None))]
 pub(crate) fn fit_markov(py: Python<'_>, text: &str, format: &str, packets: Option<u64>) -> PyResult<String> {
@@ -23,7 +23,7 @@ pub(crate) fn fit_markov(py: Python<'_>, text: &str, format: &str, packets: Opti
     .map_err(TraceError::new_err::<String>)
 }
 
-/// A chain fitted to sampled Rayleigh fading, as JSON text.
+/// Two-state Markov chain fitted to sampled Rayleigh fading, as JSON text.
 #[pyfunction]
 pub(crate) fn fit_rayleigh(py: Python<'_>, p_e: f64, fd_t: f64) -> PyResult<String> {
     let found = py.detach(|| RayleighFit::new(p_e, fd_t)).map_err(scenario_error)?;

@@ -1,4 +1,4 @@
-//! The class `Known`.
+//! Python class `Known`: index of the known rows of a plan.
 
 use crate::error::scenario_error;
 use crate::rows::{GivenRow, method_of};
@@ -7,10 +7,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// Point, method, first and last run, and how many.
+/// Missing runs in Python's types: point, method, first and last run, and number of runs.
 type PlainMissing = (usize, &'static str, u64, u64, u64);
 
-/// Index of a plan's finished rows, without their content; and results of rows that are handed in.
+/// Index of the finished rows of a plan without their content, and results from rows that are passed in.
 #[pyclass(module = "crossfade._crossfade")]
 pub(crate) struct Known {
     experiment: Arc<Experiment>,
@@ -20,13 +20,13 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// No known rows.
+    /// Index without rows.
     pub(crate) fn none(experiment: Arc<Experiment>) -> Self {
         let numbers = PointNumbers::of(&experiment);
         Self { experiment, numbers, known: Arc::default(), sets: NameSets::default() }
     }
 
-    /// The rows that are there now: those that are added from here on are not among them.
+    /// Snapshot of the index, without rows that are added later.
     pub(crate) fn now(&self) -> Arc<crossfade_experiment::Known> {
         Arc::clone(&self.known)
     }
@@ -38,10 +38,10 @@ impl Known {
         self.known.len()
     }
 
-    /// Takes in rows; gives the number of the point of each, `None` of those that the plan does not ask for.
+    /// Adds rows to the index; returns the number of the point of each, `None` for a row that the plan does not need.
     fn add(&mut self, rows: Vec<GivenRow<'_>>) -> Vec<Option<u32>> {
         let add = |row: GivenRow<'_>| {
-            // What is not even a row was made up.
+            // A damaged row of a cache is not known.
             let row = row.unpack(&mut self.sets).ok()?;
             let point = self.numbers.get(&row.point)?;
             Arc::make_mut(&mut self.known).add(&self.experiment, point as usize, &row).then_some(point)
@@ -49,12 +49,12 @@ impl Known {
         rows.into_iter().map(add).collect()
     }
 
-    /// Index for another process: point, method, run, and the value that the stop rule looks at.
+    /// Content of the index for another process: point, method, run, and value of the stop rule's metric.
     fn entries(&self) -> Vec<(u32, &'static str, u64, f64)> {
         self.known.entries().map(|(point, method, run, value)| (point, method.name(), run, value)).collect()
     }
 
-    /// Adds entries.
+    /// Adds entries that another index gave by `entries`.
     fn put(&mut self, entries: Vec<(u32, String, u64, f64)>) -> PyResult<()> {
         let known = Arc::make_mut(&mut self.known);
         for (point, method, run, value) in entries {
@@ -63,7 +63,7 @@ impl Known {
         Ok(())
     }
 
-    /// Number of rows of each point of the plan.
+    /// Number of known rows of each point of the plan.
     fn counts(&self, py: Python<'_>) -> Vec<usize> {
         let of_point = |&method| move |point| self.known.runs(point, method).count();
         let count = |index: usize| {
@@ -75,7 +75,7 @@ impl Known {
         })
     }
 
-    /// The keys of the rows of points.
+    /// Keys of the known rows of these points.
     fn keys(&self, points: Vec<usize>) -> Vec<String> {
         let there = points.into_iter().filter(|&index| index < self.experiment.points.len());
         let keys = there.flat_map(|index| {
@@ -87,8 +87,8 @@ impl Known {
         keys.collect()
     }
 
-    /// Runs of a shard that are needed in any case: point, method, first and last run and their number; and
-    /// how many runs are at hand.
+    /// Missing runs of a shard that are needed whatever other runs give (point, method, first and last run, number of
+    /// runs), and the number of runs that are known.
     fn missing(&self, py: Python<'_>, shard: (u64, u64)) -> PyResult<(Vec<PlainMissing>, u64)> {
         let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
         let (missing, there) =
@@ -97,7 +97,8 @@ impl Known {
         Ok((missing.into_iter().map(plain).collect(), there))
     }
 
-    /// The results of some points by each method from their rows, in any order and some at a time, as JSON text.
+    /// Results of these points by each method as JSON text; `parts` is an iterable of lists of their rows, in any
+    /// order.
     fn results(&self, py: Python<'_>, points: Vec<usize>, parts: &Bound<'_, PyAny>) -> PyResult<String> {
         let (mut rows, mut sets) = (Vec::new(), NameSets::default());
         for part in parts.try_iter()? {

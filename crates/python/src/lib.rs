@@ -32,46 +32,45 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
 
-/// JSON Schema of a scenario, as JSON text.
+/// JSON Schema of a scenario, as text.
 #[pyfunction]
 fn schema() -> String {
     crossfade_scenario::schema().to_string()
 }
 
-/// Meaning, values and default of a key.
+/// Meaning, values and default of a scenario key, as text.
 #[pyfunction]
 fn explain(key: &str) -> PyResult<String> {
     crossfade_scenario::explain(key).map_err(scenario_error)
 }
 
-/// The published metrics as JSON text: name, unit, words and meaning of each, in the order of tables.
+/// Published metrics as JSON text, in the order of tables: name, unit, words and meaning of each.
 #[pyfunction]
 fn metrics() -> PyResult<String> {
     plan::to_json(&*crossfade_experiment::METRICS)
 }
 
-/// The methods that there are as JSON text, in the order of drawing: name, alias, words, look, and whether each is
-/// random and repeatable.
+/// All methods as JSON text, in the order of drawing: name, alias, words, look, and whether each is random and
+/// repeatable.
 #[pyfunction]
 fn methods() -> PyResult<String> {
     plan::to_json(&crossfade_experiment::methods())
 }
 
-/// Parts of networks as JSON text: the kinds of parts, and all that may be called links, in the order of
-/// results.
+/// Kinds of network parts, and names of links, as JSON text, in the order of results.
 #[pyfunction]
 fn parts() -> String {
     use crossfade_experiment::{LINKS, PARTS};
     json!({ "kinds": PARTS, "links": LINKS }).to_string()
 }
 
-/// A value as it is written on the command line, as JSON text.
+/// A value as written on the command line, converted to JSON text.
 #[pyfunction]
 fn parse_value(text: &str) -> String {
     crossfade_scenario::parse_value(text).to_string()
 }
 
-/// The two-state Markov chain that stands for Rayleigh fading.
+/// Two-state Markov chain that approximates Rayleigh fading.
 #[pyfunction]
 #[pyo3(signature = (fd_t, *, p_e = None, fading_margin_db = None))]
 fn markov_from_rayleigh<'py>(
@@ -106,7 +105,8 @@ fn markov_values(fd_t: f64, p_e: f64) -> Result<[(&'static str, f64); 7], Channe
     ])
 }
 
-/// Replays golden data of one layout, `patterns` beside traces; JSON list of cases.
+/// Replays the golden data of one format, with the patterns of their losses beside traces; returns a JSON list of
+/// cases.
 #[pyfunction]
 #[pyo3(signature = (files, patterns = None))]
 fn verify(py: Python<'_>, files: Vec<(String, String)>, patterns: Option<&str>) -> PyResult<String> {
@@ -131,7 +131,8 @@ fn verify(py: Python<'_>, files: Vec<(String, String)>, patterns: Option<&str>) 
     .map_err(|error: crossfade_verify::GoldenError| GoldenError::new_err(error.to_string()))
 }
 
-/// A table for `nr.error_table` of counted transport blocks, a JSON list; its first line is the remark.
+/// Error-rate table for `nr.error_table` from counted transport blocks, a JSON list; the first line of the table is
+/// `remark`.
 #[pyfunction]
 fn nr_error_table(counted: &str, remark: &str) -> PyResult<String> {
     let counted: Vec<crossfade_experiment::CountedBlocks> = plan::from_json("counted", counted)?;

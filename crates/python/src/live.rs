@@ -1,4 +1,4 @@
-//! Live emulation: hosts that programs run on, and what a forked process needs to get there. Linux only.
+//! Live emulation on Linux: hosts for programs, and functions that a forked process needs to enter them.
 
 use crate::error::scenario_error;
 use crate::plan::{Plan, to_json};
@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict};
 use serde::Deserialize;
 use std::fs::{File, OpenOptions};
 
-/// Options as JSON: each key, `null` for an absent value.
+/// Options of a live session as JSON; `null` for an absent one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command")]
@@ -41,13 +41,13 @@ struct Asked {
     source: Source,
 }
 
-/// Two hosts joined by the links of a scenario.
+/// Two hosts joined by the links of a scenario, between which real packets pass.
 #[pyclass(module = "crossfade._crossfade", unsendable)]
 pub(crate) struct Live(Session);
 
 #[pymethods]
 impl Live {
-    /// The hosts of the only point of a plan.
+    /// Creates the hosts for the only point of a plan.
     #[new]
     fn new(plan: &Plan, asked: &str) -> PyResult<Self> {
         let asked: Asked = crate::plan::from_json("asked", asked)?;
@@ -87,94 +87,94 @@ impl Live {
         Session::new(points.at(0), seed, options).map(Self).map_err(scenario_error)
     }
 
-    /// The addresses of the far host and of the near one.
+    /// IPv4 addresses of the far host and of the near one.
     fn addresses(&self) -> [String; 2] {
         self.0.hosts().each_ref().map(|host| host.address().to_string())
     }
 
-    /// Moves the calling process, which has one thread, to the far host (0) or the near one (1), for good.
+    /// Moves the calling process, which must have one thread, to the far host (0) or the near one (1) until it ends.
     fn enter(&self, host: usize) -> PyResult<()> {
         refused(self.0.hosts()[host].enter())
     }
 
-    /// Path of the far host's network namespace for other processes.
+    /// Path of the far host's network namespace, by which other processes can enter it.
     fn far_namespace(&self) -> String {
         self.0.hosts()[0].path()
     }
 
-    /// Lets the near host reach what is beyond a device of the far one.
+    /// Routes the near host to the network beyond a device of the far host.
     fn lead_on(&self, device: &str) -> PyResult<()> {
         self.0.lead_on(device).map_err(scenario_error)
     }
 
-    /// Begins.
+    /// Starts the emulation: packets pass between the hosts from now on.
     fn start(&mut self) -> PyResult<()> {
         self.0.start().map_err(scenario_error)
     }
 
-    /// Duration of the scenario in seconds; `None` if it ends with its segments.
+    /// Duration of the scenario in seconds; `None` if it ends with a count of segments.
     fn duration(&self) -> Option<f64> {
         self.0.duration().map(SimTime::as_secs_f64)
     }
 
-    /// Seconds since it began.
+    /// Seconds since the start.
     fn elapsed(&self) -> f64 {
         SimTime::as_secs_f64(self.0.elapsed())
     }
 
-    /// Number of packets between the hosts.
+    /// Number of packets between the hosts at present.
     fn inside(&self) -> u64 {
         self.0.inside()
     }
 
-    /// Whether it goes on.
+    /// True while the emulation goes on.
     fn is_running(&self) -> bool {
         self.0.is_running()
     }
 
-    /// Whether all built-in transfers have come to their end.
+    /// True if all built-in transfers have ended.
     fn is_finished(&self) -> bool {
         self.0.is_finished()
     }
 
-    /// Bytes that each of the built-in transfers has delivered.
+    /// Bytes delivered so far by each built-in transfer.
     fn delivered(&self) -> Vec<u64> {
         self.0.delivered()
     }
 
-    /// Samples of sockets and links from the given indices on, as JSON.
+    /// Samples of sockets and links from these indices on, as JSON text.
     fn seen(&self, since: [usize; 2]) -> PyResult<String> {
         to_json(&self.0.seen(since))
     }
 
-    /// Stops. Gives the report as JSON, and what was seen of TCP as CSV.
+    /// Stops the emulation. Returns its report as JSON text, and samples of the kernel's TCP as CSV.
     fn stop(&mut self) -> PyResult<(String, String)> {
         let (report, events) = self.0.stop().map_err(scenario_error)?;
         Ok((to_json(&report)?, events))
     }
 }
 
-/// Replays a journal; what was found as JSON.
+/// Replays a journal; returns counts and differences as JSON text.
 #[pyfunction]
 pub(crate) fn replay(py: Python<'_>, journal: &[u8]) -> PyResult<String> {
     let found = py.detach(|| crossfade_experiment::live::replay(journal)).map_err(scenario_error)?;
     to_json(&found)
 }
 
-/// Events of the kernel's TCP in a journal, as CSV.
+/// Samples of the kernel's TCP in a journal, as CSV.
 #[pyfunction]
 pub(crate) fn journal_events(journal: &[u8]) -> PyResult<String> {
     crossfade_live::Journal::parse(journal).map(|journal| journal.events).map_err(scenario_error)
 }
 
-/// Events inside the links of a journal, as CSV.
+/// Events inside the links of a journal's run, as CSV.
 #[pyfunction]
 pub(crate) fn journal_link_events(py: Python<'_>, journal: &[u8]) -> PyResult<String> {
     py.detach(|| crossfade_experiment::live::link_events(journal)).map_err(scenario_error)
 }
 
-/// Hands what was in the air of the Wi-Fi network of a journal to `write`, as a pcap file; `packets` names the file of
-/// what entered.
+/// Passes the frames on the air of a journal's Wi-Fi network to `write`, as a pcap file in portions; `packets` names
+/// the file with the first bytes of the packets that entered.
 #[pyfunction]
 pub(crate) fn journal_air_pcap(
     py: Python<'_>,
@@ -197,14 +197,14 @@ pub(crate) fn journal_air_pcap(
     raised.map_or(Ok(()), Err)
 }
 
-/// Deliveries in each direction of a journal, as traces of delivery opportunities.
+/// Traces of delivery opportunities of a journal, one for each direction.
 #[pyfunction]
 pub(crate) fn journal_opportunities(py: Python<'_>, journal: &[u8]) -> PyResult<[String; 2]> {
     py.detach(|| crossfade_experiment::live::opportunities(journal)).map_err(scenario_error)
 }
 
-/// The packets of the flow that carried most in a journal, as columns: `sent_s`, `bytes`, `seen_s` and `fate` as
-/// captures have them, and when packets of the other direction came and how long they took.
+/// Packets of the flow with the most bytes of a journal, as columns: `sent_s`, `bytes`, `seen_s` and `fate` as for
+/// captures, and entry times and delays of packets of the other direction.
 #[pyfunction]
 pub(crate) fn journal_packets<'py>(py: Python<'py>, journal: &[u8]) -> PyResult<Bound<'py, PyDict>> {
     let found = py.detach(|| crossfade_experiment::live::packets(journal)).map_err(scenario_error)?;
@@ -230,14 +230,14 @@ pub(crate) fn journal_packets<'py>(py: Python<'py>, journal: &[u8]) -> PyResult<
     Ok(columns)
 }
 
-/// Simulation of a journal's scenario at the times of its transfers, as CSV; `None` where
-/// something else than the scenario's transfers ran.
+/// Sender events of a simulation of a journal's scenario, seed and run, as CSV; `None` if other traffic than the
+/// scenario's transfers ran.
 #[pyfunction]
 pub(crate) fn journal_simulated(py: Python<'_>, journal: &[u8]) -> PyResult<Option<String>> {
     py.detach(|| crossfade_experiment::live::simulated_events(journal)).map_err(scenario_error)
 }
 
-/// Functions for a process with one thread that forks.
+/// Gives the calling process, which must have one thread and then forks, the privileges to create hosts.
 #[pyfunction]
 pub(crate) fn gain_privileges() -> PyResult<()> {
     refused(crossfade_live::gain_privileges())

@@ -1,13 +1,13 @@
-//! Place and message of a panic: a file of its own, since it sets a hook of the process.
+//! Place and message of the first panic: a file of its own, since it sets the panic hook of the process.
 
 use pyo3::prelude::*;
 use std::panic::set_hook;
 use std::sync::{Mutex, PoisonError};
 
-/// Message of the first panic since the last call.
+/// Place and message of the first panic since the last call of [`panic_said`].
 static SAID: Mutex<Option<String>> = Mutex::new(None);
 
-/// Silences panics from now on; `panic_said` gives the first.
+/// Silences panics from now on; `panic_said` gives the first of them.
 #[pyfunction]
 pub(crate) fn keep_panics() {
     set_hook(Box::new(|panic| {
@@ -22,7 +22,7 @@ pub(crate) fn keep_panics() {
     }));
 }
 
-/// Place and message of the first panic since the last call.
+/// Place and message of the first panic since the last call; `None` without a panic.
 #[pyfunction]
 pub(crate) fn panic_said() -> Option<String> {
     SAID.lock().unwrap_or_else(PoisonError::into_inner).take()

@@ -1,4 +1,4 @@
-//! The class `Plan`.
+//! Python classes `Plan` and `Schedule`.
 
 use crate::congestion::{Failure, PythonControl, says};
 use crate::error::{impossible, scenario_error};
@@ -22,20 +22,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::available_parallelism;
 
-/// Runs that a scenario requests.
+/// Points, methods and runs of a scenario, and their execution.
 #[pyclass(frozen, module = "crossfade._crossfade")]
 pub(crate) struct Plan {
     experiment: Arc<Experiment>,
-    /// Exception of a congestion control in Python.
+    /// First exception of a congestion control in Python.
     controls: Failure,
 }
 
-/// The results of so many points are made before somebody may have pressed Ctrl-C.
+/// Number of points whose results are made between two checks for Ctrl-C.
 const POINTS_AT_A_TIME: usize = 64;
-/// Maximum number of finished runs that wait for Python, which takes them at once.
+/// Greatest number of finished rows that wait for Python, which takes them all at once.
 const RUNS_AT_A_TIME: usize = 20_000;
 
-/// A run to be made: the number of its point, its method and its number.
+/// A run to be made, in Python's types: number of the point, method, and number of the run.
 type GivenTask = (usize, String, u64);
 
 impl Plan {
@@ -44,7 +44,8 @@ impl Plan {
         &self.experiment
     }
 
-    /// Runs `work` as [`interruptible`] does; an exception in a congestion control is an error, too.
+    /// Runs `work` as the function [`interruptible`] does, and returns an exception of a congestion control as an
+    /// error.
     fn interruptible<T: Send>(
         &self,
         py: Python<'_>,
@@ -56,14 +57,14 @@ impl Plan {
         interruptible(py, cancel, work, |py| {
             let ticked = on_tick(py);
             if cancel.load(Ordering::Relaxed) {
-                // A control may loop for ever.
+                // A congestion control of the user may be in an endless loop.
                 py.import("crossfade.files.controls")?.call_method0("interrupt")?;
             }
             self.controls.take().map_or(ticked, Err)
         })
     }
 
-    /// Does `work`, which hands things over until that fails.
+    /// Does `work`, which passes text or bytes to a Python function until the function fails.
     fn streamed(
         &self,
         py: Python<'_>,
@@ -84,9 +85,9 @@ impl Plan {
 
 #[pymethods]
 impl Plan {
-    /// Reads a scenario; `overrides` is JSON. `read` gives the text of a file that the scenario names, or raises
-    /// `ScenarioError`; `control` makes a `crossfade.files.controls.PythonControl` of a file's name, a class in it and
-    /// its text.
+    /// Reads a scenario; `overrides` is JSON text. `read` gives the text of a file that the scenario names, or raises
+    /// `ScenarioError`. `control` makes a `crossfade.files.controls.PythonControl` from a file's name, a class in it
+    /// and its text. `on_points` is called periodically with the number of points read and their total.
     #[staticmethod]
     #[pyo3(signature = (text, name, overrides, read = None, on_points = None, control = None))]
     fn load(
@@ -115,23 +116,23 @@ impl Plan {
         Ok(Self { experiment: Arc::new(plan), controls })
     }
 
-    /// The plan as JSON text.
+    /// Description of the plan as JSON text.
     fn describe(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| to_json(&self.experiment.describe()))
     }
 
-    /// Index of finished rows, empty at first.
+    /// New index of known rows, without rows.
     fn known(&self, py: Python<'_>) -> Known {
         py.detach(|| Known::none(self.shared()))
     }
 
-    /// The keys of all rows that may be needed.
+    /// Keys of all rows that the plan may need.
     fn keys(&self, py: Python<'_>) -> Vec<String> {
         py.detach(|| self.experiment.keys())
     }
 
-    /// The least and the largest means that metrics can have, by their names in rows, at each of these points: 0 and
-    /// infinite where nothing is certain.
+    /// Lower and upper bounds of the means of metrics, by their names in rows, at each of these points; 0 and infinity
+    /// if nothing is certain.
     fn ranges(&self, py: Python<'_>, points: Vec<usize>, names: Vec<String>) -> Vec<Vec<[f64; 2]>> {
         let there = points.into_iter().filter(|&point| point < self.experiment.points.len());
         let of_point = |point| {
@@ -141,14 +142,15 @@ impl Plan {
         py.detach(|| there.map(of_point).collect())
     }
 
-    /// Number of rows that may be needed.
+    /// Greatest number of rows that the plan may need.
     fn rows(&self) -> u64 {
         let runs =
             self.experiment.methods.iter().map(|&method| self.experiment.most_runs(method)).sum::<u64>();
         self.experiment.points.len() as u64 * runs
     }
 
-    /// Makes the rows of a shard that are not known.
+    /// Makes the rows of a shard that are not known, on `jobs` threads; passes new rows to `on_rows` and the progress
+    /// to `on_progress`. Returns true if the shard is complete.
     fn execute(
         &self,
         py: Python<'_>,
@@ -158,7 +160,7 @@ impl Plan {
         on_rows: Py<PyAny>,
         on_progress: Py<PyAny>,
     ) -> PyResult<bool> {
-        // Not borrowed any longer: the rows that are made are added to it meanwhile.
+        // The index is copied, since the rows that are made are added to it meanwhile.
         let known = known.borrow().now();
         let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
         let jobs = jobs.or_else(|| available_parallelism().ok().map(NonZeroUsize::get)).unwrap_or(1);
@@ -202,7 +204,7 @@ impl Plan {
         }
     }
 
-    /// Makes the rows of tasks, one after the other, and tells how much of the one under way is done.
+    /// Makes the rows of `tasks` one after the other, and passes the progress of the run under way to `on_progress`.
     #[pyo3(signature = (tasks, on_progress = None))]
     fn make<'py>(
         &self,
@@ -235,8 +237,9 @@ impl Plan {
         }
     }
 
-    /// Hands the results of all points to `take`, as JSON texts of some points each, from rows in groups: those of each
-    /// point by each method, in the order of their runs. Ctrl-C ends it in between.
+    /// Passes the results of all points to `take`, as JSON texts of several points each. `rows` has one group for each
+    /// method of each point, in the order of points, and in a group the runs in order. Ctrl-C ends it between two
+    /// texts.
     fn summarise_groups(
         &self,
         py: Python<'_>,
@@ -259,8 +262,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Hands the events of run number `run` of each point to `write`, as CSV: the number of the point and lines of its
-    /// text.
+    /// Passes the sender events of run number `run` of each point to `write`: the number of the point and lines of CSV.
     #[pyo3(signature = (write, run = 0))]
     fn events(&self, py: Python<'_>, write: Py<PyAny>, run: u64) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
@@ -268,7 +270,7 @@ impl Plan {
         self.streamed(py, &failure, work)
     }
 
-    /// Writes samples of flows and links, like `events`.
+    /// Passes samples of flows and links to `write`, like `events`.
     #[pyo3(signature = (write, run = 0))]
     fn samples(&self, py: Python<'_>, write: Py<PyAny>, run: u64) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
@@ -276,7 +278,7 @@ impl Plan {
         self.streamed(py, &failure, work)
     }
 
-    /// Writes events inside links, like `events`.
+    /// Passes the events inside links to `write`, like `events`.
     #[pyo3(signature = (write, run = 0))]
     fn link_events(&self, py: Python<'_>, write: Py<PyAny>, run: u64) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
@@ -284,22 +286,22 @@ impl Plan {
         self.streamed(py, &failure, work)
     }
 
-    /// Writes each transfer of every run, like `events`.
+    /// Passes each transfer of every run to `write`, like `events`.
     fn transfers(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
         let work = || crossfade_experiment::transfers(&self.experiment, &mut sink, &failure.cancel);
         self.streamed(py, &failure, work)
     }
 
-    /// Writes the distributions of delays of every run, like `events`.
+    /// Passes the distributions of delays of every run to `write`, like `events`.
     fn delays(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
         let work = || crossfade_experiment::delays(&self.experiment, &mut sink, &failure.cancel);
         self.streamed(py, &failure, work)
     }
 
-    /// Time at which flow `number` was delivered each 1500 bytes in a run of the only point, as a trace of delivery
-    /// opportunities.
+    /// Trace of delivery opportunities: times at which each 1500 bytes of flow `number` were delivered in run number
+    /// `run` of the only point.
     #[pyo3(signature = (number, run = 0))]
     fn opportunities(&self, py: Python<'_>, number: u32, run: u64) -> PyResult<String> {
         let cancel = AtomicBool::new(false);
@@ -310,7 +312,7 @@ impl Plan {
         }
     }
 
-    /// Number of exchanges of a mesh that can be under way at one time at each point, as JSON text.
+    /// Largest set of exchanges of a mesh that can be under way at one time, at each point, as JSON text.
     fn reuse(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| {
             crossfade_experiment::reuse(&self.experiment)
@@ -319,7 +321,8 @@ impl Plan {
         })
     }
 
-    /// Hands what the senders' network interfaces saw in a run of the only point to `write`, as a pcap file.
+    /// Passes a pcap file of the packets at the senders' network interfaces in run number `run` of the only point to
+    /// `write`, in portions.
     #[pyo3(signature = (ipv6, snaplen, write, run = 0))]
     fn pcap(
         &self,
@@ -336,12 +339,13 @@ impl Plan {
         self.streamed(py, &failure, work)
     }
 
-    /// Bytes of memory that a run may take, and the most that the scenario allows.
+    /// Estimated bytes of memory of the largest run, and the scenario's limit in bytes.
     fn memory(&self) -> (f64, Option<u64>) {
         self.experiment.memory()
     }
 
-    /// Hands what a radio would have heard of the stations in a run of the only point to `write`, as a pcap file.
+    /// Passes a pcap file of all frames on the air of a mesh or Wi-Fi network in run number `run` of the only point to
+    /// `write`, in portions.
     #[pyo3(signature = (ipv6, snaplen, write, run = 0))]
     fn air_pcap(
         &self,
@@ -358,7 +362,7 @@ impl Plan {
         self.streamed(py, &failure, work)
     }
 
-    /// Like `events`, with a Python object for a congestion control.
+    /// Sender events of the only point as CSV, with the Python object `control` as congestion control.
     fn events_with_congestion_control(&self, py: Python<'_>, control: Py<PyAny>) -> PyResult<String> {
         let failure = Failure::default();
         let kept = failure.clone();
@@ -378,8 +382,7 @@ impl Plan {
     }
 }
 
-/// The work on a plan that something else than [`Plan::execute`] carries out: which runs come next, and
-/// which rows count.
+/// Order of the runs of a plan, and the rows that count, for an execution other than [`Plan::execute`].
 #[pyclass(module = "crossfade._crossfade")]
 pub(crate) struct Schedule(crossfade_experiment::Schedule<Arc<Experiment>>);
 
@@ -391,13 +394,13 @@ impl Schedule {
         Ok(Self(crossfade_experiment::Schedule::after(plan.shared(), known.now(), jobs, shard)))
     }
 
-    /// The next runs to make, at most `most`.
+    /// Takes the next runs to make, at most `most`: point, method and number of each.
     fn take(&mut self, most: usize) -> Vec<(usize, &'static str, u64)> {
         let tasks = std::iter::from_fn(|| self.0.take()).take(most);
         tasks.map(|task| (task.point, task.method.name(), task.run)).collect()
     }
 
-    /// The rows that count now that these are there.
+    /// Takes rows of finished runs; returns the rows that are now known to count.
     fn finish<'py>(&mut self, py: Python<'py>, rows: Vec<GivenRow<'_>>) -> PyResult<Bound<'py, PyAny>> {
         let mut packer = Packer::default();
         let counting = unpack(rows)?.into_iter().flat_map(|row| self.0.finish(row));
@@ -409,14 +412,14 @@ impl Schedule {
         self.0.under_way()
     }
 
-    /// The runs at hand, and how many there will be.
+    /// Number of finished runs, and expected number of all runs.
     fn progress(&self) -> (u64, u64) {
         let progress = self.0.progress();
         (progress.done, progress.expected)
     }
 }
 
-/// Writer that hands bytes to a Python function, and keeps its failure.
+/// Sink that passes bytes to a Python function, and the failure that keeps the function's first exception.
 fn byte_sink(write: Py<PyAny>) -> (Failure, impl FnMut(&[u8]) + Send) {
     let failure = Failure::default();
     let kept = failure.clone();
@@ -426,7 +429,8 @@ fn byte_sink(write: Py<PyAny>) -> (Failure, impl FnMut(&[u8]) + Send) {
     (failure, sink)
 }
 
-/// Sink that hands lines of a point's text to `write`, until that fails.
+/// Sink that passes lines of a point's text to the Python function `write`, and the failure that keeps its first
+/// exception.
 fn text_sink(write: Py<PyAny>) -> (Failure, impl FnMut(usize, &str) + Send) {
     let failure = Failure::default();
     let kept = failure.clone();

@@ -1,4 +1,4 @@
-//! Records of packets: read of captures, and links fitted to them.
+//! Records of packets from captures and logs, and links fitted to them.
 
 use crate::error::TraceError;
 use crate::traces::Chunks;
@@ -15,7 +15,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
 
-/// Frames that are looked at between two chunks of a file.
+/// Reads a capture file given in chunks, and passes each frame and its packet to `each`. Returns true if the file is
+/// cut off.
 fn read(
     chunks: &Bound<'_, PyAny>,
     mut each: impl FnMut(
@@ -34,8 +35,9 @@ fn read(
     reader.finish().map_err(refused)
 }
 
-/// The largest flow of a capture, whose chunks are handed over twice: one iterable of bytes each time. Where one end
-/// alone was captured, other flows between the same hosts come with it.
+/// The largest flow of a capture file, which is read twice: `first` and `second` are iterables of its bytes. If only
+/// one end was captured (`is_alone`), other flows between the same hosts are included. Also returns a survey of all
+/// flows, and true if the file is cut off.
 fn flow(
     first: &Bound<'_, PyAny>,
     second: &Bound<'_, PyAny>,
@@ -53,8 +55,9 @@ fn flow(
     Ok((flow, survey, is_cut))
 }
 
-/// Fates of the packets of the largest flow of a capture, as columns; of two captures, the sender's and the
-/// receiver's, joined. Of encrypted QUIC at one end, stretches as [`read_log`] has them.
+/// Packets of the largest flow of a capture with their fates, as columns. Captures of the sender and of the receiver
+/// are joined. For encrypted QUIC captured at one end the result has stretches of time, as from [`read_log`]. Each
+/// capture is read twice (`first` and `again`).
 #[pyfunction]
 #[pyo3(signature = (first, again, receiver = None, receiver_again = None))]
 pub(crate) fn read_capture<'py>(
@@ -129,13 +132,14 @@ fn packets<'py>(py: Python<'py>, found: &Bound<'py, PyDict>, packets: &[Observed
     found.set_item("fate", fates.collect::<Vec<i8>>().into_pyarray(py))
 }
 
-/// Tool that wrote a log with these first bytes; None if it is unknown.
+/// Name of the tool whose log begins with these bytes; None if it is unknown.
 #[pyfunction]
 pub(crate) fn detect_log(head: &[u8]) -> Option<&'static str> {
     LogKind::of(head).map(LogKind::name)
 }
 
-/// Content of another tool's log: `kind` is `packets`, with columns as [`read_capture`] has them, or `stretches`.
+/// Content of another tool's log. Key `kind` is `packets`, with columns as from [`read_capture`], or `stretches`, with
+/// rows of time intervals.
 #[pyfunction]
 pub(crate) fn read_log<'py>(py: Python<'py>, chunks: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
     let refused = |error: &dyn std::fmt::Display| TraceError::new_err(error.to_string());
@@ -177,7 +181,7 @@ pub(crate) fn read_log<'py>(py: Python<'py>, chunks: &Bound<'py, PyAny>) -> PyRe
     Ok(found)
 }
 
-/// Content of a log of intervals.
+/// Adds the rows of a log of time intervals to `found`.
 fn stretches(found: &Bound<'_, PyDict>, log: StretchLog) -> PyResult<()> {
     found.set_item("kind", "stretches")?;
     let rows = log.stretches.iter().map(|of| {
@@ -195,7 +199,7 @@ fn stretches(found: &Bound<'_, PyDict>, log: StretchLog) -> PyResult<()> {
     found.set_item("is_cut", log.is_cut)
 }
 
-/// A link fitted to a record, as JSON text: columns as [`read_capture`] has them.
+/// Link fitted to a record of packets, as JSON text; the record has columns as from [`read_capture`].
 #[pyfunction]
 #[pyo3(signature = (sent_s, bytes, seen_s, fate, is_round_trip, seed, tick_s = 0.0, reverse = None))]
 #[expect(clippy::too_many_arguments, reason = "columns of a record, one by one")]
@@ -284,11 +288,11 @@ fn drawn(draws: &[Draw]) -> Vec<Value> {
     draws.iter().map(row).collect()
 }
 
-/// A stretch of [`read_log`]: when it begins and ends, bytes, packets, lost ones, round trip, whether the application
-/// limited it.
+/// A stretch of time of [`read_log`]: begin and end in seconds, bytes, packets, lost packets, round trip in seconds,
+/// and true if the application limited the rate.
 type Row = (f64, f64, f64, f64, f64, f64, bool);
 
-/// A link fitted to stretches of time, as JSON text: rows as [`read_log`] has them.
+/// Link fitted to stretches of time, as JSON text; `rows` are as from [`read_log`].
 #[pyfunction]
 pub(crate) fn fit_stretches(
     rows: Vec<Row>,
@@ -312,7 +316,7 @@ pub(crate) fn fit_stretches(
     let start = stretches.carried.first().map_or(0.0, |of| of.from_s);
     let follows = !fit.rates.is_empty();
     let windows = stretches.carried.iter().zip(&fit.tells).map(|(of, tells)| {
-        // Of a rate that changes those that do not tell it say nothing.
+        // If the fitted rate changes, stretches that do not reveal the rate have no weight.
         let says = if *tells || !follows { 1.0 } else { 0.0 };
         json!([of.from_s - start, of.to_s - of.from_s, 8.0 * of.bytes * says, of.packets * says])
     });

@@ -1,4 +1,4 @@
-//! Rows as Python's tuples: `crossfade.results.rows.Row`.
+//! Rows of results as Python tuples, in the form of `crossfade.results.rows.Row`.
 
 use crossfade_experiment::{MetricNames, NameSets, Row, RowMetrics};
 use crossfade_scenario::Method;
@@ -8,14 +8,14 @@ use pyo3::types::{PyBytes, PyString};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Key, point, method, seed, run, names, values with distributions behind them, failure, seconds.
+/// A row as a tuple: key, point, method, seed, run, names, values followed by distributions, failure, seconds.
 type PackedRow<'py> =
     (String, String, &'static str, u64, u64, Bound<'py, PyString>, Bound<'py, PyBytes>, Option<String>, f64);
 
-/// Turns rows into tuples; rows with the same names share one text of them.
+/// Converts rows into tuples; rows with the same names share one Python string of names.
 #[derive(Default)]
 pub(crate) struct Packer {
-    /// Texts by the address of the names, which live as long as the text does.
+    /// Strings of names by the address of the names, which are kept so that the address stays valid.
     texts: HashMap<usize, (Arc<MetricNames>, Py<PyString>)>,
 }
 
@@ -34,7 +34,7 @@ impl Packer {
     }
 }
 
-/// Row as Python hands it over.
+/// A row as Python passes it, in the order of [`PackedRow`].
 #[derive(FromPyObject)]
 pub(crate) struct GivenRow<'py>(
     String,
@@ -48,17 +48,17 @@ pub(crate) struct GivenRow<'py>(
     f64,
 );
 
-/// Reads rows that Python kept.
+/// Converts rows that Python kept.
 ///
 /// # Errors
-/// `ValueError` for a method that there is not, or values that do not fit their names.
+/// `ValueError` for an unknown method, or for values that do not fit their names.
 pub(crate) fn unpack(rows: Vec<GivenRow<'_>>) -> PyResult<Vec<Row>> {
     let mut sets = NameSets::default();
     rows.into_iter().map(|row| row.unpack(&mut sets)).collect()
 }
 
 impl GivenRow<'_> {
-    /// Unpacks a row (see [`unpack`]).
+    /// Converts one row, like [`unpack`] for many; `sets` shares names among rows.
     pub(crate) fn unpack(self, sets: &mut NameSets) -> PyResult<Row> {
         let Self(key, point, method, seed, run, names, values, failure, seconds) = self;
         let method = method_of(&method)?;
@@ -76,7 +76,7 @@ impl GivenRow<'_> {
     }
 }
 
-/// The method of a word.
+/// The method called `name` in scenarios.
 pub(crate) fn method_of(name: &str) -> PyResult<Method> {
     serde_json::from_value(name.into()).map_err(|_| PyValueError::new_err(format!("{name}: no such method")))
 }

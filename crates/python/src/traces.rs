@@ -1,4 +1,4 @@
-//! Recordings of links in the formats of other tools: what they are, what they say, and one from another.
+//! Recordings of links in the formats of other tools: detection, description, and conversion.
 
 use crate::error::TraceError;
 use crossfade_core::SimTime;
@@ -13,7 +13,7 @@ use pyo3::types::{PyBytes, PyDict, PyIterator};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A text that cannot be read: what is in it, or whoever hands it over, such as Ctrl-C.
+/// Reason why a recording cannot be read: its content, or an exception of the Python iterator, such as Ctrl-C.
 pub(crate) enum Failed {
     Malformed(Malformed),
     Python(PyErr),
@@ -40,7 +40,7 @@ impl From<Failed> for PyErr {
     }
 }
 
-/// A text in chunks, as an iterator of bytes gives them.
+/// Chunks of a text from a Python iterator of bytes.
 pub(crate) struct Chunks<'py>(pub(crate) Bound<'py, PyIterator>);
 
 impl Iterator for Chunks<'_> {
@@ -72,14 +72,14 @@ fn known(name: &str) -> PyResult<Format> {
     })
 }
 
-/// The formats that there are, as JSON text.
+/// All formats of recordings as JSON text: name, title, and true if the format can be written.
 #[pyfunction]
 pub(crate) fn trace_formats() -> String {
     let row = |format: Format| json!({ "name": format.name(), "title": format.title(), "written": format.is_written() });
     Value::Array(Format::ALL.into_iter().map(row).collect()).to_string()
 }
 
-/// The name of the format of a text.
+/// Name of the format of a recording, detected from its first chunks.
 #[pyfunction]
 pub(crate) fn detect_trace(chunks: &Bound<'_, PyAny>) -> PyResult<&'static str> {
     let mut detector = Detector::default();
@@ -91,7 +91,7 @@ pub(crate) fn detect_trace(chunks: &Bound<'_, PyAny>) -> PyResult<&'static str> 
     Ok(detector.finish().map_err(Failed::Malformed)?.name())
 }
 
-/// Summary of a recording, of each direction and as a whole.
+/// Summary of each direction of a recording, and facts about the whole.
 fn summarised(
     format: &str,
     chunks: &Bound<'_, PyAny>,
@@ -106,7 +106,7 @@ fn summarised(
     Ok((summaries, reader.whole().cloned().unwrap_or_default()))
 }
 
-/// Summary of a recording in a format, as JSON text.
+/// Summary of a recording in a known format, as JSON text.
 #[pyfunction]
 #[pyo3(signature = (format, chunks, delay_interval_s = None))]
 pub(crate) fn describe_trace(
@@ -131,7 +131,8 @@ pub(crate) fn describe_trace(
         .to_string())
 }
 
-/// Capacity, delay and loss of a text over time, as JSON text: times in s and values, in at most `most` points.
+/// Capacity, delay and loss of a recording over time, as JSON text: times in s and mean values, in at most `most`
+/// points.
 #[pyfunction]
 pub(crate) fn trace_curves(
     format: &str,
@@ -178,11 +179,11 @@ fn distribution(of: Option<Distribution>) -> Value {
     })
 }
 
-/// Kinds of facts, by their number in the column `kind`.
+/// Kinds of a recording's items; the column `kind` has their indices.
 const KINDS: [&str; 5] = ["opportunity", "step", "train", "sent", "arrived"];
 const WAYS: [Direction; 3] = [Direction::Both, Direction::Up, Direction::Down];
 
-/// Facts as columns of numbers; what a fact does not say is not a number.
+/// Items of a recording as columns of numbers; a value that an item lacks is NaN.
 #[derive(Default)]
 struct Columns {
     kinds: Vec<i8>,
@@ -253,7 +254,7 @@ impl Columns {
         }
         let mut before: Option<Extra> = None;
         for (extra, value) in &step.extras {
-            // Of several values the first is shown.
+            // If a key occurs several times, its first value is shown.
             if before.replace(*extra) != Some(*extra) {
                 self.set(extra.name(), value * extra.scale());
             }
@@ -261,8 +262,8 @@ impl Columns {
     }
 }
 
-/// The facts of a text as a dictionary of arrays, one for each column that has a value: `kind` and `direction` by
-/// number.
+/// Items of a recording as a dict of arrays, one for each column that has a value; `kind` and `direction` are indices
+/// into `kinds` and `directions`.
 #[pyfunction]
 #[pyo3(signature = (format, chunks, delay_interval_s = None))]
 pub(crate) fn trace_columns<'py>(
@@ -287,14 +288,15 @@ pub(crate) fn trace_columns<'py>(
     Ok(found)
 }
 
-/// A conversion of the texts about one way of a link: each is looked at first, and read again to write.
+/// Conversion of recordings of one direction of a link to another format. Each recording is read twice: first by
+/// `look`, then by `write`.
 #[pyclass(module = "crossfade._crossfade")]
 pub(crate) struct TraceConversion {
     conversion: Conversion,
     direction: Direction,
 }
 
-/// Summary of one direction of a recording.
+/// Item of a recording if it is about direction `way` or about both; errors are passed on.
 fn of_way(told: Result<Told, Failed>, way: Direction) -> Option<Result<Item, Failed>> {
     match told {
         Ok((direction, item)) => {
@@ -321,7 +323,7 @@ impl TraceConversion {
         Ok(Self { conversion, direction })
     }
 
-    /// Looks at a text to its end.
+    /// First pass over a recording, to its end.
     #[pyo3(signature = (format, chunks, delay_interval_s = None))]
     fn look(
         &mut self,
@@ -339,18 +341,19 @@ impl TraceConversion {
         Ok(())
     }
 
-    /// Information that the conversion loses; raises `TraceError` if the format cannot hold the recording.
+    /// Facts that the conversion loses; raises `TraceError` if the format cannot hold the recording.
     fn losses(&self) -> PyResult<Vec<String>> {
         self.conversion.check().map_err(TraceError::new_err)?;
         Ok(self.conversion.losses().each().map(str::to_owned).collect())
     }
 
-    /// The names of the files that what was looked at takes: a single one has none.
+    /// Names of the files that the conversion writes; the name is empty for a single file.
     fn parts(&self) -> Vec<&'static str> {
         self.conversion.parts().into_iter().map(Part::name).collect()
     }
 
-    /// Reads the texts side by side, each a format and its chunks, and hands what is written of a part to `take`.
+    /// Second pass: reads the recordings side by side, each a format and its chunks, and passes the text of the file
+    /// `part` (one of `parts`) to `take`.
     #[pyo3(signature = (part, texts, take, delay_interval_s = None))]
     fn write(
         &self,

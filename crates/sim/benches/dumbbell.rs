@@ -1,9 +1,9 @@
-//! User CPU time per million delivered segments of many flows that share a bottleneck, and memory per flow.
+//! Benchmark of many flows that share a bottleneck: user CPU time per million delivered segments, and memory per flow.
 //!
-//! `cargo bench -p crossfade-sim --bench dumbbell [-- CASE] [SEGMENTS]`; without a case all of them. Cases
-//! of 20 flows are that of `bench/dumbbell.tcl`: 45 Mbit/s and 20 ms with a drop-tail queue of 100 packets,
-//! 1000-byte packets, window 64; sender I is 1 + I ms away from the bottleneck and its receiver 1 ms.
-//! `flows-N`: the same with N flows, and rate and queue in proportion.
+//! `cargo bench -p crossfade-sim --bench dumbbell [-- CASE] [SEGMENTS]`; without a case all of them. Cases of 20 flows
+//! are that of `bench/dumbbell.tcl`: 45 Mbit/s and 20 ms with a drop-tail queue of 100 packets, 1000-byte packets,
+//! window 64; sender I is 1 + I ms away from the bottleneck and its receiver 1 ms. Cases `flows-N` have N flows, with
+//! rate and queue in proportion.
 
 use crossfade_channel::Lossless;
 use crossfade_core::{RunSeed, SimTime};
@@ -85,7 +85,7 @@ fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Memory of this process, in bytes.
+/// Memory that this process uses now, in bytes.
 fn memory_bytes() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

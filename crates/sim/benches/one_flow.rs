@@ -1,4 +1,4 @@
-//! User CPU time per million delivered segments of one Reno flow, through the engine that every figure uses.
+//! Benchmark of one Reno flow through the engine: user CPU time per million delivered segments.
 //!
 //! `cargo bench -p crossfade-sim --bench one_flow [-- CASE] [SEGMENTS]`; without a case all of them. The connection is
 //! that of `bench/one_flow.tcl`: 10 Mbit/s, 20 ms each way, 1000-byte packets, window 64.
@@ -27,8 +27,8 @@ fn loss(case: &str) -> Box<dyn LossProcess> {
     Box::new(MarkovLoss::new(&chain, clock, stream))
 }
 
-/// `ns2-*`: the agents of ns-2 with a queue, as in `one_flow.tcl`. `paper-*`: one packet a slot, instant feedback.
-/// `rfc-*`: SACK as the RFCs recommend it, on the path of `ns2-*`.
+/// Configuration of a case. `ns2-*`: the agents of ns-2 with a queue, as in `one_flow.tcl`. `paper-*`: one packet per
+/// packet time, instant feedback. `rfc-*`: SACK as the RFCs recommend it, on the path of `ns2-*`.
 fn connection(case: &str, segments: u64) -> OneHop {
     let paper = case.starts_with("paper");
     let delay = if paper { SimTime::ZERO } else { MS * 20 };
@@ -65,7 +65,7 @@ fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// The most memory that this process ever had, in MB.
+/// Largest memory that this process has ever used, in MB; `None` if the system does not tell.
 fn peak_memory_mb() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,8 +1,8 @@
-//! User CPU time per frame of TCP over an ARQ link, through the engine that every figure uses.
+//! Benchmark of TCP over an ARQ link through the engine: user CPU time per frame.
 //!
-//! `cargo bench -p crossfade-sim --bench tcp_over_arq [-- CASE] [FRAMES]`; without a case all of them. One
-//! connection (Tahoe, window 4) over frames of 20 octets in 20 ms, 30 of them a segment; fading of `fd_t` 0.01
-//! loses 1, 10 or 30 % of the frames, each of which is repeated up to 10 times.
+//! `cargo bench -p crossfade-sim --bench tcp_over_arq [-- CASE] [FRAMES]`; without a case all of them. One connection
+//! (Tahoe, window 4) over frames of 20 octets in 20 ms, 30 of them per segment; fading of `fd_t` 0.01 loses 1, 10 or 30
+//! % of the frames, each of which is retransmitted up to 10 times.
 
 use crossfade_channel::{Clock, Lossless, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};

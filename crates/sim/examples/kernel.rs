@@ -1,4 +1,4 @@
-//! Linux over these links, beside flavour `rfc` (docs/kernel.md).
+//! Simulated side of the comparison of Linux with flavour `rfc` over this project's links (docs/kernel.md).
 //!
 //! ```text
 //! cargo run --release -p crossfade-sim --example kernel -- patterns PATTERNS.csv [PROFILE]
@@ -20,11 +20,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 const MS: SimTime = SimTime::from_millis(1);
-/// The segments of a transfer, and when it begins: after the handshake.
+/// Number of segments of a transfer.
 const SEGMENTS: u64 = 600;
+/// Start of a transfer, after the handshake.
 const START: SimTime = SimTime::from_millis(81);
 
-/// Reno, CUBIC, or Reno without SACK, of a profile.
+/// TCP configuration of a profile, with variant `reno`, `cubic` or `reno-nosack`, and with every segment acknowledged
+/// or delayed ACKs.
 fn tcp(handshake: SimTime, profile: &str, variant: &str, acks: &str, segments: Option<u64>) -> TcpConfig {
     let mut rfc = match profile {
         "linux" => RfcConfig { handshake_rtt: Some(handshake), ..RfcConfig::linux() },
@@ -58,7 +60,7 @@ fn tcp(handshake: SimTime, profile: &str, variant: &str, acks: &str, segments: O
     }
 }
 
-/// A queue that drops what finds it full.
+/// Drop-tail queue for `packets` packets.
 fn drop_tail(packets: usize) -> QueueConfig {
     QueueConfig::DropTail(Some(QueueLimit::Packets(packets)))
 }
@@ -89,7 +91,7 @@ fn run(network: Network, events: &mut Vec<EventRecord>) -> NetworkStatistics {
     simulate(network, events, (), &AtomicBool::new(false)).expect("nobody cancels")
 }
 
-/// Losses of a pattern: (segment, nth transmission), and acknowledgements by number.
+/// Losses of a pattern: data segments as pairs (segment, n-th transmission), and acknowledgements by number.
 fn losses(pattern: &str) -> (Vec<(u64, usize)>, Vec<u64>) {
     let first = |range: std::ops::Range<u64>| range.map(|seq| (seq, 1)).collect();
     match pattern {
@@ -106,8 +108,8 @@ fn losses(pattern: &str) -> (Vec<(u64, usize)>, Vec<u64>) {
     }
 }
 
-/// The events of one transfer. Which transmission carries a segment for the nth time is known once all before it are:
-/// the losses are found one after the other.
+/// Events of one transfer with the losses of `pattern`. The losses are found one after the other: which transmission
+/// carries a segment for the n-th time is known only once all earlier losses are.
 fn transfer(pattern: &str, config: &TcpConfig) -> Vec<EventRecord> {
     let (mut segments, acks) = losses(pattern);
     let mut drops: Vec<u64> = Vec::new();
@@ -166,7 +168,8 @@ fn outcome(events: &[EventRecord]) -> Outcome {
     Outcome { done_ms, repetitions, timeouts }
 }
 
-/// The kernel's mean times beside ours, and for each variant and way to acknowledge how far apart.
+/// Prints the kernel's mean times beside the simulated ones, and the deviations for each variant and rule of
+/// acknowledgement.
 fn patterns(file: &str, profile: &str, w_max: u32) {
     let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
     let mut theirs: Vec<((String, String, String), Vec<f64>)> = Vec::new();
@@ -201,7 +204,8 @@ fn patterns(file: &str, profile: &str, w_max: u32) {
     }
 }
 
-/// Goodput of one flow under i.i.d. loss of data packets: 10 Mbit/s, 40 ms there and back, drop-tail 100.
+/// Prints the goodput of one flow under i.i.d. loss of data packets: 10 Mbit/s, RTT 40 ms, drop-tail queue of 100
+/// packets.
 fn loss(profile: &str) {
     println!("variant,acks,loss,runs,goodput_mbps");
     for (variant, acks) in [("reno", "default"), ("cubic", "default"), ("reno", "every"), ("cubic", "every")]
@@ -225,7 +229,7 @@ fn loss(profile: &str) {
     }
 }
 
-/// Two flows through one queue: CUBIC beside Reno (drop-tail), or two of CUBIC (`CoDel`).
+/// Prints the shares of two flows through one queue: CUBIC beside Reno (drop-tail), or two of CUBIC (`CoDel`).
 fn pair(profile: &str, variants: [&str; 2], queue: &QueueConfig, delay: SimTime, seconds: u64, runs: u64) {
     println!("first,second,run,share,drops,goodput_mbps");
     let (mut shares, mut all_drops) = (Vec::new(), 0);

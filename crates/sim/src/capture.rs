@@ -1,51 +1,51 @@
-//! The packets at the senders' interfaces, for captures.
+//! Interface to record the packets at the senders' interfaces, for capture files.
 
 use crossfade_core::SimTime;
 use crossfade_link::{Parcel, Ppdu};
 use crossfade_transport::{Ack, Segment};
 
-/// Content of a packet that enters a medium with an air.
+/// Content of a packet that enters a medium whose frames in the air are recorded.
 #[derive(Clone, Copy, Debug)]
 pub enum Entering<'a> {
-    /// A segment of a flow, or a datagram of one that has no feedback.
+    /// A segment of the flow with this number, or a datagram of a flow without feedback.
     Segment(u32, &'a Segment),
-    /// An acknowledgement of a flow.
+    /// An acknowledgement of the flow with this number.
     Ack(u32, &'a Ack),
-    /// A packet from outside.
+    /// A packet from outside the simulation.
     Outside(Parcel),
 }
 
-/// Sees every packet that a sender gives to the network or gets from it, with all its fields.
+/// Receiver of every packet that a sender gives to the network or gets from it, with all its fields.
 ///
 /// Like [`crossfade_core::Observer`] it costs nothing when absent: the engine is generic over it.
 pub trait Capture {
-    /// Whether the capture records packets; where false, an engine skips the calls.
+    /// True if the capture records packets; if false, an engine skips the calls.
     const ENABLED: bool = true;
 
-    /// Whether the capture records PPDUs of media with an air.
+    /// True if the capture records PPDUs (physical-layer frames) of wireless media.
     const HEARS: bool = false;
 
-    /// The sender of `flow` sends `segment` in a packet of `bytes`.
+    /// Records that the sender of `flow` sends `segment` in a packet of `bytes` bytes at `now`.
     fn segment(&mut self, now: SimTime, flow: u32, bytes: u32, segment: &Segment);
 
-    /// `flow` of [`crate::Arrivals`] begins, with `bytes` of data to send.
+    /// Records that `flow`, one of [`crate::Arrivals`], begins with `bytes` bytes of data to send.
     fn arrival(&mut self, _flow: u32, _bytes: u64) {}
 
-    /// An acknowledgement in a packet of `bytes` reaches the sender of `flow`.
+    /// Records that acknowledgement `ack`, in a packet of `bytes` bytes, reaches the sender of `flow` at `now`.
     fn ack(&mut self, now: SimTime, flow: u32, bytes: u32, ack: &Ack);
 
-    /// A source without feedback sends datagram number `seq` in a packet of `bytes`.
+    /// Records that a source without feedback sends datagram number `seq` in a packet of `bytes` bytes at `now`.
     fn datagram(&mut self, now: SimTime, flow: u32, bytes: u32, seq: u64);
 
-    /// A packet enters a medium with an air, whose PPDUs name it `parcel` until it leaves.
+    /// Records that `packet` enters a wireless medium, whose PPDUs name it `parcel` until it leaves.
     fn enters(&mut self, _now: SimTime, _parcel: Parcel, _packet: Entering<'_>) {}
 
-    /// Takes a PPDU (physical-layer frame) that was in the air. The PPDUs of a medium come in order of time, and the
+    /// Records a PPDU (physical-layer frame) that was in the air. The PPDUs of a medium come in order of time, and the
     /// first one with a packet comes before the packet leaves.
     fn ppdu(&mut self, _ppdu: &Ppdu) {}
 }
 
-/// A simulation without a capture.
+/// No capture: nothing is recorded.
 impl Capture for () {
     const ENABLED: bool = false;
 

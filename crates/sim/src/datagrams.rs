@@ -1,38 +1,38 @@
-//! Sources of datagrams without feedback: at a rate, or as recorded.
+//! Sources of datagrams without feedback: on-off sources and recorded sequences.
 
 use crate::workload::OnOffSource;
 use crossfade_core::SimTime;
 use crossfade_link::trace::SendRecord;
 
-/// A source of datagrams.
+/// A source of datagrams without feedback.
 pub(crate) struct Datagrams {
     source: DatagramSource,
     pub(crate) next_seq: u64,
 }
 
 enum DatagramSource {
-    /// On-off source with datagrams of one size.
+    /// On-off source of datagrams of one size.
     OnOff(Box<OnOffSource>),
     /// Datagrams at recorded times with recorded sizes.
     Recorded {
         record: SendRecord,
-        /// Time at which the record begins.
+        /// Time at which the record begins; recorded times count from it.
         start: SimTime,
     },
 }
 
 impl Datagrams {
-    /// Datagrams of a source that switches on and off.
+    /// Creates a source of datagrams that switches on and off.
     pub(crate) fn on_off(source: OnOffSource) -> Self {
         Self { source: DatagramSource::OnOff(Box::new(source)), next_seq: 0 }
     }
 
-    /// Datagrams of a record.
+    /// Creates a source that sends recorded datagrams.
     pub(crate) fn recorded(record: SendRecord) -> Self {
         Self { source: DatagramSource::Recorded { record, start: SimTime::ZERO }, next_seq: 0 }
     }
 
-    /// Time of the first datagram of a source that begins at `now`; `None` without datagrams.
+    /// Time of the first datagram of a source that begins at `now`; `None` if it sends none.
     pub(crate) fn first_after(&mut self, now: SimTime) -> Option<SimTime> {
         match &mut self.source {
             DatagramSource::OnOff(source) => Some(source.first_after(now)),
@@ -43,7 +43,7 @@ impl Datagrams {
         }
     }
 
-    /// Takes the datagram that leaves now: its number and its bytes, which are `usual` unless recorded.
+    /// Takes the datagram that leaves now: its number, and its size in bytes, which is `usual` unless recorded.
     pub(crate) fn take(&mut self, usual: u32) -> (u64, u32) {
         let seq = self.next_seq;
         self.next_seq += 1;
@@ -54,7 +54,7 @@ impl Datagrams {
         (seq, recorded.map_or(usual, |send| send.bytes))
     }
 
-    /// Time of the datagram after the one that was taken at `now`; `None` after the last.
+    /// Time of the next datagram after the one taken at `now`; `None` after the last.
     pub(crate) fn next_after(&mut self, now: SimTime) -> Option<SimTime> {
         match &mut self.source {
             DatagramSource::OnOff(source) => Some(source.next_after(now)),

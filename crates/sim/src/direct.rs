@@ -2,8 +2,8 @@
 //!
 //! If all packets of a direction go over one hop and then over lines to their hosts, the time at which a packet comes
 //! out of its line is known when it enters the hop. Its arrival at the far end of the hop changes only two counters of
-//! the link; events for that would be a third of all. The counters are corrected whenever they are read, and packets
-//! that come out of several lines at the same nanosecond do so in the order that these events would have given.
+//! the link; events for these arrivals would be a third of all events. The counters are corrected whenever they are
+//! read, and packets out of several lines at the same nanosecond keep the order that these events would have given.
 
 use crate::capture::Capture;
 use crate::direction::Direction;
@@ -19,7 +19,8 @@ use crossfade_link::LinkReport;
 use crossfade_transport::Ack;
 
 impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
-    /// Turns the shortcut on, before the first event, for each direction in which the routes of all flows allow it.
+    /// Turns shortcut `direct` on, before the first event, for each direction in which the routes of all flows allow
+    /// it.
     pub(crate) fn pass_where_possible(&mut self, ways: &[FlowWays]) {
         self.pass_if_possible::<Data>(ways, |ways| ways.data.first);
         self.pass_if_possible::<Ack>(ways, |ways| ways.acks.first);
@@ -37,7 +38,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         path.is_foreseen = foreseen && path.is_direct && comes_by_one && path.links[0].is_certain();
     }
 
-    /// The lines out of which packets come now, in order, where `line` is not the only one.
+    /// Lines out of which packets come at this instant, in order, if `line` is not the only one.
     #[inline]
     pub(crate) fn tied_exits<D: Direction>(&mut self, line: u32) -> Option<Vec<u32>> {
         let is_tied = D::path(self).is_direct && self.queue.has_another(self.now, D::EXIT as u8);
@@ -54,7 +55,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         lines
     }
 
-    /// Report of a link at `now`; for a link with the shortcut, without packets that have not arrived yet.
+    /// Report of a link or fabric at `now`; for a link with shortcut `direct`, without packets that have not arrived
+    /// yet.
     pub(crate) fn report(&mut self, place: Place, now: SimTime) -> LinkReport {
         match place {
             Place::Forward(link) => {
@@ -69,8 +71,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Number of packets, and of their bytes, that a link with the shortcut has counted as arrived too early. Packets
-    /// that it counts late are counted first.
+    /// Number of packets, and of their bytes, that a link with shortcut `direct` has counted as arrived too early.
+    /// Packets that the link counts late are counted first.
     fn counted_early<D: Direction>(&mut self, now: SimTime) -> (u64, u64) {
         // If the last event ended the run, simultaneous events that would come after it do not happen.
         let (by, last) = if self.is_over { (self.now, Some(self.last)) } else { (now, None) };
@@ -94,7 +96,7 @@ fn less(mut report: LinkReport, (packets, bytes): (u64, u64)) -> LinkReport {
 }
 
 impl Kind {
-    /// Whether events of this kind happen before those of `other` at equal times.
+    /// True if events of this kind happen before those of kind `other` at equal times.
     fn is_before(self, other: Self) -> bool {
         (self as u8) < other as u8
     }

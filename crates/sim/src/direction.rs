@@ -1,4 +1,4 @@
-//! The two directions through the network: segments forward, acknowledgements back.
+//! Two directions through the network: data segments forward, acknowledgements in reverse.
 
 #![expect(
     clippy::inline_always,
@@ -16,7 +16,7 @@ use crossfade_core::{EventKind, Observer};
 use crossfade_link::Parcel;
 use crossfade_transport::{Ack, Segment};
 
-/// A direction through the network.
+/// A direction through the network, named by the content of its packets.
 pub(crate) trait Direction: Sized {
     const ENTRY: Kind;
     const LINK: Kind;
@@ -24,34 +24,34 @@ pub(crate) trait Direction: Sized {
 
     fn path<O, C, L: Layout>(net: &mut NetworkState<O, C, L>) -> &mut Path<Self, L>;
 
-    /// The lines from the host that sends to the first link, and from the last link to the host that
-    /// receives.
+    /// Access lines of this direction: from the sending host to the first link, and from the last link to the receiving
+    /// host.
     fn lines(lines: AccessLines) -> (u32, u32);
 
-    /// The flow's route between the lines.
+    /// Route of `flow` in this direction, between the access lines.
     fn route(flow: &Flow) -> FlowRoute;
 
-    /// Tells the capture of a packet that enters a medium with an air.
+    /// Reports to the capture a packet that enters a wireless medium.
     fn enters<O, C: Capture, L: Layout>(net: &mut NetworkState<O, C, L>, flow: &Flow, parcel: Parcel);
 
-    /// Handles a packet that has reached its host.
+    /// Processes a packet that has reached its host.
     fn arrive<O: Observer, C: Capture, L: Layout>(
         net: &mut NetworkState<O, C, L>,
         flow: &mut Flow,
         parcel: Parcel,
     );
 
-    /// The counter of a loss or a drop, and its kind for observers.
+    /// Counter of the packets that go missing by `loss`, and the kind of event for observers.
     fn missing(counts: &mut FlowStatistics, loss: Loss) -> (&mut u64, EventKind);
 
-    /// Number of the segment, or of the one expected next.
+    /// Number of the segment, or of the next segment that the acknowledgement expects.
     fn seq(&self) -> u64;
 
-    /// Whether a queue's mark on the packet is seen for the first time.
+    /// True if a queue's ECN mark on the packet is seen for the first time.
     fn count_mark(&mut self) -> bool;
 }
 
-/// Why a packet goes missing.
+/// Cause for which a packet goes missing.
 #[derive(Clone, Copy)]
 pub(crate) enum Loss {
     Lost,
@@ -152,7 +152,7 @@ impl Direction for Ack {
         self.next_expected
     }
 
-    /// Acknowledgements are not ECN-capable (RFC 3168 section 6.1.4).
+    /// Always false: acknowledgements are not ECN-capable (RFC 3168 section 6.1.4).
     fn count_mark(&mut self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Spurious timeouts: the simulator knows which timeouts were spurious, where a sender can only guess.
+//! Exact count of spurious timeouts: the simulator knows which timeouts were spurious, where a sender can only guess.
 //!
 //! A timeout is spurious if the segment whose timer expired was not lost: a copy sent before the timeout has reached
 //! the receiver, or does so later. A sender that had waited longer would have seen the acknowledgement. If only
@@ -6,12 +6,12 @@
 
 use crossfade_core::SimTime;
 
-/// Timeouts of one segment that has not reached the receiver yet and may be late or lost.
+/// Timeouts of one segment that has not reached the receiver yet, so its original may be late or lost.
 #[derive(Clone, Debug)]
 pub(crate) struct Doubts {
-    /// Number of the segment; `u64::MAX`: none.
+    /// Number of the segment; `u64::MAX`: there are no undecided timeouts.
     seq: u64,
-    /// Times at which its timer expired, several with backoff.
+    /// Times at which the segment's timer expired; several with back-off.
     expired_at: Vec<SimTime>,
 }
 
@@ -28,14 +28,14 @@ impl Doubts {
         self.expired_at.push(now);
     }
 
-    /// Whether timeouts of segment `seq` are undecided.
+    /// True if timeouts of segment `seq` are undecided.
     #[inline]
     pub(crate) fn concern(&self, seq: u64) -> bool {
         self.seq == seq
     }
 
-    /// Takes the arrival of a copy of the segment sent at `sent`. Returns the number of timeouts after `sent`, which
-    /// were spurious. Earlier timeouts stay undecided, since an overtaken copy may arrive later.
+    /// Processes the arrival of a copy of the segment that was sent at `sent`. Returns the number of timeouts after
+    /// `sent`, which were spurious. Earlier timeouts stay undecided, since an overtaken copy may arrive later.
     #[cold]
     pub(crate) fn on_arrival(&mut self, sent: SimTime) -> u64 {
         let before = self.expired_at.len();
@@ -47,7 +47,7 @@ impl Doubts {
         spurious
     }
 
-    /// Forgets undecided timeouts, which then are not counted.
+    /// Forgets the undecided timeouts, which then do not count as spurious.
     pub(crate) fn clear(&mut self) {
         self.seq = u64::MAX;
         self.expired_at.clear();

@@ -1,4 +1,4 @@
-//! The engine: a network that is simulated step by step.
+//! Simulation engine: a network that is simulated step by step.
 
 use crate::capture::Capture;
 use crate::error::{Interrupted, NetworkError, SimulationError};
@@ -40,17 +40,17 @@ pub fn simulate<O: Observer, C: Capture>(
 /// ([`poll`](Self::poll)). As a [`Fabric`] it can connect real hosts by a whole network.
 pub struct Engine<O, C> {
     event_loop: Layouts<O, C>,
-    /// Link events that were kept and not yet taken.
+    /// Link events that were kept; `next_trace` has not returned them yet.
     traced: VecDeque<LinkEvent>,
 }
 
-/// The event loop, laid out for the smallest network or for any.
+/// Event loop, with tables laid out for a network of one flow over one hop each way, or for any network.
 enum Layouts<O, C> {
     Single(Box<EventLoop<O, C, Single>>),
     Many(Box<EventLoop<O, C, Many>>),
 }
 
-/// Calls a method of either layout.
+/// Evaluates an expression for the event loop of either layout.
 macro_rules! either {
     ($engine:expr, $event_loop:ident => $result:expr) => {
         match $engine.event_loop {
@@ -93,49 +93,51 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         either!(ref self, event_loop => event_loop.next_event())
     }
 
-    /// Processes at most `events` events. Returns whether the run goes on.
+    /// Processes at most `events` events. Returns true if the run goes on.
     pub fn step(&mut self, events: u32) -> bool {
         either!(mut self, event_loop => event_loop.run(SimTime::MAX, events))
     }
 
-    /// Processes all events up to `now`.
+    /// Processes all events up to time `now`.
     pub fn advance(&mut self, now: SimTime) {
         either!(mut self, event_loop => while event_loop.run(now, u32::MAX) {});
     }
 
-    /// Like [`Self::advance`], but processes at most `events` events. Returns whether there may be more up to `now`.
+    /// Like [`Self::advance`], but processes at most `events` events. Returns true if there may be more events up to
+    /// `now`.
     pub fn advance_some(&mut self, now: SimTime, events: u32) -> bool {
         either!(mut self, event_loop => event_loop.run(now, events))
     }
 
-    /// Processes all events up to `now` and returns the statistics since the start. A snapshot does not change the
-    /// outcome.
+    /// Processes all events up to `now` and returns the statistics since the start of the run. A snapshot does not
+    /// change the outcome.
     pub fn snapshot(&mut self, now: SimTime) -> Snapshot {
         self.advance(now);
         either!(mut self, event_loop => event_loop.snapshot(now))
     }
 
-    /// The observer of the run.
+    /// Observer of the run, as passed to [`Self::new`].
     pub fn observer(&mut self) -> &mut O {
         either!(mut self, event_loop => event_loop.observer())
     }
 
-    /// The capture of the run.
+    /// Capture of the run, as passed to [`Self::new`].
     pub fn capture(&mut self) -> &mut C {
         either!(mut self, event_loop => event_loop.capture())
     }
 
-    /// Time of the last event.
+    /// Time of the last event processed.
     pub fn now(&self) -> SimTime {
         either!(ref self, event_loop => event_loop.now())
     }
 
-    /// Takes the next packet from outside that has left, with the outer port that it came out at or was bound for.
+    /// Takes the next packet from outside that has left the network, with the outer port at which it left or for which
+    /// it was bound.
     pub fn poll(&mut self) -> Option<(Port, Departure)> {
         either!(mut self, event_loop => event_loop.poll())
     }
 
-    /// Turns keeping of link events on or off.
+    /// Turns the keeping of link events on or off; [`Self::link_events`] returns them.
     pub fn trace_links(&mut self, keep: bool) {
         either!(mut self, event_loop => event_loop.trace(keep));
     }
@@ -146,22 +148,23 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         either!(mut self, event_loop => event_loop.link_events())
     }
 
-    /// Names of links and fabrics in the order of [`crate::Topology::media`]; a medium with a name for its other
-    /// direction has that after its own.
+    /// Names of links and fabrics in the order of [`crate::Topology::media`]. If a medium has a second name for its
+    /// other direction, that name follows the medium's own.
     pub fn link_names(&self) -> &[String] {
         either!(ref self, event_loop => event_loop.names())
     }
 
-    /// Statistics since the end of the warm-up; for a run that is not over, until the last event.
+    /// Ends the run and returns the statistics since the end of the warm-up; for a run that is not over, until the last
+    /// event.
     pub fn into_statistics(self) -> NetworkStatistics {
         either!(self, event_loop => event_loop.measured())
     }
 }
 
-/// Ports are those to the outside; packets of simulated flows do not leave by them.
+/// The network as a fabric: its ports are those to the outside; packets of simulated flows do not leave by them.
 ///
 /// A packet enters after all events up to its time. It needs a [`Passage`](crate::Passage) of the network from one port
-/// to the other: a packet without one, or after the end of the run, is dropped.
+/// to the other: a packet without a passage, or after the end of the run, is dropped.
 impl<O: Observer, C: Capture> Fabric for Engine<O, C> {
     fn ports(&self) -> Port {
         either!(ref self, event_loop => event_loop.ports())

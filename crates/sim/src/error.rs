@@ -7,13 +7,13 @@ use thiserror::Error;
 #[error("interrupted")]
 pub struct Interrupted;
 
-/// Error of a simulation without a result.
+/// Reason for which a simulation has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SimulationError {
     /// The simulation was cancelled before its end.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
-    /// The network is not a valid one.
+    /// The network is invalid.
     #[error(transparent)]
     Network(#[from] NetworkError),
 }

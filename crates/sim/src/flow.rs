@@ -1,4 +1,4 @@
-//! The two hosts of a flow, and the engine's state of them.
+//! State of a flow and its two hosts in the engine.
 
 use crate::datagrams::Datagrams;
 use crate::doubts::Doubts;
@@ -11,20 +11,20 @@ use crossfade_link::Parcel;
 use crossfade_transport::congestion::ControlInfo;
 use crossfade_transport::{Receiver, Sender};
 
-/// Both ends of a connection; fields that every packet needs come first.
+/// Both ends of a connection. Fields that every packet needs come first.
 #[repr(C)]
 pub(crate) struct Connection {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
-    /// Time of the valid timer event; earlier timer events still in the queue are ignored.
+    /// Time of the valid timer event of the sender; earlier timer events still in the queue are ignored.
     pub(crate) timer_at: Option<SimTime>,
-    /// Time of the delayed-ACK timer, if it runs.
+    /// Time of the delayed-ACK timer; `None` if it does not run.
     pub(crate) ack_timer_at: Option<SimTime>,
     /// Number of the last segment of the application; `u64::MAX`: endless.
     pub(crate) last: u64,
-    /// Timeouts that may turn out to be spurious.
+    /// Undecided timeouts, which may prove spurious.
     pub(crate) doubts: Doubts,
-    /// Sum in seconds and number of the RTT samples of the sender, as last read.
+    /// Sum in seconds, and number, of the sender's RTT samples at the last reading.
     pub(crate) rtt_samples: (f64, u64),
     /// Time between two segments that the application writes; `None`: all data are ready at once.
     pub(crate) write_gap: Option<SimTime>,
@@ -45,12 +45,12 @@ impl Connection {
         }
     }
 
-    /// Fast recoveries that the sender has begun.
+    /// Number of fast recoveries that the sender has begun.
     pub(crate) fn recoveries(&self) -> u64 {
         self.sender.statistics().fast_retransmits
     }
 
-    /// A connection whose application writes a segment every `gap`.
+    /// Creates a connection whose application writes a segment every `gap`.
     fn paced(tcp: &Tcp, gap: SimTime) -> Self {
         let config = tcp.config.with_segments(0);
         let connection = Self::new(&Tcp { config, congestion: tcp.congestion.clone() });
@@ -63,23 +63,23 @@ pub(crate) enum Endpoints {
     Udp(Datagrams),
 }
 
-/// The access lines of the two hosts; [`crate::line::LineTable::NONE`] where there is no delay.
+/// Indices of the access lines of the two hosts; [`crate::line::LineTable::NONE`] for a host without delay.
 #[derive(Clone, Copy)]
 pub(crate) struct AccessLines {
     pub(crate) sender: u32,
     pub(crate) receiver: u32,
 }
 
-/// The route of a flow in one direction.
+/// Route of a flow in one direction.
 #[derive(Clone, Copy)]
 pub(crate) struct FlowRoute {
-    /// Index of the flow's route among the routes of the network.
+    /// Index of the route among the routes of the network.
     pub(crate) route: u32,
     /// First step of the route.
     pub(crate) first: Step,
 }
 
-/// Routes and access lines of a flow.
+/// Routes and access lines of a flow, in both directions.
 #[derive(Clone, Copy)]
 pub(crate) struct FlowWays {
     pub(crate) lines: AccessLines,
@@ -87,13 +87,14 @@ pub(crate) struct FlowWays {
     pub(crate) acks: FlowRoute,
 }
 
-/// A flow of the engine's table.
+/// A flow in the engine's table.
 ///
 /// A thousand flows exceed the cache: the fields that every packet touches stand together, in whole cache lines.
 #[repr(C, align(64))]
 pub(crate) struct Flow {
-    /// Template of its data packets, and of its acknowledgements without SACK blocks.
+    /// Template of the flow's data packets.
     pub(crate) packet: Parcel,
+    /// Template of the flow's acknowledgements without SACK blocks.
     pub(crate) acknowledgement: Parcel,
     pub(crate) lines: AccessLines,
     pub(crate) data: FlowRoute,
@@ -106,21 +107,22 @@ pub(crate) struct Flow {
     pub(crate) place: u32,
     /// Index of the arrival process that started the flow; `None` for a permanent flow.
     pub(crate) arrivals: Option<u32>,
-    /// Number of the flow for observers. Unlike places in the table, numbers are never reused.
+    /// Number of the flow for observers. Unlike a place in the table, it is never reused.
     pub(crate) id: u32,
-    /// Bytes by which the last packet is shorter than the others.
+    /// Number of bytes by which the last packet is shorter than the others.
     pub(crate) last_short_by: u32,
     pub(crate) sack_block_size: u32,
-    /// Segments of the flow that the last link of the route had not sent at the last report.
+    /// Number of the flow's segments that the last link of the route had not sent at the last report.
     pub(crate) unsent: u32,
-    /// Time between the flow's start and its first packet.
+    /// Time between the flow's start and its first packet: handshake and request.
     pub(crate) opening: SimTime,
-    /// Counts since the start. The sender's own counts are filled in when the counts are read.
+    /// Counts since the start of the run. The sender's own counts are filled in by [`Self::totals`].
     pub(crate) counts: FlowStatistics,
 }
 
 impl Flow {
-    /// Creates a flow before its first packet. `stream` makes its random streams by their purpose.
+    /// Creates a flow before its first packet, at `place` in the table. `stream` returns the random stream of each
+    /// purpose.
     pub(crate) fn new(
         config: &FlowConfig,
         place: u32,
@@ -169,12 +171,12 @@ impl Flow {
         }
     }
 
-    /// Routes and lines of the flow's packets.
+    /// Routes and access lines of the flow.
     pub(crate) fn ways(&self) -> FlowWays {
         FlowWays { lines: self.lines, data: self.data, acks: self.acks }
     }
 
-    /// Shortest delay of a delayed ACK; `None` without delayed ACKs.
+    /// Shortest time for which the receiver delays an ACK; `None` without delayed ACKs.
     pub(crate) fn shortest_delay(&self) -> Option<SimTime> {
         match &self.endpoints {
             Endpoints::Tcp(tcp) => tcp.receiver.shortest_delay(),
@@ -182,7 +184,7 @@ impl Flow {
         }
     }
 
-    /// The variables that traces show, and the oldest segment not yet acknowledged.
+    /// Variables of the sender that traces show; zeros for a flow of datagrams.
     pub(crate) fn snapshot(&self) -> TcpSnapshot {
         match &self.endpoints {
             Endpoints::Tcp(tcp) => tcp.sender.snapshot(),
@@ -190,7 +192,7 @@ impl Flow {
         }
     }
 
-    /// State of the congestion control.
+    /// State of the congestion control, for traces; empty for a flow of datagrams.
     pub(crate) fn info(&self) -> ControlInfo {
         match &self.endpoints {
             Endpoints::Tcp(tcp) => tcp.sender.info(),
@@ -198,7 +200,7 @@ impl Flow {
         }
     }
 
-    /// Counts since the start.
+    /// Counts since the start of the run, including the sender's own.
     pub(crate) fn totals(&self) -> FlowStatistics {
         let mut totals = self.counts.clone();
         totals.one_way_delay_sum_s = self.one_way_delay_sum_ns as f64 / 1e9;
@@ -216,13 +218,13 @@ impl Flow {
         totals
     }
 
-    /// Whether all data were sent and acknowledged.
+    /// True if all data of the flow was sent and acknowledged.
     pub(crate) fn is_done(&self) -> bool {
         let Endpoints::Tcp(tcp) = &self.endpoints else { return false };
         tcp.sender.is_done()
     }
 
-    /// Whether the flow is done and no packet of it is left in the network.
+    /// True if all data of the flow was acknowledged and no packet of it is left in the network.
     pub(crate) fn has_ended(&self) -> bool {
         self.is_done() && self.counts.in_flight() == 0
     }

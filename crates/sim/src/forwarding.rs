@@ -1,6 +1,6 @@
 //! Forwarding of packets over access lines and links, until they arrive or are lost.
 //!
-//! A line, a link or a fabric has at most one event in the queue, however many packets are under way.
+//! A line, a link or a fabric has at most one event in the queue, however many packets it carries.
 
 #![expect(
     clippy::inline_always,
@@ -19,7 +19,7 @@ use crossfade_link::{Departure, Parcel, Port, Push};
 use crossfade_transport::Ack;
 
 impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
-    /// Takes packets that have come over an access line to the first link.
+    /// Handles the event of an access line: its packets reach the first link.
     pub(crate) fn on_entry<D: Direction>(&mut self, flows: &mut [Flow], line: u32) {
         let now = self.now;
         while let Some(parcel) = D::path(self).entries[line as usize].advance(now) {
@@ -53,7 +53,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.schedule_link::<D>(link);
     }
 
-    /// Handles a packet that has come over a link.
+    /// Forwards a packet that has come over a link.
     #[inline(always)]
     fn leave<D: Direction>(&mut self, flow: &mut Flow, link: u32, parcel: Parcel) {
         let next = D::path(self).links[link as usize].next;
@@ -71,7 +71,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Forwards a packet to the next medium, or at the end of its route to its host.
+    /// Forwards a packet to its next medium, or at the end of its route to its host.
     #[inline(never)]
     fn follow<D: Direction>(&mut self, flow: &mut Flow, step: Option<Step>, parcel: Parcel) {
         match step {
@@ -137,7 +137,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.schedule_fabric(fabric);
     }
 
-    /// The next packet that leaves a fabric; the capture first gets the PPDUs of its air.
+    /// Takes the next packet that leaves a fabric by `now`; the capture first gets the PPDUs of a wireless fabric.
     fn advance_fabric(&mut self, fabric: u32, now: SimTime) -> Option<(Port, Departure)> {
         let fabric = &mut self.fabrics[fabric as usize];
         let departure = fabric.advance(now);
@@ -163,7 +163,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Counts the mark of a packet when it is first seen behind a link.
+    /// Counts the ECN mark of a packet when it is first seen behind a link.
     #[cold]
     fn count_mark<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel) {
         let packet = &mut D::path(self).packets[parcel];
@@ -175,7 +175,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.observe(flow, EventKind::Mark, seq);
     }
 
-    /// Hands packets that have come over an access line to their hosts.
+    /// Handles the event of an access line to hosts, which the line's packets reach.
     pub(crate) fn on_exit<D: Direction>(&mut self, flows: &mut [Flow], line: u32) {
         let now = self.now;
         while let Some(parcel) = D::path(self).exits[line as usize].advance(now) {
@@ -188,7 +188,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Sends a packet of a host over its access line.
+    /// Sends a packet of a host over its access line, or to the first medium if there is no line.
     #[inline(always)]
     pub(crate) fn enter<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel) {
         let now = self.now;
@@ -220,7 +220,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.push_first::<D>(flow, parcel);
     }
 
-    /// Schedules a packet that will come out of the last link at a known time.
+    /// Schedules the arrival of a packet whose departure from the last link is already known.
     #[inline(always)]
     fn leave_later<D: Direction>(&mut self, flow: &mut Flow, at: SimTime, parcel: Parcel) {
         let (_, line) = D::lines(flow.lines);
@@ -290,7 +290,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Counts a packet that a link lost or dropped.
+    /// Counts a packet that a link has lost or dropped.
     #[cold]
     fn miss<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel, loss: Loss) {
         let packets = &mut D::path(self).packets;

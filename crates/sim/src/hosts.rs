@@ -1,4 +1,4 @@
-//! The hosts of a flow: sending, receiving, acknowledging, timers.
+//! Hosts of a flow: sending, receiving, acknowledging, timers.
 
 #![expect(
     clippy::inline_always,
@@ -17,7 +17,7 @@ use crossfade_link::{Ecn, Parcel};
 use crossfade_transport::{Ack, AckOutcome, Expired, Received, Segment};
 
 impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
-    /// Handles a segment or a datagram that has reached its receiver.
+    /// Processes a segment or datagram that has reached its receiver.
     #[inline(always)]
     pub(crate) fn on_segment(&mut self, flow: &mut Flow, parcel: Parcel) {
         let segment = Segment::from(self.forward.packets[parcel]);
@@ -84,7 +84,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
 
     #[inline(never)]
     pub(crate) fn on_ack_timer(&mut self, flow: &mut Flow) {
-        let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("nobody acknowledges datagrams") };
+        let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("datagrams are not acknowledged") };
         if tcp.ack_timer_at != Some(self.now) {
             return;
         }
@@ -114,7 +114,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     pub(crate) fn on_ack(&mut self, flow: &mut Flow, parcel: Parcel) {
         let ack = &self.reverse.packets[parcel];
         flow.counts.acks_received += 1;
-        let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("nobody acknowledges datagrams") };
+        let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("datagrams are not acknowledged") };
         if C::ENABLED {
             self.capture.ack(self.now, flow.id, parcel.bytes(), ack);
         }
@@ -173,7 +173,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Begins a flow, whose first packet waits for its opening.
+    /// Begins a flow; its first packet waits for handshake and request.
     pub(crate) fn open(&mut self, flow: &mut Flow) {
         match flow.counts.start.saturating_add(flow.opening) {
             first if first <= self.now => self.start(flow),
@@ -181,7 +181,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Starts sending, after the opening of a flow.
+    /// Starts sending, after the handshake and request of a flow.
     #[inline(never)]
     pub(crate) fn start(&mut self, flow: &mut Flow) {
         self.observe(flow, EventKind::FlowStart, 0);
@@ -211,7 +211,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.transmit(flow);
     }
 
-    /// Sends what the sender may send now.
+    /// Sends all segments that the sender may send now.
     #[inline(always)]
     fn transmit(&mut self, flow: &mut Flow) {
         match self.gate {
@@ -223,14 +223,14 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Schedules the next slot of a gated sender at the time when the link is idle.
+    /// Schedules the next packet time of a gated sender, at the time when the link is idle.
     #[inline]
     fn schedule_slot(&mut self, flow: &Flow) {
         if self.slot_at.is_none() {
             let link = match flow.data.first {
                 _ if L::IS_SINGLE => 0,
                 Step::Link(link) => link,
-                Step::Fabric(_) => unreachable!("checked: the first is a link"),
+                Step::Fabric(_) => unreachable!("checked: the first medium is a link"),
             };
             let idle_at = self.forward.links[link as usize].idle_at();
             let at = idle_at.map_or(self.now, |at| at.max(self.now));
@@ -309,7 +309,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Tells observers of an acknowledgement, before which `recoveries` fast recoveries had begun.
+    /// Reports an acknowledgement to observers; `recoveries` fast recoveries had begun before it.
     fn observe_ack(&mut self, flow: &Flow, outcome: AckOutcome, recoveries: u64) {
         let Endpoints::Tcp(tcp) = &flow.endpoints else { return };
         let kind = match outcome {

@@ -1,17 +1,17 @@
-//! State of the shortcut `late_receivers` (`late_receivers.rs`).
+//! State of shortcut `late_receivers`, by which receivers process many segments with one event.
 
 use crate::wakeup::Wakeup;
 use crossfade_core::SimTime;
 
-/// Segments at the end of the line that their receivers have not processed yet.
+/// Shortcut `late_receivers`: segments at the end of the line that their receivers have not processed yet.
 pub(crate) struct Late {
     pub(crate) is_on: bool,
-    /// Greatest delay of processing.
+    /// Maximum time by which the processing of a segment is delayed.
     pub(crate) most: SimTime,
     pub(crate) wakeup: Wakeup,
-    /// Number of further segments that cannot end the run.
+    /// Number of further segments that cannot end the run, so they may be processed late.
     pub(crate) harmless: u64,
-    /// Times at which segments were sent since receivers were last up to date, where the stall rule needs them.
+    /// Times at which segments were sent since receivers were last up to date; kept only if the stall rule needs them.
     pub(crate) sent: Vec<SimTime>,
     pub(crate) keeps_sent: bool,
 }
@@ -30,7 +30,7 @@ impl Default for Late {
 }
 
 impl Late {
-    /// Records that a segment is sent.
+    /// Records that a segment is sent at `now`.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: SimTime) {
         if self.keeps_sent {

@@ -1,17 +1,18 @@
 //! Shortcut `late_receivers`: receivers process many segments with one event.
 //!
 //! If acknowledgements come back over one hop with known departure times, the actions of a receiver affect only itself
-//! and those departures, for at least as long as an acknowledgement is under way. So segments wait at the end of the
+//! and those departures, for at least as long as an acknowledgement is in flight. So segments wait at the end of the
 //! line to the receivers for nearly that long and are then processed together, in order and each with its own time: one
-//! event for a hundred of them. Any reader of receivers in between (a delayed ACK, the end of the warm-up or of the
-//! run, a snapshot) has them processed first, so no statistic differs.
+//! event for a hundred of them. Whatever reads receivers in between (a delayed ACK, the end of the warm-up or of the
+//! run, a snapshot) has the waiting segments processed first, so no statistic differs.
 //!
-//! A sender's timer is no such reader: it asks only whether its segment has been received, to count spurious timeouts.
-//! A copy that has come but is not processed yet is counted when it is processed, since it was sent before the timer
-//! expired; and since copies come in the order in which they were sent, no copy that does not count comes first.
+//! A sender's timer does not read receivers: it only asks whether its segment has been received, to count spurious
+//! timeouts. A copy that has arrived but is not processed yet is counted when it is processed, since it was sent before
+//! the timer expired; and since copies arrive in the order in which they were sent, no copy that does not count is
+//! processed first.
 //!
-//! The last segment on the line is never late, so that the last event comes at the time that it would have without the
-//! shortcut; and where a run ends with a certain segment, receivers are up to date before that segment can come.
+//! The last segment on the line is never late, so the last event has the same time as without the shortcut. If a run
+//! ends with a certain segment, receivers are up to date before that segment can arrive.
 
 use crate::capture::Capture;
 use crate::flow::{Endpoints, Flow};
@@ -21,13 +22,14 @@ use crate::network::{STALL, StopRule};
 use crate::state::{Kind, NetworkState};
 use crossfade_core::{Observer, SimTime};
 
-/// The line to the receivers: there is no other where acknowledgements are foreseen.
+/// Index of the only line to the receivers: acknowledgements are foreseen only if there is one.
 const LINE: usize = 0;
 
 const NANOSECOND: SimTime = SimTime::from_nanos(1);
 
 impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
-    /// Turns the shortcut on, before the first event, if it is exact. `waits` are the shortest delays of delayed ACKs.
+    /// Turns shortcut `late_receivers` on, before the first event, if it is exact. `waits` are the shortest delays of
+    /// delayed ACKs.
     pub(crate) fn tell_late_where_possible(&mut self, waits: impl Iterator<Item = Option<SimTime>>) {
         let is_wanted = self.shortcuts.late_receivers && !O::ENABLED;
         if !is_wanted || !self.forward.is_direct || !self.reverse.is_foreseen {
@@ -40,7 +42,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.late = Late { is_on: most > SimTime::ZERO, most, keeps_sent, ..Late::default() };
     }
 
-    /// Notes a segment on the line that comes out at time `at`.
+    /// Notes a segment on the line to the receivers, which comes out at time `at` if it is the first.
     #[inline]
     pub(crate) fn arrive_late(&mut self, at: Option<SimTime>) {
         self.late.harmless = self.late.harmless.saturating_sub(1);
@@ -52,8 +54,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Records a sent segment. Half-way to the end by the stall rule, receivers are brought up to date, since new data
-    /// may have reached them.
+    /// Records a sent segment. Half-way to the end of the run by the stall rule, receivers are brought up to date,
+    /// since new data may have reached them.
     #[inline]
     pub(crate) fn sent_late(&mut self) {
         self.late.on_sent(self.now);
@@ -69,7 +71,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Handles the event of late receivers: they process their segments.
+    /// Handles the event of late receivers, which process their waiting segments.
     #[inline(never)]
     pub(crate) fn on_late(&mut self, flows: &mut [Flow]) {
         if !self.late.wakeup.take(self.now) {
@@ -85,7 +87,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.go_on_late();
     }
 
-    /// Schedules the next event of late receivers.
+    /// Schedules the next event at which late receivers process their segments.
     fn go_on_late(&mut self) {
         let line = &self.forward.exits[LINE];
         if let Some((first, last)) = line.next_event().zip(line.last_event()) {
@@ -93,7 +95,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Brings receivers up to date before they are read.
+    /// Brings receivers up to date before they are read, if they are late.
     #[inline]
     pub(crate) fn settle(&mut self, flows: &mut [Flow]) {
         if !L::IS_SINGLE && self.late.is_on {
@@ -101,7 +103,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Lets receivers process all segments up to `until`, before which no other event happens.
+    /// Lets receivers process all segments that arrive up to `until`, before which no other event happens.
     #[inline(never)]
     pub(crate) fn tell_by(&mut self, flows: &mut [Flow], until: SimTime) {
         if !self.late.is_on {
@@ -121,7 +123,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         times.clear();
     }
 
-    /// Counts, with receivers up to date, how many further segments cannot end the run. If these are few, receivers
+    /// Counts, with receivers up to date, the further segments that cannot end the run. If these are few, receivers
     /// process segments on time.
     pub(crate) fn count_harmless(&mut self, flows: &[Flow]) {
         if !self.late.is_on {

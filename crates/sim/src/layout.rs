@@ -10,9 +10,9 @@ use crate::path_link::{PathLink, PathLinkKind};
 use crossfade_link::Hop;
 use std::ops::{Deref, DerefMut};
 
-/// The types of the engine's tables.
+/// Types of the engine's tables, for networks of any size or of one flow.
 pub(crate) trait Layout {
-    /// Whether the layout is for one flow over one hop each way.
+    /// True if the layout is for one flow over one hop each way.
     const IS_SINGLE: bool;
 
     type Flows: Table<Flow> + Extend<Flow>;
@@ -78,6 +78,6 @@ impl<T, const N: usize> From<Vec<T>> for Places<T, N> {
 
 impl<T, const N: usize> Extend<T> for Places<T, N> {
     fn extend<I: IntoIterator<Item = T>>(&mut self, more: I) {
-        assert!(more.into_iter().next().is_none(), "nobody comes where places are counted");
+        assert!(more.into_iter().next().is_none(), "a table of fixed size takes no further items");
     }
 }

@@ -1,16 +1,16 @@
-//! Access lines: constant delays between hosts and the path.
+//! Access lines: constant delays between hosts and the first or last link.
 
 use crossfade_core::SimTime;
 use crossfade_link::Parcel;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Access lines of all hosts with one delay, without rate or loss. Packets leave in the order in which they enter, so
-/// one pending event is enough for any number of hosts and packets.
+/// Access lines of all hosts with the same delay, without rate or loss. Packets leave in the order in which they enter,
+/// so one pending event is enough for any number of hosts and packets.
 pub(crate) struct DelayLine {
     delay: SimTime,
     under_way: VecDeque<(SimTime, Parcel)>,
-    /// Time at which the event of the first packet would have been scheduled if each packet entered at its time, and
-    /// its order among events scheduled then.
+    /// Order of the first packet's event among simultaneous ones: time at which it would have been scheduled if each
+    /// packet entered at its own time, and its rank among events scheduled then.
     since: (SimTime, u64),
 }
 
@@ -19,7 +19,7 @@ impl DelayLine {
         Self { delay, under_way: VecDeque::new(), since: (SimTime::ZERO, 0) }
     }
 
-    /// Takes a packet; returns the time at which it comes out if the line was empty.
+    /// Adds a packet that enters at `now`; returns the time at which it comes out if the line was empty.
     #[inline]
     pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel) -> Option<SimTime> {
         let at = now + self.delay;
@@ -38,7 +38,7 @@ impl DelayLine {
         out
     }
 
-    /// Time at which a packet that enters now comes out.
+    /// Time at which a packet that enters at `now` comes out.
     #[inline]
     pub(crate) fn out(&self, now: SimTime) -> SimTime {
         now + self.delay
@@ -49,7 +49,7 @@ impl DelayLine {
         self.delay
     }
 
-    /// The next packet and its time, if it comes out before `now`.
+    /// Takes the next packet, with its time, if it comes out before `now`.
     #[inline]
     pub(crate) fn before(&mut self, now: SimTime) -> Option<(SimTime, Parcel)> {
         self.next_event().filter(|&at| at < now)?;
@@ -61,13 +61,14 @@ impl DelayLine {
         self.under_way.iter().map(|(_, parcel)| parcel)
     }
 
-    /// Number of packets on the line, and their bytes.
+    /// Number of packets on the line, and number of their bytes.
     pub(crate) fn contents(&self) -> (u64, u64) {
         let bytes = self.under_way.iter().map(|(_, parcel)| u64::from(parcel.bytes()));
         (self.under_way.len() as u64, bytes.sum())
     }
 
-    /// The first packet has come out at `now`, as number `number` of all; returns the time of the next.
+    /// Updates the order key after the first packet has come out at `now`, as number `number` of all; returns the time
+    /// of the next packet.
     #[inline]
     pub(crate) fn go_on(&mut self, now: SimTime, number: u64) -> Option<SimTime> {
         let out = self.next_event()?;
@@ -77,13 +78,13 @@ impl DelayLine {
         Some(out)
     }
 
-    /// Sort key of simultaneous events of lines: the order in which they would have been scheduled.
+    /// Sort key of simultaneous events of lines: the order in which the events would have been scheduled.
     #[inline]
     pub(crate) fn since(&self) -> (SimTime, u64) {
         self.since
     }
 
-    /// Packets that enter after `now`, or with `at_now` at `now` and later, and their bytes.
+    /// Number of packets, and of their bytes, that enter after `now`, or with `at_now` at `now` or later.
     pub(crate) fn ahead(&self, now: SimTime, at_now: bool) -> (u64, u64) {
         let is_ahead = |(out, _): &&(SimTime, Parcel)| {
             let entered = *out - self.delay;
@@ -93,25 +94,25 @@ impl DelayLine {
         ahead.fold((0, 0), |(packets, bytes), (_, parcel)| (packets + 1, bytes + u64::from(parcel.bytes())))
     }
 
-    /// Time at which the next packet comes out.
+    /// Time at which the next packet comes out; `None` if the line is empty.
     #[inline]
     pub(crate) fn next_event(&self) -> Option<SimTime> {
         self.under_way.front().map(|(at, _)| *at)
     }
 
-    /// Time at which the last packet on the line comes out.
+    /// Time at which the last packet on the line comes out; `None` if the line is empty.
     #[inline]
     pub(crate) fn last_event(&self) -> Option<SimTime> {
         self.under_way.back().map(|(at, _)| *at)
     }
 
-    /// The next packet that has come out by `now`.
+    /// Takes the next packet if it has come out by `now`.
     #[inline]
     pub(crate) fn advance(&mut self, now: SimTime) -> Option<Parcel> {
         self.advance_timed(now).map(|(_, parcel)| parcel)
     }
 
-    /// Like [`Self::advance`], with the time at which the packet came out.
+    /// Like [`Self::advance`], but also returns the time at which the packet came out.
     #[inline]
     pub(crate) fn advance_timed(&mut self, now: SimTime) -> Option<(SimTime, Parcel)> {
         self.next_event().filter(|&at| at <= now)?;
@@ -119,7 +120,7 @@ impl DelayLine {
     }
 }
 
-/// Gives hosts of equal delay the same line.
+/// Table of access lines, in which hosts of equal delay share one line.
 #[derive(Default)]
 pub(crate) struct LineTable {
     delays: Vec<SimTime>,
@@ -127,10 +128,10 @@ pub(crate) struct LineTable {
 }
 
 impl LineTable {
-    /// Index that stands for no line.
+    /// Index that stands for no access line.
     pub(crate) const NONE: u32 = u32::MAX;
 
-    /// The line of a host that is `delay` away.
+    /// Index of the access line of a host with `delay`; [`Self::NONE`] for no delay.
     pub(crate) fn line(&mut self, delay: SimTime) -> u32 {
         if delay == SimTime::ZERO {
             return Self::NONE;

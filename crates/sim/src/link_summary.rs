@@ -1,36 +1,37 @@
-//! Statistics of a link after the warm-up.
+//! Statistics of a link or fabric after the warm-up.
 
 use crossfade_core::SimTime;
 use crossfade_link::arq::ArqStatistics;
 use crossfade_link::{LinkReport, LinkStatistics, NodeStatistics, StationStatistics, UserStatistics};
 
-/// Statistics of one link after the warm-up.
+/// Statistics of one link or fabric after the warm-up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSummary {
-    /// Name of the link in results.
+    /// Name of the link or fabric in results.
     pub name: String,
-    /// Statistics of packets.
+    /// Counts of the packets on the link or fabric.
     pub counts: LinkStatistics,
-    /// Statistics of each user, where several share the link.
+    /// Statistics of each user; empty unless several users share the link.
     pub users: Vec<UserStatistics>,
-    /// Statistics of each data radio bearer, where some user has several.
+    /// Statistics of each data radio bearer; empty unless some user has several.
     pub bearers: Vec<UserStatistics>,
-    /// Statistics of nodes, on a medium with nodes.
+    /// Statistics of each node of a medium with nodes; otherwise empty.
     pub nodes: Vec<NodeStatistics>,
-    /// Statistics of each station of an access point.
+    /// Statistics of each station of an access point; otherwise empty.
     pub stations: Vec<StationStatistics>,
-    /// Counts of each link of multi-link devices, for all stations together.
+    /// Statistics of each link of multi-link devices, over all stations; otherwise empty.
     pub by_link: Vec<StationStatistics>,
-    /// Counts of its frames, if it sends packets as frames.
+    /// Counts of link-layer frames; `None` unless the link sends packets as frames.
     pub arq: Option<ArqStatistics>,
     /// Mean number of packets in the queue over time, without the packet in transmission.
     pub queue_mean_packets: f64,
-    /// Share of the time in which the link was sending packets or frames with a payload; `None` without a rate.
+    /// Share of the measured time in which the link was sending packets or frames with a payload; `None` for a link
+    /// without a rate.
     pub utilisation: Option<f64>,
 }
 
 impl LinkSummary {
-    /// Statistics of a link in `duration` between two reports.
+    /// Statistics of link `name` over a period of `duration`, between the reports at its begin (`warm`) and `end`.
     pub fn between(name: &str, warm: &LinkReport, end: &LinkReport, duration: SimTime) -> Self {
         let counts = end.statistics.since(&warm.statistics);
         Self {

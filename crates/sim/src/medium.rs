@@ -1,4 +1,4 @@
-//! Media that packets go through: links and fabrics, each with a name.
+//! Media that carry packets: links and fabrics, each with a name.
 
 use crossfade_core::{OutOfRange, SimTime};
 use crossfade_link::{
@@ -6,7 +6,7 @@ use crossfade_link::{
     QueueConfig,
 };
 
-/// A link or a fabric.
+/// A medium that carries packets: a link or a fabric.
 #[expect(clippy::large_enum_variant, reason = "there are few media")]
 pub enum Medium {
     /// A link, which carries packets one way from port 0 to port 1.
@@ -16,12 +16,12 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// Gives the medium a name.
+    /// Gives the medium a name in results.
     pub fn named(self, name: impl Into<String>) -> NamedMedium {
         NamedMedium { name: name.into(), back: None, medium: self }
     }
 
-    /// Whether the medium is a hop, which knows a packet's fate when it takes the packet.
+    /// True if the medium is a hop, which knows a packet's fate when the packet enters.
     pub(crate) fn is_hop(&self) -> bool {
         matches!(self, Self::Link(AnyLink::Hop(_)))
     }
@@ -49,18 +49,19 @@ impl<L: Into<AnyLink>> From<L> for Medium {
     }
 }
 
-/// A medium and its name in results.
+/// A medium with its name in results.
 pub struct NamedMedium {
     /// Name of the medium in results.
     pub name: String,
-    /// Name of the other direction, where the medium counts its directions separately ([`LinkReport::back`]).
+    /// Name of the medium's other direction in results, if it counts its directions separately ([`LinkReport::back`]);
+    /// otherwise `None`.
     pub back: Option<String>,
-    /// The link or fabric.
+    /// Link or fabric that the name stands for.
     pub medium: Medium,
 }
 
 impl NamedMedium {
-    /// Adds a name for the other direction.
+    /// Adds a name for the medium's other direction.
     #[must_use]
     pub fn and_back(self, name: impl Into<String>) -> Self {
         Self { back: Some(name.into()), ..self }
@@ -72,20 +73,20 @@ impl NamedMedium {
     }
 }
 
-/// A link as the engine runs it: a hop, which the compiler knows, or a boxed link of another kind.
+/// A link as the engine runs it: a hop, whose type the compiler knows, or a boxed link of another kind.
 #[expect(clippy::large_enum_variant, reason = "there are few links")]
 pub enum AnyLink {
-    /// A hop, which knows a packet's fate when it takes the packet.
+    /// A hop, which knows a packet's fate when the packet enters.
     Hop(Hop),
-    /// Any other kind.
+    /// A link of any other kind than a hop.
     Other(Box<dyn Link + Send>),
 }
 
 impl AnyLink {
-    /// Makes an unused link schedule an event for each transmission that packets wait for.
+    /// Turns a hop, not used yet, into a link that schedules an event for each transmission for which packets wait.
     ///
     /// # Errors
-    /// The limit of its queue lets no packet in.
+    /// The limit of its queue admits no packet.
     pub(crate) fn without_fates(self) -> Result<Self, OutOfRange> {
         match self {
             Self::Hop(hop) => Ok(Self::Other(Box::new(hop.into_queued()?))),

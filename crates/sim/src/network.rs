@@ -1,4 +1,4 @@
-//! The network of a simulation: flows over links and fabrics.
+//! Network of a simulation: flows over links and fabrics.
 
 use crate::error::NetworkError;
 use crate::medium::{Medium, NamedMedium};
@@ -12,10 +12,11 @@ use crossfade_transport::{Opening, Sender, SenderConfig};
 use std::fmt;
 use std::sync::Arc;
 
-/// Number of transmissions in a row without a delivery after which a run that waits for deliveries is given up.
+/// Number of consecutive transmissions without a delivery after which a run with [`StopRule::Delivered`] is given up as
+/// stalled.
 pub const STALL: u64 = 1_000_000;
 
-/// Connection of a sender to its link.
+/// Rule by which a sender hands segments to its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderGate {
     /// The sender waits until the link is idle and then sends one segment: one packet in each packet time, and no
@@ -25,29 +26,29 @@ pub enum SenderGate {
     Queue,
 }
 
-/// End of a run.
+/// Condition that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StopRule {
-    /// The run ends at this time.
+    /// Ends the run at this time.
     At(SimTime),
-    /// The run ends once this number of segments of all TCP flows were delivered in order after the warm-up.
+    /// Ends the run once this number of segments of all TCP flows was delivered in order after the warm-up.
     Delivered(u64),
 }
 
-/// Makes the congestion control of a connection.
+/// Constructor of the congestion control of each connection.
 pub type CongestionFactory = Arc<dyn Fn() -> Box<dyn CongestionControl> + Send + Sync>;
 
-/// A connection of TCP, or of QUIC.
+/// A connection of TCP or QUIC: configuration and congestion control.
 #[derive(Clone)]
 pub struct Tcp {
     /// Configuration of both ends; the flow sends [`SenderConfig::segments`] segments, or endlessly.
     pub config: SenderConfig,
-    /// Factory of its congestion control; `None`: the one that `config` names.
+    /// Constructor of the congestion control; `None`: the one that `config` names.
     pub congestion: Option<CongestionFactory>,
 }
 
 impl Tcp {
-    /// Makes the sender, before its first packet.
+    /// Creates the sender of the connection, before its first packet.
     pub(crate) fn sender(&self) -> Sender {
         match &self.congestion {
             Some(congestion) => Sender::with_congestion_control(self.config, congestion()),
@@ -55,7 +56,8 @@ impl Tcp {
         }
     }
 
-    /// The settings of a connection after its opening, which begins at `start`: the handshake gives an RTT sample.
+    /// Settings of the connection after its handshake, which begins at `start`: the RTT sample of the handshake
+    /// includes the wait of the SYN-ACK.
     pub(crate) fn opened(&self, opening: &Opening, start: SimTime) -> Self {
         let mut tcp = self.clone();
         let handshake_rtt = tcp.config.handshake_rtt();
@@ -70,21 +72,21 @@ impl fmt::Debug for Tcp {
     }
 }
 
-/// The source of a flow's packets.
+/// Source of a flow's packets.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A TCP connection whose data are all ready at once.
     Tcp(Tcp),
-    /// A TCP connection without end whose application writes a segment at a time, at a constant rate.
+    /// A TCP connection without end whose application writes one segment at a time, at a constant rate.
     PacedTcp {
-        /// The connection; its [`SenderConfig::segments`] do not count.
+        /// The connection; its [`SenderConfig::segments`] is ignored.
         tcp: Tcp,
         /// Offered rate of the application in bit/s of whole packets.
         rate_bps: f64,
     },
-    /// Datagrams without feedback.
+    /// Datagrams without feedback, from an on-off source.
     Udp(OnOff),
-    /// Datagrams without feedback at recorded times after the start, of recorded sizes.
+    /// Datagrams without feedback, at recorded times after the flow's start and of recorded sizes.
     Recorded(SendRecord),
 }
 
@@ -93,7 +95,8 @@ pub enum Source {
 pub struct FlowPath {
     /// Bytes of a data packet on the wire.
     pub packet_size: u32,
-    /// Bytes by which the last packet of a flow with an end is shorter than the others ([`crate::whole_segments`]).
+    /// Number of bytes by which the last packet of a flow with an end is shorter than the others
+    /// ([`crate::whole_segments`]).
     pub last_short_by: u32,
     /// Bytes of an acknowledgement on the wire, without SACK blocks.
     pub ack_size: u32,
@@ -103,9 +106,9 @@ pub struct FlowPath {
     pub sender_access: SimTime,
     /// One-way delay between the last link and the receiver in either direction, without rate or loss.
     pub receiver_access: SimTime,
-    /// Handshake between the start of a flow and its first packet.
+    /// Handshake and request between the start of a flow and its first packet.
     pub opening: Opening,
-    /// User of the flow, where links serve several.
+    /// Number of the flow's user, for links that serve several users.
     pub user: u16,
     /// Route of the data: an index of [`Topology::routes`].
     pub data: usize,
@@ -114,7 +117,7 @@ pub struct FlowPath {
 }
 
 impl Default for FlowPath {
-    /// The path of user 0, with segments of 1000 bytes and ACKs of 40 with 8 a SACK block, over the two routes of a
+    /// Path of user 0 with segments of 1000 bytes and ACKs of 40 bytes plus 8 per SACK block, over the two routes of a
     /// [`Topology::path`] at whose ends the hosts stand.
     fn default() -> Self {
         Self {
@@ -135,53 +138,53 @@ impl Default for FlowPath {
 /// Configuration of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
-    /// Name of the random streams of its workload, `workload.on-off.NAME` and `workload.gaps.NAME`: flows with equal
-    /// names send at equal times.
+    /// Name of the flow, which its random streams `workload.on-off.NAME` and `workload.gaps.NAME` carry: flows with
+    /// equal names send at equal times.
     pub name: String,
-    /// The source of its packets.
+    /// Source of the flow's packets.
     pub source: Source,
-    /// Packet sizes and routes.
+    /// Packet sizes and routes of the flow.
     pub path: FlowPath,
-    /// Time at which the flow begins.
+    /// Time at which the flow begins, from the start of the run.
     pub start: SimTime,
 }
 
-/// TCP flows that arrive at random times, each with data to send, and leave once these are delivered.
+/// Random process of TCP flows that arrive, each with data to send, and leave once these data are delivered.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
-    /// Name of its random streams, `workload.arrivals.NAME` and `workload.segments.NAME`.
+    /// Name of the process, which its random streams `workload.arrivals.NAME` and `workload.segments.NAME` carry.
     pub name: String,
-    /// Settings of each connection; the amount of its data is drawn.
+    /// Settings of each connection; the amount of its data is drawn from `sizes`.
     pub tcp: Tcp,
     /// Packet sizes and routes of the flows.
     pub path: FlowPath,
-    /// Time from which on flows arrive.
+    /// Start of the arrival process, from the start of the run.
     pub start: SimTime,
-    /// Rate of the Poisson process of arrivals, per second.
+    /// Mean number of flows that arrive per second, by a Poisson process.
     pub rate_per_s: f64,
-    /// Distribution of the bytes of data of a flow; draws are rounded up.
+    /// Distribution of the amount of data of a flow, in bytes; draws are rounded up.
     pub sizes: Distribution,
-    /// Bytes of data in a full segment; at least 1.
+    /// Bytes of data in a full segment; at least 1 and at most the packet size.
     pub mss: u32,
 }
 
-/// The whole experiment: flows over links and fabrics.
+/// Complete description of a simulation: flows over links and fabrics, measured period and seed.
 pub struct Network {
-    /// Flows that exist from the start, whenever they begin to send.
+    /// Flows that exist for the whole run, whenever they begin to send.
     pub flows: Vec<FlowConfig>,
-    /// Flows that arrive and leave.
+    /// Random processes of flows that arrive and leave.
     pub arrivals: Vec<Arrivals>,
-    /// Links, fabrics and routes.
+    /// Links, fabrics, and routes over them.
     pub topology: Topology,
     /// Routes for packets from outside ([`Fabric::push`](crossfade_link::Fabric::push) of the engine).
     pub passages: Vec<Passage>,
-    /// Connection of senders to the first link.
+    /// Rule by which senders hand segments to the first link.
     pub gate: SenderGate,
-    /// Whether to keep histograms of the RTTs and one-way delays of each flow, beside their means.
+    /// True to keep histograms of the RTTs and one-way delays of each flow, beside their means.
     pub measures_delays: bool,
     /// Warm-up: events before this time are simulated but not counted.
     pub warmup: SimTime,
-    /// End of the run.
+    /// Condition that ends the run.
     pub stop: StopRule,
     /// Seed of the random streams of the workloads, which are named after the flows: a further flow shifts no other
     /// draws.
@@ -191,7 +194,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// A network of flows that last, without warm-up, through links with queues, and without histograms of delays.
+    /// Creates a network of permanent flows, without warm-up and histograms of delays, whose senders hand segments to
+    /// the first link at once.
     pub fn new(flows: Vec<FlowConfig>, topology: Topology, stop: StopRule, seed: RunSeed) -> Self {
         Self {
             flows,
@@ -279,7 +283,7 @@ impl Network {
         Ok(self)
     }
 
-    /// Whether a congestion control reports its state.
+    /// True if the congestion control of any flow reports its state.
     pub fn has_info(&self) -> bool {
         let lasting = self.flows.iter().filter_map(|flow| match &flow.source {
             Source::Tcp(tcp) | Source::PacedTcp { tcp, .. } => Some(tcp),
@@ -289,7 +293,7 @@ impl Network {
         lasting.chain(coming).any(|tcp| tcp.sender().info() != ControlInfo::default())
     }
 
-    /// The routes in use, each with the name of its user.
+    /// Routes in use, each with the key of the flow or passage that uses it.
     fn routes(&self) -> impl Iterator<Item = (String, usize)> {
         let flows = self.flows.iter().enumerate().map(|(i, flow)| (format!("flows[{i}]"), flow.path));
         let arrivals =
@@ -302,7 +306,7 @@ impl Network {
         flows.chain(arrivals).flat_map(of_flow).chain(passages)
     }
 
-    /// Whether a slot gate can ask the first link when it is idle.
+    /// True if a slot gate can be used: there is one TCP flow, whose first link knows when it is idle.
     fn has_one_sender(&self) -> bool {
         let [FlowConfig { source: Source::Tcp(_), path, .. }] = &self.flows[..] else { return false };
         let Topology { media, routes } = &self.topology;
@@ -315,7 +319,8 @@ impl Network {
             && !is_shared
     }
 
-    /// Whether it is one flow over one drop-tail hop each way and no more, and may be simulated as such.
+    /// True if the network is one flow over one drop-tail hop each way and nothing else, and [`Shortcuts::single_hop`]
+    /// is on.
     pub(crate) fn is_single_hop(&self) -> bool {
         let [FlowConfig { path, .. }] = &self.flows[..] else { return false };
         let Topology { media, routes } = &self.topology;

@@ -1,5 +1,5 @@
-//! One TCP connection over one hop each way: the experiment of the paper and of the golden traces, as the
-//! simplest network of [`crate::simulate`].
+//! Simulation of one TCP connection over one hop each way: the experiment of the paper and of the golden traces of
+//! ns-2, as the simplest network of [`crate::simulate`].
 
 use crate::engine::simulate;
 use crate::error::{Interrupted, SimulationError};
@@ -12,7 +12,7 @@ use crossfade_link::HopConfig;
 use crossfade_transport::TcpConfig;
 use std::sync::atomic::AtomicBool;
 
-/// Network of one TCP connection over one hop in each direction.
+/// Configuration of a simulation of one TCP connection over one hop in each direction.
 pub struct OneHop {
     /// Configuration of both ends of the connection.
     pub tcp: TcpConfig,
@@ -22,30 +22,30 @@ pub struct OneHop {
     pub ack_size: u32,
     /// Bytes that each SACK block adds to an acknowledgement.
     pub sack_block_size: u32,
-    /// Whether the sender hands its whole window to the link at once, or one segment each packet time.
+    /// Rule by which the sender hands segments to the link: its whole window at once, or one segment per packet time.
     pub gate: SenderGate,
-    /// The hop of the data.
+    /// Hop that carries the data.
     pub forward: HopConfig,
-    /// The hop of the acknowledgements.
+    /// Hop that carries the acknowledgements.
     pub reverse: HopConfig,
     /// Warm-up: events before this time are simulated but not counted.
     pub warmup: SimTime,
-    /// End of the run.
+    /// Condition that ends the run.
     pub stop: StopRule,
 }
 
-/// Statistics after the warm-up.
+/// Statistics of a connection over one hop each way, after the warm-up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunStatistics {
-    /// Measured time.
+    /// Duration of the measured period.
     pub duration: SimTime,
     /// Statistics of the connection.
     pub flow: FlowStatistics,
-    /// Statistics of the link of the data.
+    /// Statistics of the link that carries the data.
     pub forward: LinkSummary,
-    /// Statistics of the link of the ACKs.
+    /// Statistics of the link that carries the acknowledgements.
     pub reverse: LinkSummary,
-    /// Whether the run was given up after [`crate::STALL`] transmissions in a row without a delivery.
+    /// True if the run was given up after [`crate::STALL`] consecutive transmissions without a delivery.
     pub stalled: bool,
 }
 
@@ -57,7 +57,7 @@ impl From<OneHop> for Network {
         let source = Source::Tcp(Tcp { config: tcp.into(), congestion: None });
         let flows = vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }];
         let topology = Topology::path(vec![forward.into()], vec![reverse.into()]);
-        // The workload takes no draws.
+        // The seed is arbitrary: the workload draws no random numbers.
         Self { gate, warmup, ..Self::new(flows, topology, stop, RunSeed { seed: 0, run: 0 }) }
     }
 }

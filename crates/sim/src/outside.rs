@@ -1,4 +1,4 @@
-//! Packets from outside that enter a simulated network and leave it again.
+//! Packets from outside the simulation that enter a simulated network and leave it again.
 
 use crate::capture::{Capture, Entering};
 use crate::guests::Guest;
@@ -10,7 +10,7 @@ use crossfade_core::Observer;
 use crossfade_link::{Departure, Parcel, Port, Push};
 
 impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
-    /// Takes a packet from outside; a packet without a passage to its port is dropped.
+    /// Lets a packet enter from outside at port `from`; it is dropped if there is no passage to port `to`.
     pub(crate) fn outside_enters(&mut self, from: Port, to: Port, parcel: Parcel) -> Push {
         let passages = &self.outside.passages;
         let Some(passage) = passages.iter().find(|passage| (passage.from, passage.to) == (from, to)) else {
@@ -34,7 +34,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         outcome
     }
 
-    /// Forwards a packet from outside that leaves a fabric, to the next medium or out of the network.
+    /// Forwards a packet from outside that leaves a fabric at `port`, to its next medium or out of the network.
     pub(crate) fn outside_leaves(&mut self, fabric: u32, port: Port, departure: Departure) {
         let inside = departure.parcel();
         let route = self.outside.packets[inside].route;
@@ -64,7 +64,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     }
 
     fn push_guest(&mut self, step: Step, inside: Parcel) -> Push {
-        let Step::Fabric(leg) = step else { unreachable!("what outsiders use is in the table of fabrics") };
+        let Step::Fabric(leg) = step else { unreachable!("media for packets from outside are fabrics") };
         let FabricLeg { fabric, from, to } = self.routing.leg(leg);
         if C::HEARS && self.fabrics[fabric as usize].has_air {
             let parcel = self.outside.packets[inside].parcel;

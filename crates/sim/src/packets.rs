@@ -1,33 +1,33 @@
-//! Packets under way.
+//! Storage of the packets in the network.
 //!
 //! The content of a packet stays in one place while a small [`Parcel`] travels through the queues. The identity of the
-//! parcel is that place and the kind of content, and its flow is an index of the engine's table of flows.
+//! parcel is made of that place and the kind of content; the parcel's flow is an index of the engine's table of flows.
 
 use crossfade_core::SimTime;
 use crossfade_link::Parcel;
 use crossfade_transport::Segment;
 use std::ops::{Index, IndexMut};
 
-/// Kind of content that a parcel stands for.
+/// Kind of the content for which a parcel stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Data,
     Ack,
-    /// A packet from outside.
+    /// A packet from outside the simulation.
     Outside,
 }
 
 impl Content {
-    /// Position of the kind in the identity of a parcel.
+    /// Position of the kind of content in the identity of a parcel, in bits.
     const SHIFT: u32 = 30;
 
-    /// Identity of the parcel for content of this kind at `place`.
+    /// Identity of the parcel whose content is of this kind and stored at `place`.
     #[inline]
     pub(crate) const fn name(self, place: u32) -> u32 {
         place | (self as u32) << Self::SHIFT
     }
 
-    /// The kind of content of `parcel`.
+    /// Kind of the content of `parcel`.
     pub(crate) fn of(parcel: Parcel) -> Self {
         match parcel.id() >> Self::SHIFT {
             0 => Self::Data,
@@ -37,22 +37,22 @@ impl Content {
     }
 }
 
-/// Place of the content of `parcel`.
+/// Place at which the content of `parcel` is stored.
 #[inline]
 fn place(parcel: Parcel) -> u32 {
     parcel.id() & ((1 << Content::SHIFT) - 1)
 }
 
-/// Contents of the packets under way.
+/// Contents of the packets in the network.
 pub(crate) struct Packets<P> {
     places: Vec<Place<P>>,
-    /// First entry of the list of free places.
+    /// First place of the list of free places; it links them by their own `free`.
     free: u32,
 }
 
 struct Place<P> {
     packet: P,
-    /// Next entry of the list of free places.
+    /// Next place in the list of free places, if this place is free.
     free: u32,
 }
 
@@ -99,23 +99,23 @@ impl<P> IndexMut<Parcel> for Packets<P> {
     }
 }
 
-/// A segment without padding between its fields: a copy that includes padding reads words that were written in pieces,
+/// A segment packed without padding between its fields: a copy with padding reads words that were written in pieces,
 /// which stalls the processor.
 #[derive(Clone, Copy)]
 pub(crate) struct Data {
     pub(crate) seq: u64,
     timestamp: SimTime,
     echo: SimTime,
-    /// Flags, and in the bits from [`Self::NUMBER`] on the number of the packet.
+    /// Flags of the segment and, from bit [`Self::NUMBER`] on, its packet number.
     flags: u64,
 }
 
 impl Data {
-    /// Flag: the mark of a queue has been counted.
+    /// Flag: the ECN mark of a queue has been counted.
     const COUNTED: u64 = 1 << 5;
     const NUMBER: u32 = 6;
 
-    /// Sets the flag; returns whether the mark is seen for the first time.
+    /// Sets flag `COUNTED`; returns true if the mark is seen for the first time.
     pub(crate) fn count_mark(&mut self) -> bool {
         let is_new = self.flags & Self::COUNTED == 0;
         self.flags |= Self::COUNTED;

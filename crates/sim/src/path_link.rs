@@ -1,4 +1,4 @@
-//! A link or a fabric with its event in the queue.
+//! Links and fabrics of the engine, each with its event in the queue.
 
 use crate::medium::AnyLink;
 use crate::routing::Next;
@@ -6,14 +6,14 @@ use crate::wakeup::Wakeup;
 use crossfade_core::SimTime;
 use crossfade_link::{Departure, Fabric, Hop, Link, LinkEvent, LinkReport, Parcel, Port, Ppdu, Push};
 
-/// Kind of the links in a table: any link, or hops alone.
+/// Type of the links in a table: any link, or hops only.
 pub(crate) trait PathLinkKind: Link {
     fn of(link: AnyLink) -> Self;
 
     /// Time at which the transmitter has sent every packet that it holds; `None` if unknown.
     fn idle_at(&self) -> Option<SimTime>;
 
-    /// The link as a hop, if it is one.
+    /// The link as a hop; `None` if it is of another kind.
     fn as_hop(&self) -> Option<&Hop>;
 
     /// Like [`Self::as_hop`], but mutable.
@@ -72,11 +72,11 @@ impl PathLinkKind for Hop {
     }
 }
 
-/// A link that one direction uses.
+/// A link that only one direction uses.
 pub(crate) struct PathLink<K> {
     link: K,
     pub(crate) wakeup: Wakeup,
-    /// Next step of packets behind the link.
+    /// Next step of packets that have come over the link.
     pub(crate) next: Next,
 }
 
@@ -90,46 +90,46 @@ impl<K: PathLinkKind> PathLink<K> {
         self.link.push(now, parcel)
     }
 
-    /// Whether the link is a hop with a delay, for the shortcut `direct`.
+    /// True if the link allows shortcut `direct`: a hop with a delay, behind which all packets leave for their hosts.
     pub(crate) fn can_be_passed(&self) -> bool {
         self.next == Next::Exit && self.delay() > SimTime::ZERO
     }
 
-    /// Propagation delay of a hop.
+    /// Propagation delay of a hop; zero for another link.
     pub(crate) fn delay(&self) -> SimTime {
         self.link.as_hop().map_or(SimTime::ZERO, Hop::delay)
     }
 
-    /// Whether the link is also a hop that neither loses nor drops packets.
+    /// True if the link is a hop that neither loses nor drops packets, as shortcut `foreseen` needs.
     pub(crate) fn is_certain(&self) -> bool {
         self.link.as_hop().is_some_and(Hop::is_certain)
     }
 
-    /// [`Hop::foresee`] for the shortcuts.
+    /// Departure time of a packet that enters later, as by [`Hop::foresee`], for shortcut `foreseen`.
     #[inline]
     pub(crate) fn foresee(&mut self, idle_at: &mut SimTime, now: SimTime, bytes: u32) -> SimTime {
         match self.link.as_hop_mut() {
             Some(hop) => hop.foresee(idle_at, now, bytes),
-            None => unreachable!("a hop alone can be passed"),
+            None => unreachable!("only hops are passed at once"),
         }
     }
 
-    /// [`Hop::pass`] for the shortcuts.
+    /// Passes a packet through the hop at once, as by [`Hop::pass`], for shortcut `direct`.
     #[inline]
     pub(crate) fn pass(&mut self, now: SimTime, parcel: Parcel) -> Result<SimTime, Push> {
         match self.link.as_hop_mut() {
             Some(hop) => hop.pass(now, parcel),
-            None => unreachable!("a hop alone can be passed"),
+            None => unreachable!("only hops are passed at once"),
         }
     }
 
-    /// Time at which to schedule an event; `None` if one is already scheduled in time.
+    /// Time at which an event of the link must be scheduled; `None` if an event in time is already scheduled.
     #[inline]
     pub(crate) fn missing_event(&mut self) -> Option<SimTime> {
         self.wakeup.missing(self.link.next_event())
     }
 
-    /// The next packet that has left by `now`.
+    /// Takes the next packet that has left the link by `now`.
     #[inline]
     pub(crate) fn advance(&mut self, now: SimTime) -> Option<Departure> {
         self.link.advance(now)
@@ -156,18 +156,18 @@ impl<K: PathLinkKind> PathLink<K> {
 pub(crate) struct PathFabric {
     fabric: Box<dyn Fabric + Send>,
     pub(crate) wakeup: Wakeup,
-    /// Whether the capture records its PPDUs.
+    /// True if the capture records the fabric's PPDUs (physical-layer frames).
     pub(crate) has_air: bool,
 }
 
 impl PathFabric {
-    /// `hears` says whether the capture records PPDUs, if the fabric has an air.
+    /// Creates a fabric of the engine's table; `hears`: the capture records PPDUs, if the fabric is wireless.
     pub(crate) fn new(mut fabric: Box<dyn Fabric + Send>, hears: bool) -> Self {
         let has_air = hears && fabric.listen();
         Self { fabric, wakeup: Wakeup::NONE, has_air }
     }
 
-    /// Takes the next PPDU of its air.
+    /// Takes the next PPDU (physical-layer frame) that was in the fabric's air.
     pub(crate) fn next_ppdu(&mut self) -> Option<Ppdu> {
         self.fabric.next_ppdu()
     }
@@ -176,12 +176,12 @@ impl PathFabric {
         self.fabric.push(now, from, to, parcel)
     }
 
-    /// Time at which to schedule an event; `None` if one is already scheduled in time.
+    /// Time at which an event of the fabric must be scheduled; `None` if an event in time is already scheduled.
     pub(crate) fn missing_event(&mut self) -> Option<SimTime> {
         self.wakeup.missing(self.fabric.next_event())
     }
 
-    /// The next packet that has left by `now`.
+    /// Takes the next packet that has left the fabric by `now`, with its port.
     pub(crate) fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)> {
         self.fabric.advance(now)
     }

@@ -1,6 +1,6 @@
-//! Routes as the engine follows them.
+//! Routes in the form in which the engine follows them.
 //!
-//! A link that only data use, or only acknowledgements, is in the table of its direction. Every other medium is in the
+//! A link that only data or only acknowledgements use is in the table of its direction. Every other medium is in the
 //! table of fabrics, where the kind of each packet is looked up.
 
 use crate::medium::AnyLink;
@@ -9,27 +9,27 @@ use crate::topology::{Leg, Route, Topology};
 use crossfade_link::{Fabric, Port};
 use std::collections::BTreeSet;
 
-/// Next step of a packet.
+/// Next step of a packet on its route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
-    /// Over a link of its direction.
+    /// Over the link with this index in the table of its direction.
     Link(u32),
     /// Through a fabric: an index of [`Routing::legs`].
     Fabric(u32),
 }
 
-/// Next step of all packets behind a link.
+/// Next step of all packets that have come over a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// All packets leave for their hosts.
+    /// All packets leave the route for their hosts.
     Exit,
     /// All packets go over this link of the direction.
     Link(u32),
-    /// Packets follow their routes.
+    /// Each packet follows its own route.
     ByRoute,
 }
 
-/// A leg through a fabric of the engine's table.
+/// Leg of a route through a fabric of the engine's table, from port to port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FabricLeg {
     pub(crate) fabric: u32,
@@ -45,28 +45,28 @@ pub(crate) enum Place {
     Fabric(u32),
 }
 
-/// Kind of packets that take a route.
+/// Kind of the packets that take a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     Data,
     Acks,
-    /// Packets from outside.
+    /// Packets from outside the simulation.
     Outside,
 }
 
-/// The routes of a network.
+/// Routes of a network, in the form in which the engine follows them.
 pub(crate) struct Routing {
     /// Names of media in results, including names of other directions.
     pub(crate) names: Vec<String>,
-    /// Whether each medium has a name for its other direction.
+    /// For each medium, true if its other direction has a name.
     pub(crate) have_back: Vec<bool>,
-    /// Place of each medium.
+    /// Place of each medium in the engine's tables.
     pub(crate) places: Vec<Place>,
     routes: Vec<Vec<Step>>,
     legs: Vec<FabricLeg>,
 }
 
-/// The media of a network in the engine's tables.
+/// Media of a network, sorted into the engine's tables.
 pub(crate) struct Tables {
     pub(crate) forward: Vec<(AnyLink, Next)>,
     pub(crate) reverse: Vec<(AnyLink, Next)>,
@@ -74,7 +74,7 @@ pub(crate) struct Tables {
 }
 
 impl Routing {
-    /// The tables and routes of `topology`, where `uses` gives the route of each flow.
+    /// Creates the tables and routes of `topology`; `uses` gives the kind of packets and the route of each use.
     pub(crate) fn new(topology: Topology, uses: &[(Use, usize)]) -> (Self, Tables) {
         let Topology { media, routes } = topology;
         let is_used = |medium: usize, by: Use| {
@@ -139,7 +139,7 @@ impl Routing {
         self.routes[route as usize][0]
     }
 
-    /// Whether a route of data ends with the medium at a place.
+    /// True if route `route`, of data, ends with the medium at `place`.
     pub(crate) fn ends_at(&self, route: u32, place: Place) -> bool {
         match self.routes[route as usize].last() {
             Some(Step::Link(link)) => place == Place::Forward(*link),
@@ -148,18 +148,18 @@ impl Routing {
         }
     }
 
-    /// A leg through a fabric.
+    /// Leg with index `leg` through a fabric.
     #[inline]
     pub(crate) fn leg(&self, leg: u32) -> FabricLeg {
         self.legs[leg as usize]
     }
 
-    /// Next step after a link of a route; `None` at the route's end.
+    /// Next step after link `link` of route `route`; `None` at the route's end.
     pub(crate) fn after_link(&self, route: u32, link: u32) -> Option<Step> {
         self.after(route, |step| step == Step::Link(link))
     }
 
-    /// Next step of a packet that has left a fabric at a port; `None` at the route's end.
+    /// Next step of a packet of route `route` that has left fabric `fabric` at `port`; `None` at the route's end.
     pub(crate) fn after_fabric(&self, route: u32, fabric: u32, port: Port) -> Option<Step> {
         self.after(route, |step| match step {
             Step::Link(_) => false,

@@ -8,29 +8,30 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "switches")]
 pub struct Shortcuts {
-    /// A drop-tail hop knows each packet's fate when it takes the packet, and needs no event at the start of a
-    /// transmission. If off, its queue decides when packets leave it, like any other queue; a gated sender always has a
-    /// hop.
+    /// True if a drop-tail hop decides each packet's fate when the packet enters, without an event at the start of a
+    /// transmission. If false, its queue decides when packets leave it, like any other queue; a gated sender always has
+    /// a hop.
     pub fates: bool,
-    /// Networks of one flow over one hop in each direction use tables whose size, one entry, is known to the compiler.
+    /// True if networks of one flow over one hop in each direction use tables of one entry, a size known to the
+    /// compiler.
     pub single_hop: bool,
-    /// Packets pass the only hop of a direction and the line behind it with one event.
+    /// True if packets pass the only hop of a direction and the access line behind it with one event.
     pub direct: bool,
-    /// Packets pass the line before that hop with that event too, if the hop neither loses nor drops packets.
+    /// True if that event also covers the access line before the hop, if the hop neither loses nor drops packets.
     pub foreseen: bool,
-    /// Receivers process many segments with one event, where departures of acknowledgements are foreseen.
+    /// True if receivers process many segments with one event, when departures of acknowledgements are foreseen.
     pub late_receivers: bool,
 }
 
 impl Shortcuts {
-    /// All shortcuts on, the default.
+    /// All shortcuts on; this is the default of a network.
     pub const ALL: Self =
         Self { fates: true, single_hop: true, direct: true, foreseen: true, late_receivers: true };
-    /// All shortcuts off.
+    /// All shortcuts off, as in tests.
     pub const NONE: Self =
         Self { fates: false, single_hop: false, direct: false, foreseen: false, late_receivers: false };
 
-    /// All shortcuts but one, for each of them, and no shortcuts: the sets that tests compare with [`ALL`](Self::ALL).
+    /// Sets of shortcuts for tests against [`ALL`](Self::ALL): all shortcuts but one, for each of the five, and none.
     pub fn each_off() -> [Self; 6] {
         let all = Self::ALL;
         [

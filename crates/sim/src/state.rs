@@ -1,4 +1,4 @@
-//! The state of a network without its flows, and the order of its events.
+//! State of a network without its flows, and the order of simultaneous events.
 
 use crate::capture::Capture;
 use crate::flow::Flow;
@@ -15,49 +15,49 @@ use crossfade_core::{EventKind, EventQueue, EventRecord, Observer, SimTime};
 use crossfade_link::LinkEvent;
 use crossfade_transport::Ack;
 
-/// Kinds of events, in their order at equal times: arrivals come before timers, and both before new transmissions. The
-/// warm-up and the run end between timers and transmissions.
+/// Kind of an event, in the order of kinds at equal times: arrivals come before timers, and both before new
+/// transmissions. The warm-up and the run end between timers and transmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// Data packets reach the first link over a line.
+    /// Data packets reach the first link over an access line.
     ForwardEntry,
-    /// Event of a link of the data.
+    /// Event of a link that carries data.
     ForwardLink,
-    /// Event of a fabric, for data or acknowledgements.
+    /// Event of a fabric, which may carry data and acknowledgements.
     Fabric,
-    /// Data packets reach receivers over a line.
+    /// Data packets reach receivers over an access line.
     ForwardExit,
-    /// Late receivers process their segments.
+    /// Late receivers process their waiting segments.
     Late,
     ReverseEntry,
     ReverseLink,
     ReverseExit,
-    /// The sender's timer of a flow.
+    /// Expiry of the sender's timer of a flow.
     Timer,
-    /// The delayed-ACK timer of a flow.
+    /// Expiry of the delayed-ACK timer of a flow.
     DelayedAck,
     Warm,
     Stop,
-    /// A flow begins.
+    /// Start of a flow's transmissions.
     Start,
-    /// A flow sends a datagram.
+    /// Transmission of a datagram by a flow.
     Datagram,
-    /// The application of a flow writes a segment.
+    /// Writing of a segment by the application of a flow.
     Write,
-    /// A flow of arrivals begins.
+    /// Start of a flow of an arrival process.
     Arrival,
     SlotStart,
 }
 
-/// An event: its kind, and the flow, line or link that it is of.
+/// An event: its kind, and the index of its flow, line or link.
 #[derive(Clone, Copy)]
 pub(crate) struct Event {
     pub(crate) kind: Kind,
     pub(crate) index: u32,
 }
 
-/// The state of a network without its flows.
+/// State of a network without its flows.
 pub(crate) struct NetworkState<O, C, L: Layout> {
     pub(crate) forward: Path<Data, L>,
     pub(crate) reverse: Path<Ack, L>,
@@ -68,28 +68,29 @@ pub(crate) struct NetworkState<O, C, L: Layout> {
     pub(crate) outside: Guests,
     pub(crate) gate: SenderGate,
     pub(crate) stop: StopRule,
-    /// Whether flows keep histograms of their delays.
+    /// True if flows keep histograms of their delays.
     pub(crate) measures_delays: bool,
     pub(crate) now: SimTime,
     pub(crate) queue: EventQueue<Event>,
-    /// Kind of the last event.
+    /// Kind of the last event processed.
     pub(crate) last: Kind,
-    /// Whether link events are kept.
+    /// True if link events are kept.
     pub(crate) is_traced: bool,
-    /// Link events that were given early and are still to happen, in order of time.
+    /// Link events that links have reported in advance, in order of time.
     pub(crate) early: Vec<(u32, LinkEvent)>,
-    /// Start of the next slot of a gated sender, if it is scheduled.
+    /// Start of the next packet time of a gated sender; `None` if it is not scheduled.
     pub(crate) slot_at: Option<SimTime>,
-    /// Segments of TCP delivered in order so far.
+    /// Number of TCP segments delivered in order so far.
     pub(crate) segments_in_order: u64,
-    /// Number of segments in order that ends the run; known once the warm-up has ended.
+    /// Number of TCP segments delivered in order that ends the run; known once the warm-up has ended.
     pub(crate) enough_segments: u64,
     pub(crate) sent_since_delivery: u64,
-    /// Time of the last delivery of new data.
+    /// Time of the last delivery of new data to a receiver.
     pub(crate) last_delivery: SimTime,
-    /// Flows of arrivals that may leave, if no packet of them is left in the network.
+    /// Places of flows of arrival processes that may have ended; they leave if no packet of them is left in the
+    /// network.
     pub(crate) ended: Vec<u32>,
-    /// Whether the run is over: enough was delivered, or it has stalled.
+    /// True if the run is over: enough was delivered, its time has passed, or it has stalled.
     pub(crate) is_over: bool,
     pub(crate) observer: O,
     pub(crate) capture: C,

@@ -1,4 +1,4 @@
-//! Statistics of a run, at its end or under way.
+//! Statistics of a run, at its end or in progress.
 
 use crate::link_summary::LinkSummary;
 use crossfade_core::{DelayHistogram, SimTime, TcpSnapshot, counters, jain_fairness};
@@ -10,68 +10,69 @@ use crossfade_link::LinkReport;
 #[derive(Clone, Debug, PartialEq, Default)]
 #[repr(C)]
 pub struct FlowStatistics {
-    /// First arrivals at the receiver, in or out of order.
+    /// Number of segments that arrived at the receiver for the first time, in or out of order.
     pub segments_delivered: u64,
-    /// Bytes on the wire of first arrivals at the receiver.
+    /// Bytes on the wire of segments that arrived at the receiver for the first time.
     pub bytes_delivered: u64,
-    /// Segments given to the application in order; for UDP, datagrams that arrived.
+    /// Number of segments given to the application in order; for UDP, number of datagrams that arrived.
     pub segments_in_order: u64,
     /// Number of segments that arrived at the receiver, including duplicates.
     pub segments_received: u64,
-    /// Transmissions, retransmissions included.
+    /// Number of transmissions of data packets, including retransmissions.
     pub segments_sent: u64,
-    /// Acknowledgements sent.
+    /// Number of acknowledgements sent.
     pub acks_sent: u64,
-    /// Acknowledgements that reached the sender.
+    /// Number of acknowledgements that reached the sender.
     pub acks_received: u64,
-    /// Time of the last first arrival of a segment at the receiver, from the start of the run.
+    /// Time, from the start of the run, at which new data last arrived at the receiver.
     pub last_delivery: SimTime,
-    /// Retransmissions of segments.
+    /// Number of retransmissions of segments.
     pub retransmissions: u64,
-    /// Transmissions lost by the channels of the path.
+    /// Number of transmissions lost by the channels of the path.
     pub segments_lost: u64,
-    /// Transmissions dropped by the queues of the path.
+    /// Number of transmissions dropped by the queues of the path.
     pub queue_drops: u64,
     /// Number of transmissions that the last link of the route has completed or an earlier link has lost. Packets that
     /// were dropped, wait, or are still before the last link do not count. A mesh completes a transmission when the
     /// packet comes out or is lost.
     pub segments_transmitted: u64,
-    /// Transmissions that a queue of the path marked "congestion experienced" (RFC 3168), counted as they leave it.
+    /// Number of transmissions that a queue of the path marked "congestion experienced" (RFC 3168), counted as they
+    /// leave it.
     pub ecn_marks: u64,
-    /// Expiries of the retransmission timer.
+    /// Number of expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Timeouts whose segment was not lost: a copy sent before the timeout has reached the receiver, or did so later,
-    /// even if all its acknowledgements were lost.
+    /// Number of timeouts whose segment was not lost: a copy sent before the timeout has reached the receiver, or did
+    /// so later, even if all its acknowledgements were lost.
     pub spurious_timeouts: u64,
-    /// Timeouts that the sender detected to be spurious; only flavour `rfc` detects them.
+    /// Number of timeouts that the sender detected to be spurious; only flavour `rfc` detects them.
     pub spurious_timeouts_detected: u64,
-    /// Fast retransmits, one for each fast recovery that an acknowledgement or the reordering timer begins.
+    /// Number of fast retransmits: one for each fast recovery that an acknowledgement or the reordering timer begins.
     pub fast_retransmits: u64,
-    /// Fast retransmits that the sender found to be spurious.
+    /// Number of fast retransmits that the sender found to be spurious.
     pub spurious_fast_retransmits: u64,
-    /// Probes at the tail of a flight (RFC 8985 section 7).
+    /// Number of tail loss probes sent (RFC 8985 section 7).
     pub tail_loss_probes: u64,
-    /// Reductions of the window that answered a congestion mark.
+    /// Number of window reductions that answered a congestion mark.
     pub ecn_reductions: u64,
-    /// Packets that the sender declared lost and that were acknowledged later; only flavour `quic` knows them.
+    /// Number of packets declared lost by the sender and acknowledged later; only flavour `quic` detects them.
     pub spurious_losses: u64,
-    /// Acknowledgements lost by the channels of the reverse path.
+    /// Number of acknowledgements lost by the channels of the reverse path.
     pub acks_lost: u64,
-    /// Acknowledgements dropped by the queues of the reverse path.
+    /// Number of acknowledgements dropped by the queues of the reverse path.
     pub ack_queue_drops: u64,
-    /// Sum of the sender's RTT samples in seconds; rounding errors of n samples are below n 1.2e-16 of it.
+    /// Sum of the sender's RTT samples in seconds; with n samples its relative rounding error is below n 1.2e-16.
     pub rtt_sum_s: f64,
     /// Number of the sender's RTT samples.
     pub rtt_samples: u64,
     /// Sum of one-way delays over all arrivals at the receiver, in seconds.
     pub one_way_delay_sum_s: f64,
-    /// Histogram of the RTT samples, where [`crate::Network::measures_delays`] is set.
+    /// Histogram of the RTT samples; `None` unless [`crate::Network::measures_delays`] is set.
     pub rtt: Option<Box<DelayHistogram>>,
-    /// Histogram of the one-way delays, where [`crate::Network::measures_delays`] is set.
+    /// Histogram of the one-way delays; `None` unless [`crate::Network::measures_delays`] is set.
     pub one_way_delay: Option<Box<DelayHistogram>>,
-    /// Start of the flow, from the start of the run.
+    /// Start time of the flow, from the start of the run.
     pub start: SimTime,
-    /// Time from the start of the flow until all its data were delivered; `None` if they were not.
+    /// Time from the start of the flow until all its data was delivered; `None` if not all was delivered.
     pub completion_time: Option<SimTime>,
 }
 
@@ -108,7 +109,7 @@ counters!(FlowStatistics {
 });
 
 impl FlowStatistics {
-    /// Data packets and acknowledgements in the network, by counts since the start.
+    /// Number of data packets and acknowledgements of the flow in the network, from counts since the start of the run.
     pub(crate) fn in_flight(&self) -> u64 {
         self.segments_sent + self.acks_sent
             - (self.segments_received + self.segments_lost + self.queue_drops)
@@ -116,49 +117,51 @@ impl FlowStatistics {
     }
 }
 
-/// A flow of [`crate::Arrivals`] that delivered all its data.
+/// Completion of a flow of [`crate::Arrivals`]: it has delivered all its data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Completion {
-    /// Start of the flow, from the start of the run; after the warm-up.
+    /// Start time of the flow, from the start of the run; after the warm-up.
     pub start: SimTime,
-    /// Number of its segments.
+    /// Number of the flow's segments.
     pub segments: u64,
-    /// Time from its start until all of them were delivered.
+    /// Time from the flow's start until all its segments were delivered.
     pub completion_time: SimTime,
 }
 
-/// Statistics of the flows of one [`crate::Arrivals`].
+/// Statistics of the flows of one [`crate::Arrivals`] process.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ArrivalStatistics {
-    /// Flows that began after the warm-up.
+    /// Number of flows that began after the warm-up.
     pub started: u64,
-    /// Flows among them that delivered all their data, in the order of completion.
+    /// Flows begun after the warm-up that delivered all their data, in the order of completion.
     pub completions: Vec<Completion>,
-    /// Start times of those among them that had not completed at the end of the run, from the start of the run.
+    /// Start times of flows begun after the warm-up that had not completed at the end of the run, from the start of the
+    /// run.
     pub unfinished: Vec<SimTime>,
-    /// Statistics of all flows together, including those that began in the warm-up; its times have no meaning.
+    /// Statistics of all flows of the process together, including those that began in the warm-up; its times have no
+    /// meaning.
     pub total: FlowStatistics,
 }
 
 /// Statistics of a network after the warm-up.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct NetworkStatistics {
-    /// Measured time.
+    /// Duration of the measured period, from the end of the warm-up to the end of the run.
     pub duration: SimTime,
-    /// End of the run, from its start.
+    /// Time of the end of the run, from its start.
     pub end: SimTime,
     /// Statistics of each flow of [`crate::Network::flows`].
     pub flows: Vec<FlowStatistics>,
-    /// Statistics of each of [`crate::Network::arrivals`].
+    /// Statistics of each process of [`crate::Network::arrivals`].
     pub arrivals: Vec<ArrivalStatistics>,
     /// Statistics of each link and fabric, in the order of [`crate::Topology::media`].
     pub links: Vec<LinkSummary>,
-    /// Whether the run was given up after [`crate::STALL`] transmissions in a row without a delivery.
+    /// True if the run was given up after [`crate::STALL`] consecutive transmissions without a delivery.
     pub stalled: bool,
 }
 
 impl NetworkStatistics {
-    /// Statistics of the link or fabric called `name`.
+    /// Statistics of the link or fabric called `name`; `None` if there is none.
     pub fn link(&self, name: &str) -> Option<&LinkSummary> {
         self.links.iter().find(|link| link.name == name)
     }
@@ -174,7 +177,7 @@ impl NetworkStatistics {
     }
 }
 
-/// Statistics since the start of a run, its warm-up included.
+/// Statistics of a run in progress, since its start and including the warm-up.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// Snapshot of each flow of [`crate::Network::flows`].
@@ -183,11 +186,11 @@ pub struct Snapshot {
     pub links: Vec<LinkReport>,
 }
 
-/// Snapshot of a flow.
+/// Statistics and sender variables of one flow in a [`Snapshot`].
 #[derive(Clone, Debug)]
 pub struct FlowSnapshot {
-    /// Statistics of the flow since the start.
+    /// Statistics of the flow since the start of the run.
     pub counts: FlowStatistics,
-    /// Variables of its sender; zeros for UDP.
+    /// Variables of the flow's sender; zeros for UDP.
     pub tcp: TcpSnapshot,
 }

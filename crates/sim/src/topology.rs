@@ -1,10 +1,10 @@
-//! Media and routes of a network.
+//! Topology of a network: media and routes over them.
 
 use crate::error::NetworkError;
 use crate::medium::{AnyLink, Medium, NamedMedium};
 use crossfade_link::Port;
 
-/// A leg of a route: through one medium, from one port to another.
+/// Leg of a route: through one medium, from one port to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leg {
     /// Index of the medium in [`Topology::media`].
@@ -16,16 +16,16 @@ pub struct Leg {
 }
 
 impl Leg {
-    /// The leg over a link.
+    /// Leg over the link with index `medium`, from port 0 to port 1.
     pub const fn link(medium: usize) -> Self {
         Self { medium, from: 0, to: 1 }
     }
 }
 
-/// A route through the network: one or more legs in order.
+/// Route through the network: one or more legs in order.
 pub type Route = Vec<Leg>;
 
-/// A passage for packets from outside, from one outer port of the network to another.
+/// Passage for packets from outside, from one outer port of the network to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
     /// Outer port at which packets enter.
@@ -40,20 +40,20 @@ pub struct Passage {
 /// acknowledgements.
 #[derive(Default)]
 pub struct Topology {
-    /// Links and fabrics.
+    /// Links and fabrics, with their names.
     pub media: Vec<NamedMedium>,
-    /// Routes, which flows name by their index.
+    /// Routes; flows and passages refer to them by index.
     pub routes: Vec<Route>,
 }
 
 impl Topology {
-    /// Index of the route of the data in a [`path`](Self::path).
+    /// Index of the route of the data in the topology of [`path`](Self::path).
     pub const DATA: usize = 0;
-    /// Index of the route of the acknowledgements in a [`path`](Self::path).
+    /// Index of the route of the acknowledgements in the topology of [`path`](Self::path).
     pub const ACKS: usize = 1;
 
-    /// Links in series forward and back, named `forward.0`, `reverse.0` and so on, or without a number if there is only
-    /// one. Results come in this order.
+    /// Creates a topology of links in series, forward and reverse, named `forward.0`, `reverse.0` and so on, or without
+    /// a number if there is only one. Results list the links in this order.
     ///
     /// ```text
     ///  sender 0 --access--\                                                  /--access-- receiver 0
@@ -75,7 +75,7 @@ impl Topology {
         topology
     }
 
-    /// Checks that routes name existing media and ports.
+    /// Checks that all routes name existing media and ports, and leave no medium twice at one port.
     pub(crate) fn check(&self) -> Result<(), NetworkError> {
         for (i, route) in self.routes.iter().enumerate() {
             let refuse = |text: String| Err(NetworkError(format!("routes[{i}]{text}")));

@@ -1,18 +1,18 @@
-//! The valid event of a link or a fabric, whose next event may move earlier after it was scheduled.
+//! Scheduling of the event of a link or fabric, which may move to an earlier time after it was scheduled.
 
 use crossfade_core::SimTime;
 
-/// The valid event of a link or a fabric.
+/// Valid event of a link or fabric; its other events in the queue are outdated.
 #[derive(Clone, Copy)]
 pub(crate) struct Wakeup {
-    /// Time of the valid event; others still in the queue are ignored. [`SimTime::MAX`] without one.
+    /// Time of the valid event; [`SimTime::MAX`] if there is none.
     at: SimTime,
 }
 
 impl Wakeup {
     pub(crate) const NONE: Self = Self { at: SimTime::MAX };
 
-    /// Whether the event at `now` is the valid one, which is then used up.
+    /// Returns true if the event at `now` is the valid one, and uses it up.
     #[inline]
     pub(crate) fn take(&mut self, now: SimTime) -> bool {
         let counts = self.at == now;
@@ -22,7 +22,7 @@ impl Wakeup {
         counts
     }
 
-    /// Time at which to schedule an event for `next`; `None` if one is already scheduled in time.
+    /// Time at which an event must be scheduled to be no later than `next`; `None` if one is already scheduled in time.
     #[inline]
     pub(crate) fn missing(&mut self, next: Option<SimTime>) -> Option<SimTime> {
         let at = next.unwrap_or(SimTime::MAX);

@@ -1,38 +1,38 @@
-//! Workloads: distributions of sizes and times, on-off sources.
+//! Workloads: distributions of sizes and times, and on-off sources.
 
 use crate::error::NetworkError;
 use crossfade_core::{SimTime, Stream};
 use crossfade_transport::SenderConfig;
 use rand::Rng;
 
-/// A distribution of sizes or times.
+/// Distribution of a size or time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// A constant.
+    /// Constant value, taken by every sample.
     Fixed(f64),
-    /// Uniform from 0 to `max`.
+    /// Uniform distribution from 0 to `max`.
     Uniform {
-        /// The greatest value.
+        /// Largest value of a sample.
         max: f64,
     },
-    /// Exponential.
+    /// Exponential distribution.
     Exponential {
         /// Mean of the distribution.
         mean: f64,
     },
     /// Bounded Pareto distribution: `P[X > x]` is (`min`/x)^`shape` up to constants, for x from `min` to `max`.
     BoundedPareto {
-        /// The tail index; sizes of files on the web have 1.1 to 1.3 (Crovella and Bestavros 1997).
+        /// Tail index; file sizes on the web have 1.1 to 1.3 (Crovella and Bestavros 1997).
         shape: f64,
-        /// The least value.
+        /// Smallest value of a sample.
         min: f64,
-        /// The greatest value.
+        /// Largest value of a sample.
         max: f64,
     },
 }
 
 impl Distribution {
-    /// A sample, for which every distribution takes one draw of the stream.
+    /// Draws a sample; every distribution takes exactly one draw of the stream.
     pub fn sample(self, stream: &mut Stream) -> f64 {
         // Uniform on the open interval (0, 1), so that the logarithm is finite.
         let u = ((stream.next_u64() >> 12) as f64 + 0.5) * f64::EPSILON;
@@ -64,7 +64,7 @@ impl Distribution {
         }
     }
 
-    /// Checks that it is a distribution of positive numbers.
+    /// Checks that all parameters are positive; `key` names the distribution in the error.
     pub(crate) fn check(self, key: &str) -> Result<(), NetworkError> {
         let positive = |name: &str, value: f64| {
             if value > 0.0 && value.is_finite() {
@@ -89,42 +89,42 @@ impl Distribution {
     }
 }
 
-/// Number of segments of `mss` bytes in which a sender sends `bytes` of data, and the bytes by which the last one is
-/// shorter.
+/// Number of segments of `mss` bytes in which a sender sends `bytes` bytes of data, and number of bytes by which the
+/// last segment is shorter (0 if all its segments are full-sized, as in flavours `paper` and `ns2`).
 pub fn whole_segments(sender: &SenderConfig, bytes: u64, mss: u32) -> (u64, u32) {
     let segments = bytes.div_ceil(u64::from(mss));
     let rest = (segments * u64::from(mss) - bytes) as u32;
     (segments, if sender.ends_short() { rest } else { 0 })
 }
 
-/// Times between packets while a source is on.
+/// Law of the times between packets while a source is on.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Gaps {
-    /// Constant gaps, as the rate gives them. Several such sources keep their phases, so at a full drop-tail queue only
-    /// some of them ever lose packets (Floyd and Jacobson 1992).
+    /// Constant times between packets, given by the rate. Several such sources keep their phases, so at a full
+    /// drop-tail queue only some of them ever lose packets (Floyd and Jacobson 1992).
     #[default]
     Periodic,
-    /// Interval with uniform, independent jitter of up to this part of it; above 0, at most 1.
+    /// Times with independent uniform jitter around the mean, of up to this part of it; above 0, at most 1.
     Jitter(f64),
-    /// Exponential times of that mean: a Poisson process, from the first packet on.
+    /// Exponential times with the mean that the rate gives: a Poisson process, from the first packet on.
     Poisson,
 }
 
-/// A source without feedback that sends at a constant mean rate while it is on.
+/// Source without feedback that sends at a constant mean rate while it is on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnOff {
-    /// Bit rate while on, in bit/s, of whole packets.
+    /// Bit rate of whole packets while the source is on, in bit/s.
     pub rate_bps: f64,
     /// Duration of an on period in seconds.
     pub on_s: Distribution,
     /// Duration of an off period in seconds; `None`: the source never switches off.
     pub off_s: Option<Distribution>,
-    /// Times between packets while on.
+    /// Law of the times between packets while the source is on.
     pub gaps: Gaps,
 }
 
 impl OnOff {
-    /// Mean rate in bit/s over on and off periods.
+    /// Mean bit rate over on and off periods, in bit/s.
     pub fn mean_rate_bps(&self) -> f64 {
         let on = self.on_s.mean();
         self.rate_bps * self.off_s.map_or(1.0, |off| on / (on + off.mean()))
@@ -145,21 +145,21 @@ impl OnOff {
     }
 }
 
-/// State of an on-off source. Its clock stops while it is off, so the mean rate is exact however short the periods are.
+/// State of an on-off source. Its clock stops while it is off, so the mean rate is exact for periods of any length.
 #[derive(Clone, Debug)]
 pub(crate) struct OnOffSource {
     config: OnOff,
-    /// Mean time between two packets while on.
+    /// Mean time between two packets while the source is on.
     gap: SimTime,
-    /// Remaining time of the on period.
+    /// Remaining time of the current on period.
     on_left: SimTime,
     stream: Stream,
     gaps: Stream,
 }
 
 impl OnOffSource {
-    /// Creates a source that switches on now. `stream` is the random stream of on and off periods, `gaps` that of times
-    /// between packets.
+    /// Creates a source at the start of an on period. `stream` is the random stream of on and off periods, `gaps` that
+    /// of times between packets.
     pub(crate) fn new(config: OnOff, packet_size: u32, mut stream: Stream, gaps: Stream) -> Self {
         let gap = SimTime::to_transmit(packet_size, config.rate_bps);
         let on_left = match config.off_s {
@@ -188,7 +188,7 @@ impl OnOffSource {
         }
     }
 
-    /// Time of the packet after the one sent at `now`.
+    /// Time of the next packet after the one sent at `now`.
     pub(crate) fn next_after(&mut self, now: SimTime) -> SimTime {
         let gap = self.next_gap();
         let Some(off_s) = self.config.off_s else { return now.saturating_add(gap) };

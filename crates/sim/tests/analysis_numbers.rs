@@ -1,8 +1,8 @@
-//! The simulated paper flavour against numbers of the paper's exact analysis.
+//! The simulated flavour `paper` against numbers of the paper's exact analysis.
 //!
-//! The numbers come from an independent implementation of the semi-Markov analysis ("Throughput analysis of
-//! TCP on channels with memory", with the corrections that the documentation lists), not from this simulator.
-//! `W_max` is 24 and K is 3 unless said, `T_o` is 100 slots.
+//! The numbers come from an independent implementation of the semi-Markov analysis ("Throughput analysis of TCP on
+//! channels with memory", with the corrections that the documentation lists), not from this simulator. `W_max` is 24
+//! and K is 3 unless a test says otherwise; `T_o` is 100 packet times.
 
 use crossfade_channel::{Clock, Iid, LossProcess, Lossless, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{Estimate, MethodKind, RunSeed, SimTime};
@@ -24,7 +24,7 @@ use Channel::{Fading, Iid as Independent};
 
 const SLOW: Channel = Fading { fd_t: 0.01 };
 
-/// Packets delivered per slot, an estimate over ten runs.
+/// Throughput in packets delivered per packet time, estimated over ten runs.
 fn throughput(variant: Variant, w_max: u32, k: u32, channel: Channel, p_e: f64) -> Estimate {
     let one_run = |run_number| {
         let stream = RunSeed { seed: 1, run: run_number }.stream("channel.dl");
@@ -57,8 +57,9 @@ fn throughput(variant: Variant, w_max: u32, k: u32, channel: Channel, p_e: f64) 
     Estimate::from_runs(&runs, MethodKind::Simulation).unwrap()
 }
 
-/// `printed` has three or four decimals; the simulation may be off by its interval and by half a unit of the last one.
-/// Twenty comparisons at 95 % would fail one by chance: the margin is 1.5 intervals (99.6 %).
+/// Checks a simulated `value` against the analysis's number `printed`, which has three or four decimals: the difference
+/// may be the confidence interval plus half a unit of the last decimal. Twenty comparisons at 95 % would fail once by
+/// chance, so the margin is 1.5 intervals (99.6 %).
 fn assert_agrees(what: &str, value: f64, ci95: f64, printed: f64) {
     let allowed = 1.5 * ci95 + 0.0005;
     assert!((value - printed).abs() <= allowed, "{what}: {value:.4} +- {ci95:.4} against {printed}");

@@ -1,6 +1,6 @@
 //! Congestion controls in whole connections against closed forms: the average window at a given loss rate.
 //!
-//! The link takes any number of packets; a round trip is 100 ms.
+//! The link takes any number of packets at once; the RTT is 100 ms.
 
 use crossfade_channel::{DropList, Iid, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime, testing::Runs};
@@ -19,7 +19,8 @@ fn ms(millis: u64) -> SimTime {
     SimTime::from_millis(millis)
 }
 
-/// One flow from 10 segments on, until `end_s`; every segment is acknowledged.
+/// One flow with an initial window of ten segments, measured from `warmup_s` to `end_s` seconds; every segment is
+/// acknowledged.
 fn connection(forward: HopConfig, warmup_s: u64, end_s: u64) -> OneHop {
     let tcp = TcpConfig {
         initial_ssthresh: f64::INFINITY,
@@ -43,7 +44,8 @@ fn run(config: OneHop, congestion: CongestionFactory) -> RunStatistics {
     run_with_congestion_control(config, congestion, (), &AtomicBool::new(false)).unwrap()
 }
 
-/// Segments delivered per round trip from `warmup_s` to `end_s` over a link that takes any number of packets.
+/// Average window in segments: segments delivered per RTT from `warmup_s` to `end_s` over a link that takes any number
+/// of packets at once.
 fn average_window(
     congestion: CongestionFactory,
     loss: Box<dyn LossProcess>,
@@ -55,8 +57,8 @@ fn average_window(
     run.flow.segments_in_order as f64 / run.duration.as_secs_f64() * RTT_S
 }
 
-/// The square-root law at low loss: 1.3098 / sqrt(p) (Ott, Kemperman and Mathis 1996; derived in the tests of
-/// the crate `transport`). A recovery takes a round trip, which the law does not know.
+/// At low loss Reno's average window follows the square-root law 1.3098 / sqrt(p) (Ott, Kemperman and Mathis 1996;
+/// derived in the tests of the crate `transport`). A recovery takes a round trip, which the law does not include.
 #[test]
 fn reno_follows_the_square_root_law_at_low_loss() {
     let p = 1e-4_f64;
@@ -70,7 +72,8 @@ fn reno_follows_the_square_root_law_at_low_loss() {
     runs.assert_mean_near(law, 0.02 * law, "average window of Reno, p = 0.0001");
 }
 
-/// A loss every 10^4 transmissions, from the window at which the formula has its losses.
+/// CUBIC's average window follows its response function with a loss every 10^4 transmissions, from the window at which
+/// the formula has its losses.
 #[test]
 fn cubic_follows_its_response_function() {
     let average = 1.054 * (RTT_S * 1e4).powf(0.75); // RFC 9438 figure 7
@@ -83,8 +86,9 @@ fn cubic_follows_its_response_function() {
     assert!((found / average - 1.0).abs() < 0.02, "{found}, expected {average}");
 }
 
-/// 10 Mbit/s, a bandwidth-delay product of 83 packets, and a queue of two or four of them: standard slow
-/// start fills it and loses most of a window; HyStart++ notices the queue and creeps up to its end.
+/// HyStart++ leaves slow start before most of the overshoot. With 10 Mbit/s, a bandwidth-delay product of 83 packets
+/// and a queue of two or four products, standard slow start fills the queue and loses most of a window; HyStart++
+/// notices the queue and grows slowly up to its end.
 #[test]
 fn hystart_leaves_slow_start_before_most_of_the_overshoot() {
     type Start = fn() -> SlowStart;

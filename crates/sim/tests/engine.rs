@@ -1,4 +1,4 @@
-//! An engine that goes on by portions, packets that enter it from outside, and what its links tell.
+//! The engine advanced in steps, packets that enter it from outside, and the events of its links.
 
 use crate::topologies::{MS, flow, hop, iid, network, run, tcp};
 use crossfade_core::{RunSeed, SimTime};
@@ -16,7 +16,7 @@ use crossfade_sim::{
 };
 use proptest::prelude::*;
 
-/// Two lossy links in series with queues of their own kind, and back; a TCP flow and a source of datagrams.
+/// Network of two lossy links in series with different queues, and one back; a TCP flow and a source of datagrams.
 fn busy() -> Network {
     let red = RedConfig { ecn: true, ..RedConfig::new(QueueLimit::Packets(60), 1000, 8e6) };
     let (queue, draws) = (QueueConfig::Red(red), RunSeed { seed: 7, run: 0 }.stream("queue.dl"));
@@ -69,7 +69,7 @@ proptest! {
     }
 }
 
-/// Two links in series, one each way, for flows and for packets from outside.
+/// Network of [`busy`] in which packets from outside can pass forward and in reverse.
 fn with_passages() -> Network {
     let mut network = busy();
     let back = vec![Leg::link(2)];
@@ -80,14 +80,14 @@ fn with_passages() -> Network {
     network
 }
 
-/// A call to a fabric, and its result.
+/// A call to a fabric, with its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Entry {
     Push(SimTime, Port, Parcel, Push),
     Departure(SimTime, Port, Departure),
 }
 
-/// Drives a fabric: what leaves it by `until`.
+/// Adds to `journal` the packets that leave a fabric by `until`.
 fn collect(fabric: &mut dyn Fabric, until: SimTime, journal: &mut Vec<Entry>) {
     while let Some(at) = fabric.next_event().filter(|&at| at <= until) {
         while let Some((port, departure)) = fabric.advance(at) {
@@ -96,7 +96,8 @@ fn collect(fabric: &mut dyn Fabric, until: SimTime, journal: &mut Vec<Entry>) {
     }
 }
 
-/// Packets of 700 bytes enter beside simulated flows, here and there.
+/// Lets packets of 700 bytes enter a fabric at `times`, beside its simulated flows; returns all calls with their
+/// results.
 fn drive(fabric: &mut dyn Fabric, times: &[SimTime], polls: impl Fn(usize) -> bool) -> Vec<Entry> {
     let mut journal = Vec::new();
     for (i, &now) in times.iter().enumerate() {
@@ -281,7 +282,8 @@ fn a_link_with_frames_tells_of_each() {
     assert!(arq.retransmissions > 100);
 }
 
-/// 64 bits of nanoseconds hold 584 years: little of the delays of all packets of a long queue.
+/// The sum of delays does not overflow: 64 bits of nanoseconds hold 584 years, less than the delays of all packets in a
+/// long queue.
 #[test]
 fn the_sum_of_delays_does_not_wrap() {
     // A delay of a day for each of 320,000 packets: 27.6 billion seconds, 18.4 are 2^64 ns.

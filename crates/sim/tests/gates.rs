@@ -1,4 +1,4 @@
-//! Every pair of recovery and gate: how the sender meets the link decides little of what a loss costs.
+//! Costs of a loss for every pair of recovery and sender gate: the gate has little influence.
 
 use crossfade_channel::{DropList, Iid, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
@@ -8,13 +8,15 @@ use crossfade_transport::{Flavour, RfcConfig, RtoConfig, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
 const SLOT: SimTime = SimTime::from_millis(8);
-/// Without limited transmit nothing hides that a sender has stopped: duplicates let nothing out.
+/// Settings of limited transmit. Without it duplicate ACKs let no segment leave, so a sender that has stopped is
+/// noticed.
 const LIMITED_TRANSMIT: [bool; 2] = [false, true];
-/// Slots until the timer of a segment expires.
+/// Timeout of a segment in packet times.
 const T_O: u64 = 100;
 const GATES: [SenderGate; 2] = [SenderGate::Slot, SenderGate::Queue];
 
-/// Segments delivered, retransmissions and timeouts in so many slots, with a window of 24 over a hop without delay.
+/// Numbers of segments delivered, retransmissions and timeouts in `slots` packet times, with a window of 24 over a hop
+/// without delay.
 fn delivered(
     flavour: Flavour,
     variant: Variant,
@@ -68,9 +70,10 @@ fn a_single_loss_costs_the_slot_of_its_repetition() {
     }
 }
 
-/// At 0.1 % of losses a sender that waits for its timer after each loss has 0.9 of the link. Where none does, two
-/// losses within the window of 24 are 2.4 % of all, and cost the timer at most: 2.4 slots a loss, and some more of
-/// halved windows and retransmissions. Ten are 5 standard errors away (100 losses; 2.4 timeouts expected, 9 allowed).
+/// No pair of recovery and gate waits for the timer after every loss: at a loss rate of 0.1 % that would leave 0.9 of
+/// the link. Otherwise, two losses within the window of 24 are 2.4 % of all losses and cost at most the timeout: 2.4
+/// packet times per loss, and some more for halved windows and retransmissions. The limit of ten is 5 standard errors
+/// away (100 losses; 2.4 timeouts expected, 9 allowed).
 #[test]
 fn no_pair_of_recovery_and_gate_waits_for_the_timer_after_every_loss() {
     const LOSS: f64 = 0.001;

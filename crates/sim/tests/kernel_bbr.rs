@@ -1,5 +1,5 @@
-//! BBR version 1 beside the kernel's (Linux 6.18 over this project's links in real time: 10 Mbit/s, 40 ms there and
-//! back, drop-tail; `tests/data/golden/kernel/bbr.csv`, six runs of 20 s a row).
+//! BBR version 1 against the kernel's (Linux 6.18 over this project's links in real time: 10 Mbit/s, RTT 40 ms,
+//! drop-tail; `tests/data/golden/kernel/bbr.csv`, six runs of 20 s per row).
 
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{EventRecord, RunSeed, SimTime, testing::Runs};
@@ -11,7 +11,8 @@ use crossfade_transport::{CongestionControlKind, Flavour, Pacing, RfcConfig, Rto
 use std::sync::atomic::AtomicBool;
 
 const GOLDEN: &str = include_str!("../../../tests/data/golden/kernel/bbr.csv");
-/// Runs of today's kernel without losses, and what share of their packets was more than 0.6 ms late.
+/// Recorded runs of Linux without losses, with the share of their packets that the emulator passed more than 0.6 ms
+/// late.
 const LATE: &str = include_str!("../../../tests/data/golden/kernel/bbr_late.csv");
 const SERIES: &str = include_str!("../../../tests/data/golden/kernel/bbr_series.csv");
 const MS: SimTime = SimTime::from_millis(1);
@@ -55,7 +56,8 @@ fn run(queue: usize, loss: f64, number: u64, seconds: u64, events: &mut Vec<Even
     simulate(network, events, (), &AtomicBool::new(false)).expect("nobody cancels").flows.remove(0)
 }
 
-/// `"queue 33, loss 5%, bbr",6,8.97154e+06,4.92e+04,0.0545967,11.6859,..`.
+/// Rows of the recorded table, such as `"queue 33, loss 5%, bbr",6,8.97154e+06,4.92e+04,0.0545967,11.6859,..`: queue in
+/// packets, loss rate, and the other columns.
 fn cells() -> Vec<(usize, f64, Vec<f64>)> {
     let cell = |line: &str| {
         let (case, rest) = line.trim_start_matches('"').split_once("\",")?;
@@ -66,7 +68,7 @@ fn cells() -> Vec<(usize, f64, Vec<f64>)> {
     GOLDEN.lines().skip(1).filter_map(cell).collect()
 }
 
-/// Goodput in bit/s, mean queueing delay in milliseconds and the share of retransmissions, in runs of 20 s.
+/// Goodput in bit/s, mean queueing delay in milliseconds and share of retransmissions, in simulated runs of 20 s.
 fn of_runs(queue: usize, loss: f64, count: u64) -> [Runs; 3] {
     let flows: Vec<FlowStatistics> =
         (0..count).map(|number| run(queue, loss, number, 20, &mut Vec::new())).collect();
@@ -79,10 +81,10 @@ fn of_runs(queue: usize, loss: f64, count: u64) -> [Runs; 3] {
     ]
 }
 
-/// Goodput within 5 %, retransmissions within half a percent of what is sent, and the mean queueing delay within
-/// 2 ms where there are losses. Without losses it misses: the kernel's queue is 2.1 and, in a deep buffer,
-/// 3.2 ms longer. Its runs on record had packets that the emulator was late with; how much that explains is
-/// in the two tests that follow.
+/// Simulated goodput is within 5 % of the kernel's, retransmissions within half a percent of the packets sent, and with
+/// losses the mean queueing delay within 2 ms. Without losses the kernel's queue is 2.1 ms longer, and in a deep buffer
+/// 3.2 ms: in its recorded runs the emulator was late with some packets. The two tests that follow show how much that
+/// explains.
 #[test]
 fn goodput_and_queue_are_those_of_the_kernel() {
     let cells = cells();
@@ -100,8 +102,8 @@ fn goodput_and_queue_are_those_of_the_kernel() {
     }
 }
 
-/// The kernel's queue is the longer the more packets of the emulator were late (`bench/live_table.py`, twelve runs of
-/// 20 s): a line through its runs meets no lateness where the simulated queue is.
+/// The more packets the emulator passed late, the longer is the kernel's queue (`bench/live_table.py`, twelve runs of
+/// 20 s): a regression line through its runs gives the simulated queue at no lateness.
 #[test]
 fn without_late_packets_the_queue_of_the_kernel_is_the_simulated_one() {
     let runs: Vec<(f64, f64)> = LATE
@@ -130,7 +132,7 @@ fn without_late_packets_the_queue_of_the_kernel_is_the_simulated_one() {
     simulated.assert_mean_near(in_time, half, "ms");
 }
 
-/// The window through Startup, the cycle and two `ProbeRTT`s, beside what `ss` said of the kernel's.
+/// The simulated window follows the kernel's, as `ss` reported it, through Startup, the cycle and two `ProbeRTT`s.
 #[test]
 fn phases_are_those_of_the_kernel() {
     let kernel: Vec<(f64, f64)> = SERIES
@@ -173,8 +175,8 @@ fn phases_are_those_of_the_kernel() {
     }
 }
 
-/// Queueing delays of the kernel in milliseconds, behind its Startup: where its estimate of the bandwidth was that of
-/// the link, and where it was more than a percent above.
+/// Queueing delays of the kernel after Startup, in milliseconds: those with a bandwidth estimate equal to the link's
+/// rate, and those with an estimate more than a percent above it.
 fn kernel_queues(queue: f64) -> [Vec<f64>; 2] {
     const LINK: f64 = 1448.0 * 8.0 / 1.2e-3 / 1e6;
     let mut queues = [Vec::new(), Vec::new()];
@@ -198,8 +200,9 @@ fn kernel_queues(queue: f64) -> [Vec<f64>; 2] {
     queues
 }
 
-/// Without losses the kernel's queue is the simulated one while its estimate is the link's, four fifths of the time in
-/// a deep buffer; it is longer where the estimate is above, ten rounds at a time. Simulated, no estimate ever is.
+/// Without losses the kernel's queue equals the simulated one while its bandwidth estimate is the link's rate, four
+/// fifths of the time in a deep buffer. It is longer while the estimate is higher, ten rounds at a time; a simulated
+/// estimate is never higher.
 #[test]
 fn the_queue_of_the_kernel_is_longer_where_its_estimate_is_above_the_link() {
     let [long, short] = [25, 1].map(|end| run(167, 0.0, 0, end, &mut Vec::new()));

@@ -1,9 +1,8 @@
-//! Receivers that are told late of what has reached them change nothing: what is counted is what is counted with an
-//! event for each arrival.
+//! Shortcut `late_receivers`, in which receivers process many segments with one event, changes no result.
 //!
-//! Links that are traced have all their events; so the same network runs traced and not, looked at on the way. Times
-//! are whole milliseconds, so that arrivals, timers and looks fall together all the time. (What observers are told is
-//! compared in `one_event.rs`: to them nothing is late.)
+//! Links that are traced have all their events, so each network runs both traced and untraced, with snapshots in
+//! between. Times are whole milliseconds, so arrivals, timers and snapshots often coincide. (Events for observers are
+//! compared in `one_event.rs`: with an observer the shortcut is off.)
 
 use crate::common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, LossProcess, Lossless};
@@ -18,7 +17,8 @@ use crossfade_transport::{Flavour, QuicConfig, RfcConfig, RtoRule, TcpConfig, Va
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// A rate at which packets take whole milliseconds, or none; a queue, and a probability of loss.
+/// Configuration of a link: a rate at which packets take whole milliseconds, or none; a delay, a queue and a loss
+/// probability.
 #[derive(Clone, Debug)]
 struct Draft {
     rate_bps: Option<f64>,
@@ -48,7 +48,7 @@ fn any_forward() -> impl Strategy<Value = Draft> {
         .prop_map(|(rate, delay_ms, queue, p_e)| Draft { rate_bps: Some(rate), delay_ms, queue, p_e })
 }
 
-/// Mostly without a limit or a loss: elsewhere nobody is told late.
+/// Random reverse links, mostly without queue limit or loss: otherwise the shortcut is off.
 fn any_reverse() -> impl Strategy<Value = Draft> {
     let rates = prop::sample::select(vec![Some(0.32e6), Some(8e6), None]);
     let losses = prop::sample::select(vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.1]);
@@ -124,7 +124,8 @@ fn any_flow() -> impl Strategy<Value = FlowConfig> {
     })
 }
 
-/// All that is told of a run, looked at on the way at these times, and when it ended.
+/// All observable results of a run, with snapshots at the times `looks` in ms: the snapshots, the time of the end and
+/// the statistics.
 fn told(network: Network, is_traced: bool, looks: &[u64]) -> Vec<String> {
     let mut engine = Engine::new(network, (), ()).unwrap();
     engine.trace_links(is_traced);
@@ -198,7 +199,7 @@ proptest! {
     }
 }
 
-/// Loses everything from a certain time on.
+/// Loss process that loses everything from this time on.
 struct Until(SimTime);
 
 impl LossProcess for Until {
@@ -207,7 +208,7 @@ impl LossProcess for Until {
     }
 }
 
-/// A run is given up after as many transmissions without a delivery, whenever receivers are told of the last.
+/// A run stalls after the same number of transmissions without a delivery, whenever receivers process the last segment.
 #[test]
 fn what_is_sent_after_the_last_delivery_is_counted() {
     let mut config = tcp(Flavour::Ns2, Variant::NewReno, 30, None);
@@ -236,8 +237,8 @@ fn what_is_sent_after_the_last_delivery_is_counted() {
     assert_eq!(told(build(), true, &[]), late);
 }
 
-/// Datagrams are sent one a second `from` a time on, and come a minute later; meanwhile, from `start` on, `flows` of
-/// TCP send more than a run is given up after. What each has sent by `look`.
+/// Numbers of segments that TCP flows have sent by `look`. Datagrams are sent once a second from `from` on and arrive a
+/// minute later; meanwhile, from `start` on, the `flows` send more segments than the limit at which a run stalls.
 fn sent_between_datagrams(from: SimTime, flows: Vec<Source>, start: SimTime, look: SimTime) -> Vec<u64> {
     let link = || HopConfig {
         rate_bps: Some(1e9),
@@ -256,8 +257,8 @@ fn sent_between_datagrams(from: SimTime, flows: Vec<Source>, start: SimTime, loo
     engine.snapshot(look).flows[1..].iter().map(|flow| flow.counts.segments_sent).collect()
 }
 
-/// A run is not given up for segments whose receivers are told of them late: not for those that timers send, nor for
-/// those that applications write.
+/// A run does not stall while segments wait for late processing: neither if timers send them, nor if applications write
+/// them.
 #[test]
 fn what_has_come_meanwhile_keeps_a_run_going() {
     let (start, look) = (MS * 60_500, MS * 115_500);

@@ -1,4 +1,4 @@
-//! The tests of crossfade-sim, a module each: one program, linked once.
+//! Tests of crossfade-sim, one module each, in one program that is linked once.
 
 mod analysis_numbers;
 mod common;

@@ -1,4 +1,5 @@
-//! Many flows over a path of links: against closed forms, against each other, and against what is counted outside.
+//! Many flows over a path of links, against closed forms, against each other, and against counts taken outside the
+//! engine.
 
 use crate::common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, Lossless};
@@ -18,7 +19,7 @@ fn tcp_flow(config: TcpConfig, sender_access: SimTime) -> FlowConfig {
     FlowConfig { name: String::new(), source, path: path(sender_access, SimTime::ZERO), start: SimTime::ZERO }
 }
 
-/// 1000 bytes each millisecond.
+/// A flow of datagrams from an on-off source, in packets of 1000 bytes.
 fn udp_flow(on_off: OnOff) -> FlowConfig {
     FlowConfig {
         name: String::new(),
@@ -35,7 +36,7 @@ fn link(rate_bps: Option<f64>, delay: SimTime, queue: QueueConfig) -> LinkConfig
     LinkConfig { rate_bps, delay, queue, draws: stream("queue.dl", 1), loss: Box::new(Lossless) }
 }
 
-/// A network whose links can still be changed.
+/// Configuration of a network whose links can still be changed.
 struct Sketch {
     flows: Vec<FlowConfig>,
     arrivals: Vec<Arrivals>,
@@ -59,7 +60,7 @@ impl From<Sketch> for Network {
     }
 }
 
-/// Over 10 Mbit/s and 20 ms each way.
+/// Network of flows over 10 Mbit/s and 20 ms each way, with this queue limit in forward direction.
 fn network(flows: Vec<FlowConfig>, queue_limit: Option<usize>, stop: StopRule) -> Sketch {
     let queue = QueueConfig::DropTail(queue_limit.map(QueueLimit::Packets));
     Sketch {
@@ -360,7 +361,7 @@ fn delays_are_measured_where_they_are_asked_for() {
     assert_eq!(plain.flows, measured.flows);
 }
 
-/// Counts what passes.
+/// Capture that counts the packets at the senders' interfaces.
 #[derive(Default)]
 struct Interface {
     segments: u64,

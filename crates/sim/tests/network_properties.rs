@@ -1,4 +1,4 @@
-//! Any network of flows and links: what is counted adds up, and who watches sees it.
+//! Conservation of packets in random networks of flows and links, and agreement of statistics with observed events.
 
 use crate::common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, LossProcess};
@@ -18,7 +18,7 @@ use crossfade_transport::{Flavour, RtoRule, Variant};
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 
-/// Counts of one link for the packets of one flow, from the events.
+/// Counts of one link for the packets of one flow, taken from the events.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Seen {
     sent: u64,
@@ -180,8 +180,8 @@ fn any_flow() -> impl Strategy<Value = FlowConfig> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
-    /// Whatever is sent is received, lost, dropped or still under way, of every flow and on every link; files
-    /// arrive; who watches sees what is counted, and changes nothing; the same network gives the same again.
+    /// Every transmission is received, lost, dropped or still in the network, for every flow and on every link; files
+    /// arrive; an observer sees the events that are counted, and changes nothing; a repeated run gives equal results.
     #[test]
     fn what_is_counted_adds_up(
         flows in prop::collection::vec(any_flow(), 1..6),

@@ -1,7 +1,7 @@
-//! A link and the lines around it that are passed with one event: what happens is what happens with an event for each.
+//! Shortcuts by which packets pass a link and the access lines around it with one event change no result.
 //!
-//! Links that are traced have all their events; so the same network runs traced and not. Times are whole milliseconds,
-//! so that packets come out of several lines at once all the time, and runs end in the middle of it.
+//! Links that are traced have all their events, so each network runs both traced and untraced. Times are whole
+//! milliseconds, so packets often come out of several lines at once, and runs end amid simultaneous events.
 
 use crate::common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, LossProcess, Lossless};
@@ -14,7 +14,7 @@ use crossfade_sim::{
 use crossfade_transport::{Flavour, Variant};
 use proptest::prelude::*;
 
-/// Delays, a limit and a probability of loss; whole milliseconds for 1000 bytes, or for an acknowledgement.
+/// Configuration of a link, with transmission times of whole milliseconds for 1000 bytes, or for an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 struct Draft {
     rate_bps: Option<f64>,
@@ -68,7 +68,7 @@ fn any_flow() -> impl Strategy<Value = FlowConfig> {
 
 type Told = (NetworkStatistics, Vec<EventRecord>, Vec<LinkStatistics>);
 
-/// Events of a run that is observed at these times.
+/// Events and statistics of a run with snapshots at the times `looks` in ms.
 fn told(network: Network, is_traced: bool, looks: &[u64]) -> Told {
     let mut events = Vec::new();
     let mut engine = Engine::new(network, &mut events, ()).unwrap();

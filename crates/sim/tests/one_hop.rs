@@ -1,4 +1,4 @@
-//! The engine against closed forms and against the counts of an observer.
+//! The engine with one flow over one hop each way, against closed forms and against the counts of an observer.
 
 use crossfade_channel::{Clock, DropList, Iid, LossProcess, Lossless, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{EventKind, EventRecord, Observer, RunSeed, SimTime};
@@ -14,8 +14,8 @@ fn ns2_tcp(variant: Variant, w_max: u32) -> TcpConfig {
     TcpConfig::new(Flavour::Ns2, variant, w_max)
 }
 
-/// 10 Mbit/s and 20 ms each way; 1000-byte packets last 0.8 ms, acknowledgements 0.032 ms: an empty round trip of
-/// 40.832 ms.
+/// A connection over 10 Mbit/s and 20 ms each way: 1000-byte packets take 0.8 ms, acknowledgements 0.032 ms, so the RTT
+/// without queues is 40.832 ms.
 fn over_wan(tcp: TcpConfig, loss: Box<dyn LossProcess>, stop: StopRule) -> OneHop {
     let hop = |loss| HopConfig { rate_bps: Some(10e6), delay: MS * 20, queue_limit: None, loss };
     OneHop {
@@ -140,7 +140,7 @@ fn a_cancelled_run_says_so() {
     assert_eq!(run(config, (), &AtomicBool::new(true)), Err(Interrupted));
 }
 
-/// Counts events in time order.
+/// Observer that counts events and checks their order in time.
 #[derive(Default)]
 struct Counts {
     last: SimTime,
@@ -170,8 +170,8 @@ impl Observer for Counts {
 }
 
 proptest! {
-    /// Whatever is sent is lost, dropped, received or still under way; an observer changes nothing; a finite
-    /// transfer over a channel that loses on both ways arrives.
+    /// Every transmission is lost, dropped, received or still in the network; an observer changes nothing; a finite
+    /// transfer over a channel with losses in both directions completes.
     #[test]
     fn what_is_counted_adds_up(
         variant in prop::sample::select(vec![Variant::OldTahoe, Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack]),

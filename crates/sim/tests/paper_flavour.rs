@@ -1,4 +1,4 @@
-//! The paper flavour against what needs no code to know, and against a restatement of its rules slot by slot.
+//! Flavour `paper` against results that can be derived by hand, and against a restatement of its rules slot by slot.
 
 use crossfade_channel::{LossProcess, Lossless};
 use crossfade_core::{EventKind, EventRecord, SimTime};
@@ -14,7 +14,7 @@ const T_O: u64 = 100;
 const VARIANTS: [Variant; 5] =
     [Variant::OldTahoe, Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack];
 
-/// Loses whatever is sent in these slots.
+/// Loss process that loses every packet sent in these slots.
 struct BadSlots(BTreeSet<u64>);
 
 impl LossProcess for BadSlots {
@@ -32,7 +32,8 @@ fn tcp(variant: Variant, w_max: u32, dupthresh: u32) -> TcpConfig {
     }
 }
 
-/// 1000 bytes at 1 Mbit/s make a slot of 8 ms; acknowledgements take no time.
+/// Simulates a connection in slots of 8 ms (1000 bytes at 1 Mbit/s), in which acknowledgements take no time; returns
+/// the (slot, segment) pairs sent and the statistics.
 fn simulate(tcp: TcpConfig, bad: &BTreeSet<u64>, slots: u64) -> (Vec<(u64, u64)>, RunStatistics) {
     let config = OneHop {
         tcp,
@@ -61,7 +62,7 @@ fn simulate(tcp: TcpConfig, bad: &BTreeSet<u64>, slots: u64) -> (Vec<(u64, u64)>
     (sends, statistics)
 }
 
-/// The (slot, segment) pairs from slot `from` on.
+/// The (slot, segment) pairs sent from slot `from` on.
 fn sends_from(sends: &[(u64, u64)], from: u64) -> Vec<(u64, u64)> {
     sends.iter().copied().filter(|&(slot, _)| slot >= from).collect()
 }
@@ -147,7 +148,7 @@ fn a_constant_timeout_and_a_doubling_one_part_after_the_second_loss() {
     assert_eq!(resent(TcpConfig { rto, ..constant }), [50, 150, 350, 750]);
 }
 
-/// The rules of the notes on the paper, section 2, restated slot by slot without timers, queues or events.
+/// The rules of the paper's section II, restated slot by slot without timers, queues or events.
 struct SlotBySlot {
     variant: Variant,
     w_max: f64,
@@ -157,12 +158,14 @@ struct SlotBySlot {
     w: f64,
     w_th: f64,
     dupacks: u32,
-    /// When each segment of this cycle was first sent.
+    /// Slot in which each segment of this cycle was first sent.
     sent: BTreeMap<u64, u64>,
-    /// State of the receiver: received packets, and the one it waits for.
+    /// Packets that the receiver has received out of order.
     held: BTreeSet<u64>,
+    /// Packet for which the receiver waits.
     expected: u64,
-    /// State in recovery: the end of the loss window, and the hole to retransmit in the next slot.
+    /// State in recovery: the end of the loss window, and the hole to retransmit in the next slot; `None` outside
+    /// recovery.
     recovery: Option<(u64, Option<u64>)>,
 }
 
@@ -187,7 +190,7 @@ impl SlotBySlot {
         }
     }
 
-    /// Packet sent in this slot, if any, given the state of the channel.
+    /// Packet sent in slot `slot`, `None` if there is none; the channel loses it if `bad`.
     fn slot(&mut self, slot: u64, bad: bool) -> Option<u64> {
         if self.next > self.a && self.sent[&self.a] + T_O == slot {
             self.w_th = (self.w / 2.0).ceil();

@@ -1,7 +1,7 @@
 //! Results of the engine as a table of counts, so a change of behaviour is a readable diff.
 //!
-//! If a change is meant, look at the diff, accept it (`INSTA_UPDATE=always cargo test -p crossfade-sim --test
-//! all results`), raise the results version, and say in CHANGES what changed.
+//! If a change is intended, check the diff, accept it (`INSTA_UPDATE=always cargo test -p crossfade-sim --test all
+//! results`), raise the results version, and describe the change in CHANGES.
 
 use crossfade_channel::{Clock, Iid, LossProcess, Lossless, MarkovLoss, RayleighLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};
@@ -29,7 +29,7 @@ fn loss(channel: &str) -> Box<dyn LossProcess> {
     }
 }
 
-/// The paper's instant feedback, and ns-2's agents over 50 ms each way with a queue of 30 packets.
+/// Connection of a case: the paper's instant feedback, or ns-2's agents over 50 ms each way with a queue of 30 packets.
 fn connection(flavour: Flavour, variant: Variant, channel: &str) -> OneHop {
     let paper = flavour == Flavour::Paper;
     let delay = if paper { SimTime::ZERO } else { SimTime::from_millis(50) };

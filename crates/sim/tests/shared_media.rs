@@ -1,4 +1,4 @@
-//! Media that everybody shares: a radio channel for data and acknowledgements, a link for two-way traffic.
+//! Shared media: a radio channel for data and acknowledgements, and a link for two-way traffic.
 
 use crate::topologies::{MS, flow, hop, iid, network, run, tcp};
 use crossfade_channel::{LossProcess, Lossless};
@@ -14,7 +14,7 @@ use crossfade_sim::{
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 
-/// A half-duplex radio channel: one packet at a time, whoever sends, in the order in which they came.
+/// Half-duplex radio channel that sends one packet at a time, from any station, in the order of arrival.
 struct HalfDuplex {
     rate_bps: f64,
     loss: Box<dyn LossProcess>,
@@ -93,7 +93,7 @@ impl Fabric for HalfDuplex {
     }
 }
 
-/// Three stations share a channel; station 1 relays from 0 to 2.
+/// Network of three stations that share a channel; station 1 relays from 0 to 2.
 fn multihop(loss: Box<dyn LossProcess>, flows: Vec<FlowConfig>, stop: StopRule) -> Network {
     let air = Medium::Fabric(Box::new(HalfDuplex::new(8e6, loss)));
     let leg = |from, to| Leg { medium: 0, from, to };
@@ -146,7 +146,7 @@ fn a_shared_medium_loses_of_everybody_and_everything_is_accounted_for() {
     assert_eq!(run(build()), statistics);
 }
 
-/// A link that two flows use in opposite directions, for data and for acknowledgements, is one link.
+/// A link that two flows use in opposite directions, for data and for acknowledgements, is a single link.
 #[test]
 fn two_way_traffic_meets_on_one_link() {
     let build = |both: bool| {
@@ -182,7 +182,7 @@ fn two_way_traffic_meets_on_one_link() {
     assert_eq!(forward.counts.transmissions, links[0].statistics.transmissions);
 }
 
-/// A wrapper of a link that forwards only required methods loses nothing.
+/// A link behind a wrapper that forwards only the required methods gives the results of the bare link.
 #[test]
 fn a_link_as_a_fabric_is_the_same_link() {
     let config = || LinkConfig {

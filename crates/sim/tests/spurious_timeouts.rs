@@ -1,4 +1,4 @@
-//! Spurious timeouts as the simulator knows them: by what became of the segment, whatever the sender thinks.
+//! Exact count of spurious timeouts: by the fate of the segment, whatever the sender detects.
 
 use crossfade_channel::{DropList, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
@@ -13,7 +13,8 @@ use std::sync::atomic::AtomicBool;
 const MS: SimTime = SimTime::from_millis(1);
 const FLAVOURS: [Flavour; 3] = [Flavour::Paper, Flavour::Ns2, Flavour::Rfc];
 
-/// A transfer of ten segments, one under way at a time: a millisecond and a round trip of 20 ms each.
+/// Network for a transfer of ten segments, one in flight at a time: each takes a transmission of a millisecond and an
+/// RTT of 20 ms.
 fn network(flavour: Flavour, data: Box<dyn LossProcess>, acks: Box<dyn LossProcess>) -> Network {
     let tcp = TcpConfig {
         initial_window: 1.0,
@@ -35,12 +36,12 @@ fn lossless() -> Box<dyn LossProcess> {
     Box::new(Lossless)
 }
 
-/// Loses the packets with these numbers.
+/// Loss process that loses the packets with these numbers.
 fn drops(numbers: &[u64]) -> Box<dyn LossProcess> {
     Box::new(DropList::new(numbers.to_vec()).unwrap())
 }
 
-/// Datagrams for so long, all at once: what TCP sends then waits behind them.
+/// Adds a burst of datagrams, sent at `begins`, behind which packets of TCP wait for the time `lasts`.
 fn with_a_delay(network: Network, begins: SimTime, lasts: SimTime) -> Network {
     let path = network.flows[0].path;
     let off_s = Some(Distribution::Fixed(1000.0));
@@ -56,7 +57,7 @@ fn with_a_delay(network: Network, begins: SimTime, lasts: SimTime) -> Network {
     Network { flows, ..network }
 }
 
-/// Counts of TCP, and the number of spurious timeouts.
+/// Statistics of the TCP flow, and its numbers of timeouts and of spurious timeouts.
 fn timeouts(network: Network) -> (FlowStatistics, (u64, u64)) {
     let mut statistics = simulate(network, (), (), &AtomicBool::new(false)).unwrap();
     let flow = statistics.flows.remove(0);

@@ -1,8 +1,8 @@
-//! TCP over the radio link protocol of IS-99: the experiment of Chockalingam and Bao ("Performance of TCP/RLP
-//! protocol stack on correlated fading DS-CDMA wireless links", 2000).
+//! TCP over the radio link protocol of IS-99: the experiment of Chockalingam and Bao ("Performance of TCP/RLP protocol
+//! stack on correlated fading DS-CDMA wireless links", 2000).
 //!
-//! Compared with an independent implementation of the same readings, whose throughputs have a standard error
-//! of 50 bit/s at most.
+//! Throughputs are compared with those of an independent implementation of the same readings of the paper, whose
+//! standard error is at most 50 bit/s.
 
 use crossfade_channel::{Clock, Iid, LossProcess, Lossless, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};
@@ -20,7 +20,7 @@ const SLOT: SimTime = SimTime::from_millis(20);
 const SECONDS: u64 = 3000;
 const RUNS: u64 = 10;
 
-/// 20 octets in 20 ms at 9600 bit/s; the NAK takes a slot, as its answer does.
+/// Link with frames of 20 octets in 20 ms at 9600 bit/s; a NAK takes one frame time, and so does its answer.
 fn link(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> AnyLink {
     let seed = RunSeed { seed: 1, run };
     let stream = seed.stream("channel.dl");
@@ -58,8 +58,8 @@ fn link(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> AnyL
         .into()
 }
 
-/// TCP throughput in bit/s of Tahoe with a window of four segments of 536 bytes, and of the link;
-/// acknowledgements take no time.
+/// Throughput in bit/s of TCP (Tahoe with a window of four segments of 536 bytes), and of the link; acknowledgements
+/// take no time.
 fn throughput(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> (f64, f64) {
     throughput_of(536, reading, n, p_e, fd_t, run)
 }
@@ -84,7 +84,7 @@ fn throughput_of(mss: u32, reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>
     (bits_per_s(statistics.flows[0].segments_in_order, mss), bits_per_s(frames, 20))
 }
 
-/// The mean TCP throughput of ten runs and its standard error.
+/// Mean TCP throughput of ten runs in bit/s, and its standard error.
 fn mean(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>) -> (f64, f64) {
     let runs: Vec<f64> = (0..RUNS).map(|run| throughput(reading, n, p_e, fd_t, run).0).collect();
     let count = RUNS as f64;

@@ -1,5 +1,5 @@
-//! Time for each delivered segment of one flow of flavour `rfc`, sender and receiver alone, over windows of 100 to
-//! 10,000 segments: it must not depend on the window.
+//! Benchmark of a flow of flavour `rfc`, sender and receiver alone: time per delivered segment over windows of 100 to
+//! 10,000 segments, which must not depend on the window.
 //!
 //! `cargo bench -p crossfade-transport --bench large_window`. The path is a first-in-first-out queue that loses one
 //! transmission in a hundred, alone or in bursts of 30.
@@ -10,7 +10,7 @@ use crossfade_transport::{Ack, Flavour, Receiver, RfcConfig, Segment, Sender, Tc
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// A window that does not change, so that the scoreboard is what is measured.
+/// Congestion control with a constant window, in segments, so that only the scoreboard is measured.
 struct Constant(f64);
 
 impl CongestionControl for Constant {
@@ -39,19 +39,21 @@ fn config(rack: bool) -> TcpConfig {
     }
 }
 
-/// One transmission in a hundred, `burst` of them in a row, at places that no window can be in step with.
+/// True for one transmission in a hundred, in bursts of `burst`, at pseudo-random places that no window can be in step
+/// with.
 fn is_lost(transmission: u64, burst: u64) -> bool {
     // Knuth's multiplicative hash.
     let hash = (transmission / burst).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
     hash.is_multiple_of(100)
 }
 
-/// Takes what has arrived by `now`.
+/// Takes the next item of `queue` that has arrived by `now`.
 fn due<T>(queue: &mut VecDeque<(SimTime, T)>, now: SimTime) -> Option<T> {
     queue.front().is_some_and(|(at, _)| *at <= now).then(|| queue.pop_front())?.map(|(_, item)| item)
 }
 
-/// Delivers `segments` in a window of `window` and returns the nanoseconds for each.
+/// Delivers `segments` segments in a window of `window`, with losses in bursts of `burst`, and returns the nanoseconds
+/// per segment.
 fn run(window: u64, burst: u64, rack: bool, segments: u64) -> f64 {
     let config = config(rack);
     let mut sender = Sender::with_congestion_control(config, Box::new(Constant(window as f64)));

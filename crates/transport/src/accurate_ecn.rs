@@ -1,42 +1,44 @@
-//! Accurate ECN feedback (RFC 9768): how many segments arrived with a congestion mark, in three bits of every
-//! acknowledgement and, if that is asked for, in byte counters of an option. All segments count as full.
+//! Accurate ECN feedback (RFC 9768): number of segments that arrived with a congestion mark (CE), modulo 8 in every
+//! acknowledgement and, if configured, also in bytes in a TCP option. Every segment counts as full-sized.
 
-/// Initial value of the CE packet counter (section 3.2.1), chosen so that no ACK looks like one of RFC 3168.
+/// Initial value of the CE packet counter (RFC 9768 section 3.2.1), chosen so that no ACK looks like one of RFC 3168.
 const FIRST_PACKETS: u32 = 5;
 /// Initial value of the byte counters of ECT(0) and ECT(1); the byte counter of CE starts at 0.
 const FIRST_ECT_BYTES: u32 = 1;
-/// Counters of the option have 24 bits.
+/// Mask of the option's byte counters, which have 24 bits (RFC 9768 section 3.2.3).
 const COUNTER: u32 = (1 << 24) - 1;
 
 /// Congestion feedback in the header of an ACK: the ACE field and, if the option is present, two byte counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct AccEcn(
-    /// Bits 0 to 2: ACE. Bit 3: the option is present. Bit 4: the option counts ECT(1) beside CE. From bit 8: bytes of
-    /// that codepoint. From bit 32: bytes of CE. Packed into one word because every acknowledgement carries it.
+    /// Feedback packed into one word, because every acknowledgement carries it. Bits 0 to 2: ACE. Bit 3: the option is
+    /// present. Bit 4: the sender's codepoint is ECT(1). From bit 8: bytes received with the sender's codepoint. From
+    /// bit 32: bytes received with CE.
     u64,
 );
 
-/// The counters of the option, modulo 2^24 (section 3.2.3): CE, and the codepoint that the sender uses. The other
-/// codepoint has no counter: it would not change.
+/// Byte counters of the AccECN option, modulo 2^24 (RFC 9768 section 3.2.3): one for CE and one for the sender's
+/// codepoint, ECT(0) or ECT(1). The codepoint that the sender does not use has no counter, since it would never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteCounters {
-    /// Bytes that arrived with CE; starts at 0.
+    /// Bytes received with CE, modulo 2^24; starts at 0.
     pub ce: u32,
-    /// Bytes that arrived with the sender's codepoint; starts at 1.
+    /// Bytes received with the sender's codepoint, ECT(0) or ECT(1), modulo 2^24; starts at 1.
     pub ect: u32,
-    /// Whether the codepoint of the sender is ECT(1), not ECT(0).
+    /// True if the sender's codepoint is ECT(1), false if it is ECT(0).
     pub is_ect_1: bool,
 }
 
 impl AccEcn {
-    /// Bytes of the option with two counters.
+    /// Size in bytes of the AccECN option with two counters.
     pub const OPTION_BYTES: u32 = 8;
     const HAS_OPTION: u64 = 1 << 3;
     const IS_ECT_1: u64 = 1 << 4;
     const ECT: u32 = 8;
     const CE: u32 = 32;
 
-    /// Creates the feedback from an ACE field and, if the option is sent, its counters.
+    /// Creates the feedback of an ACK from the lowest three bits of `ace` and, if the option is sent, its byte
+    /// counters.
     pub fn new(ace: u8, counters: Option<ByteCounters>) -> Self {
         let ace = u64::from(ace & 7);
         let Some(ByteCounters { ce, ect, is_ect_1 }) = counters else { return Self(ace) };
@@ -45,12 +47,12 @@ impl AccEcn {
         Self(ace | Self::HAS_OPTION | order | ect << Self::ECT | ce << Self::CE)
     }
 
-    /// The ACE field: the flags AE, CWR and ECE read as a number.
+    /// ACE field: the header flags AE, CWR and ECE read as a number, which is the CE packet counter modulo 8.
     pub fn ace(self) -> u8 {
         self.0 as u8 & 7
     }
 
-    /// The counters of the option, if the acknowledgement carries it.
+    /// Byte counters of the AccECN option; `None` if the acknowledgement does not carry it.
     pub fn counters(self) -> Option<ByteCounters> {
         let number = |from: u32| (self.0 >> from) as u32 & COUNTER;
         let is_ect_1 = self.0 & Self::IS_ECT_1 != 0;
@@ -59,18 +61,18 @@ impl AccEcn {
     }
 }
 
-/// The receiver's counters of marked packets and bytes.
+/// Receiver's AccECN counters: packets that arrived with CE, and bytes per codepoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MarksReceived {
     packets: u32,
-    /// State of the option: size of a segment in bytes, and the bytes received per codepoint.
+    /// State of the AccECN option: segment size in bytes, and bytes received per codepoint; `None` without the option.
     counted: Option<(u32, ByteCounters)>,
-    /// Marks not yet reported in an acknowledgement.
+    /// Number of CE marks not yet reported in an acknowledgement.
     pub(crate) untold: u32,
 }
 
 impl MarksReceived {
-    /// Counters of a new connection; `option` is the size of a segment in bytes if the option is in use.
+    /// Creates the counters of a new connection; `option` is the segment size in bytes if the AccECN option is in use.
     pub(crate) fn new(option: Option<u32>) -> Self {
         let counters = ByteCounters { ce: 0, ect: FIRST_ECT_BYTES, is_ect_1: false };
         Self { packets: FIRST_PACKETS, counted: option.map(|mss| (mss, counters)), untold: 0 }
@@ -89,7 +91,8 @@ impl MarksReceived {
         }
     }
 
-    /// Feedback of the next acknowledgement; the option is included only if the header has `room` for it.
+    /// Resets `untold` and returns the feedback of the next acknowledgement; the option is included only if the header
+    /// has `room` for it.
     pub(crate) fn tell(&mut self, room: bool) -> AccEcn {
         self.untold = 0;
         let counters = self.counted.filter(|_| room).map(|(_, counters)| counters);
@@ -97,24 +100,24 @@ impl MarksReceived {
     }
 }
 
-/// Marks that the sender has learnt of from acknowledgements (appendix A.2).
+/// Sender's counters of the CE marks that acknowledgements have reported (RFC 9768 appendix A.2).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MarksTold {
     packets: u32,
     ce_bytes: u32,
-    /// Size of a segment in bytes.
+    /// Segment size in bytes; 0 without the AccECN option.
     mss: u32,
 }
 
 impl MarksTold {
-    /// Counters of a new connection; `option` is the size of a segment in bytes if the option is in use.
+    /// Creates the counters of a new connection; `option` is the segment size in bytes if the AccECN option is in use.
     pub(crate) fn new(option: Option<u32>) -> Self {
         Self { packets: FIRST_PACKETS, ce_bytes: 0, mss: option.unwrap_or_default() }
     }
 
-    /// Number of new marks that an acknowledgement of `newly` arrived segments reports. The three bits may have
-    /// wrapped: beyond seven segments the largest possible count is assumed, unless the option's bytes rule it out, so
-    /// marks are never undercounted.
+    /// Returns the number of new marks that an acknowledgement of `newly` arrived segments reports. The three-bit ACE
+    /// field may have wrapped: beyond seven segments the largest possible count is assumed, unless the option's bytes
+    /// rule it out, so marks are never undercounted.
     pub(crate) fn read(&mut self, told: AccEcn, newly: u64) -> u64 {
         let delta = u64::from(told.ace().wrapping_sub(self.packets as u8) & 7);
         let safer = if newly > 7 { newly - ((newly - delta) & 7) } else { delta };
@@ -135,7 +138,8 @@ impl MarksTold {
         marks
     }
 
-    /// Whether `bytes` of CE fit `safer` packets better than `delta` packets (appendix A.2.2).
+    /// True if `bytes`, newly reported as CE, fit `safer` marked packets better than `delta` (RFC 9768 appendix A.2.2),
+    /// so the ACE field has wrapped.
     fn has_wrapped(&self, delta: u64, safer: u64, bytes: u64) -> bool {
         let mss = u64::from(self.mss);
         bytes > 0 && (bytes > delta * mss || 2 * bytes >= safer * mss)
@@ -149,14 +153,14 @@ mod tests {
 
     const MSS: u32 = 1460;
 
-    /// Number of marks read from an acknowledgement of `newly` segments whose count differs by `delta` modulo 8, with
-    /// the option's CE bytes.
+    /// Number of marks read from an ACK of `newly` segments whose ACE field has grown by `delta` and whose option
+    /// reports `bytes` of CE.
     fn read(newly: u64, delta: u8, bytes: Option<u32>) -> u64 {
         let counters = bytes.map(|ce| ByteCounters { ce, ect: 1, is_ect_1: true });
         MarksTold::new(Some(MSS)).read(AccEcn::new(FIRST_PACKETS as u8 + delta, counters), newly)
     }
 
-    /// RFC 9768 appendix A.2.1: without the option.
+    /// Without the option, the largest number of marks that the ACE field allows is assumed (RFC 9768 appendix A.2.1).
     #[test]
     fn three_bits_count_the_most_that_is_possible() {
         assert_eq!([read(9, 2, None), read(10, 2, None), read(8, 0, None)], [2, 10, 8]);
@@ -165,7 +169,8 @@ mod tests {
         assert_eq!(read(0, 1, None), 1);
     }
 
-    /// Appendix A.2.2: bytes decide. (d, safer) = (0, 8), (2, 10), (7, 15).
+    /// The option's CE bytes decide whether the ACE field has wrapped (RFC 9768 appendix A.2.2): between 0 and 8 marks,
+    /// 2 and 10, 7 and 15.
     #[test]
     fn bytes_tell_whether_three_bits_have_wrapped() {
         assert_eq!(read(8, 0, Some(1460)), 8);
@@ -191,8 +196,8 @@ mod tests {
     }
 
     proptest! {
-        /// With lost acknowledgements, marks are never undercounted; they are exact if no acknowledgement covers more
-        /// than seven segments, or fifteen with the option.
+        /// Marks are never undercounted, even if ACKs are lost; the count is exact if no ACK covers more than seven
+        /// segments, or fifteen with the option.
         #[test]
         fn what_is_read_is_what_was_marked(
             segments in prop::collection::vec((any::<bool>(), any::<bool>()), 1..400), option in any::<bool>(), most in 1u64..20,

@@ -1,7 +1,7 @@
 //! Endpoints of TCP, and of QUIC's loss recovery, without IO.
 //!
-//! Time is an argument and packets are return values, so the same machines run under the event queue of a
-//! simulation, in a test that plays the network by hand, and against real time.
+//! Time is an argument and packets are return values, so one state machine runs under the event queue of a simulation,
+//! in a test that plays the network by hand, and in real time.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

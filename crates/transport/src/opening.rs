@@ -1,24 +1,24 @@
-//! Packets before the first data of a connection, which are not simulated one by one.
+//! Handshake and request before the first data of a connection, which are not simulated packet by packet.
 
 use crossfade_core::SimTime;
 
-/// The packets before the first data of a connection, over a path without queues.
+/// Duration of the handshake and the request before the first data of a connection, over a path without queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Opening {
-    /// RTT of the handshake, if its time counts; `None`: the handshake is over before the start.
+    /// RTT of the handshake; `None`: the handshake is over before the connection starts.
     pub handshake: Option<SimTime>,
     /// One-way delay of the packet with which the receiver requests the data; `None`: no request.
     pub request: Option<SimTime>,
-    /// Release period of the reverse path, if its packets wait to be released together.
+    /// Periodic release of packets on the reverse path; `None`: packets of the reverse path do not wait.
     pub releases: Option<Releases>,
 }
 
-/// Periodic release on the reverse path: packets wait for the next multiple of a period.
+/// Periodic release on the reverse path: each packet waits for the next multiple of the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Releases {
-    /// Period of the releases, above zero.
+    /// Period of the releases on the reverse path, above zero.
     pub period: SimTime,
-    /// Delay of the SYN on the forward path, after which the SYN-ACK starts to wait.
+    /// Delay of the SYN on the forward path, after which the SYN-ACK starts to wait for a release.
     pub way_of_syn: SimTime,
 }
 
@@ -35,7 +35,7 @@ impl Opening {
         self.releases.map_or(SimTime::ZERO, |releases| releases.wait(start + releases.way_of_syn))
     }
 
-    /// Time from `start` to the first data.
+    /// Time from `start`, when the connection begins, to its first data.
     #[must_use]
     pub fn lasts(&self, start: SimTime) -> SimTime {
         let open = self
@@ -62,8 +62,8 @@ mod tests {
         assert_eq!(Opening::default().lasts(MS * 7), SimTime::ZERO);
     }
 
-    /// Releases every 60 ms: the SYN of 100 ms arrives at 105, and its SYN-ACK leaves at 120 and arrives at 125. The
-    /// request that follows leaves at 180.
+    /// A SYN-ACK and a request wait for releases at multiples of 60 ms: a SYN of 100 ms arrives at 105, its SYN-ACK
+    /// leaves at 120 and arrives at 125; the request that follows leaves at 180.
     #[test]
     fn a_syn_ack_and_a_request_wait_for_their_releases() {
         let releases = Some(Releases { period: MS * 60, way_of_syn: MS * 5 });

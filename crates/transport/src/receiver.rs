@@ -1,4 +1,4 @@
-//! Receiving end: reorders segments and acknowledges them, at once or after a delay.
+//! Receiving end of a connection: reorders segments and acknowledges them, at once or after a delay.
 
 use crate::config::{Flavour, SenderConfig, TcpConfig, Variant};
 use crate::quic::Numbers;
@@ -6,34 +6,35 @@ use crate::rfc::{Answers, Options, Place};
 use crate::segment::{Ack, AckFrame, SackBlock, SackBlocks, Segment};
 use crossfade_core::SimTime;
 
-/// Number of SACK blocks for which an acknowledgement is expected to have room (`TCP_SACK_BLOCKS_EXPECTED`).
+/// Number of SACK blocks for which an acknowledgement is expected to have room in Linux (`TCP_SACK_BLOCKS_EXPECTED`).
 const BLOCKS_EXPECTED: usize = 2;
 
-/// Result of a received segment.
+/// Result of processing a received segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
     /// Acknowledgement to send now; `None` if it is delayed.
     pub ack: Option<Ack>,
-    /// Whether the segment arrived for the first time.
+    /// True if the segment arrived for the first time.
     pub is_new: bool,
     /// Number of segments that became readable, in order, for the application.
     pub delivered: u64,
 }
 
-/// A receiver of TCP, or of QUIC's one stream, with an unbounded resequencing buffer: the window that it advertises
-/// bounds what can arrive.
+/// Receiver of TCP, or of QUIC's one stream, with an unbounded resequencing buffer: the advertised window bounds the
+/// segments that can arrive.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     buffer: Buffer,
-    /// Acknowledgement rules of flavour `rfc` and QUIC; the other flavours acknowledge every segment at once.
+    /// Acknowledgement rules of flavour `rfc` and QUIC; `None` for the other flavours, which acknowledge every segment
+    /// at once.
     answers: Option<Box<Manners>>,
 }
 
-/// Received segments.
+/// Resequencing buffer: the segments received so far.
 #[derive(Clone, Debug)]
 struct Buffer {
     rcv_nxt: u64,
-    /// Blocks beyond `rcv_nxt`: disjoint, not adjacent, most recently changed first (RFC 2018 section 4).
+    /// Blocks of segments beyond `rcv_nxt`: disjoint, not adjacent, most recently changed first (RFC 2018 section 4).
     held: Vec<SackBlock>,
     sends_sack: bool,
 }
@@ -42,14 +43,14 @@ struct Buffer {
 #[expect(clippy::large_enum_variant, reason = "boxed as a whole")]
 #[derive(Clone, Debug)]
 enum Manners {
-    /// TCP in flavour `rfc`.
+    /// Rules of TCP in flavour `rfc`.
     Rfc(Answers),
-    /// QUIC, which acknowledges packets instead of segments.
+    /// Rules of QUIC, which acknowledges packets instead of segments.
     Quic(Numbers),
 }
 
 impl Receiver {
-    /// Creates a receiver that has seen nothing. Only flavour `rfc` and QUIC delay acknowledgements and report
+    /// Creates a receiver that has received nothing yet. Only flavour `rfc` and QUIC delay acknowledgements and report
     /// congestion marks; flavour `rfc` also echoes timestamps and reports duplicates.
     pub fn new(config: impl Into<SenderConfig>) -> Self {
         let (sends_sack, answers) = match &config.into() {
@@ -64,12 +65,12 @@ impl Receiver {
         Self { buffer: Buffer { rcv_nxt: 0, held: Vec::new(), sends_sack }, answers: answers.map(Box::new) }
     }
 
-    /// Next segment in order that has not arrived.
+    /// Number of the next segment in order, the lowest that has not arrived.
     pub fn rcv_nxt(&self) -> u64 {
         self.buffer.rcv_nxt
     }
 
-    /// Takes a segment that arrived at `now`; `ce` if a router has marked it (RFC 3168 section 5).
+    /// Processes a segment that arrived at `now`, with a congestion mark if `ce` (RFC 3168 section 5).
     #[expect(
         clippy::inline_always,
         reason = "its answer need not pass through memory; measured: 5 % of a simulation"
@@ -108,7 +109,8 @@ impl Receiver {
         }
     }
 
-    /// Time at which [`Self::on_timeout`] must be called, unless a segment arrives earlier.
+    /// Time at which [`Self::on_timeout`] must be called, unless a segment arrives earlier; `None` if no
+    /// acknowledgement is delayed.
     pub fn next_timeout(&self) -> Option<SimTime> {
         match self.answers.as_deref()? {
             Manners::Rfc(answers) => answers.deadline(),
@@ -116,7 +118,7 @@ impl Receiver {
         }
     }
 
-    /// Shortest delay of a delayed acknowledgement; `None` if none is delayed.
+    /// Shortest time for which this receiver delays an acknowledgement; `None` if it delays none.
     pub fn shortest_delay(&self) -> Option<SimTime> {
         match self.answers.as_deref()? {
             Manners::Rfc(answers) => answers.shortest_delay(),
@@ -124,7 +126,7 @@ impl Receiver {
         }
     }
 
-    /// Returns the delayed acknowledgement, if it is due.
+    /// Returns the delayed acknowledgement if it is due at `now`.
     pub fn on_timeout(&mut self, now: SimTime) -> Option<Ack> {
         self.next_timeout().filter(|deadline| *deadline <= now)?;
         let buffer = &self.buffer;
@@ -140,7 +142,7 @@ impl Buffer {
         !self.held.is_empty()
     }
 
-    /// Flushes compressed SACK reports before a segment beyond a hole that touches neither of the last two blocks: an
+    /// Sends compressed SACK reports before a segment beyond a hole that touches neither of the last two blocks: an
     /// acknowledgement has room for few blocks, and unreported segments would be considered lost
     /// (`tcp_sack_new_ofo_skb`).
     #[inline(never)]
@@ -155,7 +157,7 @@ impl Buffer {
         hides.then(|| self.ack(now, answers.take(self.rcv_nxt, self.held.len()), None))
     }
 
-    /// Stores segment `seq`. Returns whether it is new, and how many segments became readable.
+    /// Stores segment `seq`. Returns true if it is new, and the number of segments that became readable.
     #[inline]
     fn place(&mut self, seq: u64) -> (bool, u64) {
         if seq != self.rcv_nxt || !self.held.is_empty() {
@@ -175,14 +177,14 @@ impl Buffer {
         (true, self.rcv_nxt - seq)
     }
 
-    /// Advances `rcv_nxt` over the block that it has reached.
+    /// Advances `rcv_nxt` over the block of held segments that it has reached.
     fn release(&mut self) {
         if let Some(at) = self.held.iter().position(|block| block.start == self.rcv_nxt) {
             self.rcv_nxt = self.held.remove(at).end;
         }
     }
 
-    /// Adds `seq` to the blocks; returns false if it was there already.
+    /// Adds `seq` to the held blocks; returns false if it was there already.
     fn hold(&mut self, seq: u64) -> bool {
         let mut block = SackBlock { start: seq, end: seq + 1 };
         let mut is_new = true;
@@ -250,7 +252,7 @@ mod tests {
         ack.sack.as_slice().iter().map(|block| (block.start, block.end)).collect()
     }
 
-    /// SACK blocks of the acknowledgement that `seq` triggers at once.
+    /// Returns the SACK blocks of the acknowledgement that segment `seq` triggers at once.
     fn blocks_after(receiver: &mut Receiver, seq: u64) -> Vec<(u64, u64)> {
         blocks(&receiver.on_segment(NOW, &segment(seq), false).ack.expect("not held back"))
     }
@@ -287,8 +289,8 @@ mod tests {
         assert_eq!(receiver.next_timeout(), None);
     }
 
-    /// Profile linux: the first 16 acknowledgements leave at once, and six while the window grows. Later the ends of
-    /// bursts are acknowledged at once, and from the fourth segment beyond a hole on reports are compressed.
+    /// In profile `linux` the first 16 acknowledgements leave at once, and six more while the window grows. Later the
+    /// ends of bursts are acknowledged at once, and from the fourth segment beyond a hole on reports are compressed.
     #[test]
     fn linux_acknowledges_the_start_and_the_ends_of_bursts_at_once() {
         let ms = SimTime::from_millis;
@@ -306,8 +308,9 @@ mod tests {
         assert_eq!(blocks(&receiver.on_timeout(ms(11)).unwrap()), [(27, 32)]);
     }
 
-    /// Every report is sent in some acknowledgement, although with many holes the next one has no room for it. A
-    /// segment that extends one of the last two blocks waits; one that starts or extends a third does not.
+    /// Every SACK report is sent in some acknowledgement, although with many holes the next one has no room for it. A
+    /// report waits if its segment extends one of the last two blocks, and leaves at once if the segment starts or
+    /// extends another.
     #[test]
     fn reports_that_wait_leave_before_one_that_hides_them() {
         let ms = SimTime::from_millis;
@@ -367,8 +370,8 @@ mod tests {
         assert!(echo(10, true, true), "the answer itself was marked");
     }
 
-    /// RFC 9768 section 3.2.2.5.1: the first mark after an unmarked segment is reported at once, later ones with
-    /// delayed ACKs; every copy counts. The field starts at five.
+    /// AccECN reports the first mark after an unmarked segment at once, and later marks with delayed ACKs; every copy
+    /// counts (RFC 9768 section 3.2.2.5.1). The ACE field starts at five.
     #[test]
     fn accurate_feedback_counts_marks() {
         let accurate = RfcConfig { ecn: true, accurate_ecn: true, ..RfcConfig::default() };
@@ -384,7 +387,7 @@ mod tests {
         assert_eq!([counts(8, true), counts(9, false), counts(10, true)], [None, Some(3), Some(4)]);
     }
 
-    /// Two marks end the compression of reports.
+    /// Two unreported marks end the compression of SACK reports.
     #[test]
     fn two_marks_end_the_compression_of_reports() {
         let rfc = RfcConfig {
@@ -405,7 +408,7 @@ mod tests {
         assert_eq!([leaves(7, true), leaves(8, false), leaves(9, true)], [true, false, true]);
     }
 
-    /// Three blocks and a timestamp leave no room for the option.
+    /// Three SACK blocks and a timestamp leave no room for the AccECN option.
     #[test]
     fn the_option_gives_way_to_reports() {
         let rfc = RfcConfig {

@@ -1,4 +1,4 @@
-//! Sending end of a connection.
+//! Sending end of a TCP or QUIC connection.
 
 use crate::classic::Classic;
 use crate::config::{Flavour, SenderConfig};
@@ -12,15 +12,15 @@ use crossfade_core::{SimTime, Stream, TcpSnapshot};
 /// Sender of TCP, or of QUIC's recovery, without IO.
 ///
 /// Pass it events ([`on_ack`](Self::on_ack), [`on_timeout`](Self::on_timeout)), then call
-/// [`poll_transmit`](Self::poll_transmit) until it returns no segment, and read the time of the next timeout.
+/// [`poll_transmit`](Self::poll_transmit) until it returns no segment, and read [`next_timeout`](Self::next_timeout).
 pub struct Sender(Rules);
 
-/// Rule book of the sender.
+/// Sender by its set of rules.
 enum Rules {
-    /// The paper's idealised sender, and ns-2's agents.
+    /// The paper's idealised sender, or one of ns-2's agents.
     Classic(Box<Classic>),
     Rfc(Box<RfcSender>),
-    /// QUIC's recovery.
+    /// Sender of QUIC's recovery.
     Quic(Box<QuicSender>),
 }
 
@@ -45,7 +45,7 @@ impl Sender {
         })
     }
 
-    /// Takes an acknowledgement that arrived at `now`.
+    /// Processes acknowledgement `ack`, which arrived at `now`, and returns its outcome.
     #[inline]
     pub fn on_ack(&mut self, now: SimTime, ack: &Ack) -> AckOutcome {
         match &mut self.0 {
@@ -62,7 +62,7 @@ impl Sender {
         }
     }
 
-    /// Time at which [`Self::on_timeout`] must be called, unless another event occurs earlier.
+    /// Time at which [`Self::on_timeout`] must be called, unless another event occurs earlier; `None` if no timer runs.
     #[inline]
     pub fn next_timeout(&self) -> Option<SimTime> {
         match &self.0 {
@@ -72,7 +72,8 @@ impl Sender {
         }
     }
 
-    /// Handles an expired timer and returns which one it was; before [`Self::next_timeout`] it does nothing.
+    /// Processes the expiry of a timer at `now` and returns which timer it was; `None`, without effect, before
+    /// [`Self::next_timeout`].
     pub fn on_timeout(&mut self, now: SimTime) -> Option<Expired> {
         match &mut self.0 {
             Rules::Classic(sender) => {
@@ -86,7 +87,7 @@ impl Sender {
         }
     }
 
-    /// The next segment to send at `now`, if the window allows one.
+    /// Next segment to send at `now`; `None` if the window, the pacer or a lack of data does not allow one.
     #[inline]
     pub fn poll_transmit(&mut self, now: SimTime) -> Option<Segment> {
         match &mut self.0 {
@@ -122,7 +123,7 @@ impl Sender {
         }
     }
 
-    /// Whether all data of the application was acknowledged.
+    /// True if all data of the application was acknowledged.
     pub fn is_done(&self) -> bool {
         match &self.0 {
             Rules::Classic(sender) => sender.state.snd_una >= sender.state.available,
@@ -131,7 +132,7 @@ impl Sender {
         }
     }
 
-    /// The oldest segment not yet acknowledged.
+    /// Oldest segment not yet acknowledged.
     pub fn snd_una(&self) -> u64 {
         match &self.0 {
             Rules::Classic(sender) => sender.state.snd_una,
@@ -159,7 +160,7 @@ impl Sender {
         }
     }
 
-    /// Counters since the start.
+    /// Counters since the connection started.
     pub fn statistics(&self) -> SenderStatistics {
         match &self.0 {
             Rules::Classic(sender) => sender.statistics,
@@ -168,8 +169,8 @@ impl Sender {
         }
     }
 
-    /// Passes a stream of random numbers to the congestion control, if it [needs](crate::congestion::Needs::random)
-    /// one. Call it before anything is sent.
+    /// Passes a stream of random numbers to congestion control, if congestion control
+    /// [needs](crate::congestion::Needs::random) one. Call it before anything is sent.
     pub fn seed(&mut self, stream: impl FnOnce() -> Stream) {
         match &mut self.0 {
             Rules::Classic(_) => {}
@@ -178,7 +179,7 @@ impl Sender {
         }
     }
 
-    /// Current state of the congestion control.
+    /// Current state of the congestion control, for traces and plots.
     pub fn info(&self) -> ControlInfo {
         match &self.0 {
             Rules::Classic(sender) => sender.state.congestion.info(),
@@ -187,7 +188,7 @@ impl Sender {
         }
     }
 
-    /// Variables that traces show.
+    /// Variables of the sender that traces show: window, threshold, duplicates, back-off and flight size.
     pub fn snapshot(&self) -> TcpSnapshot {
         match &self.0 {
             Rules::Classic(sender) => TcpSnapshot {

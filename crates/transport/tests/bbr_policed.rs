@@ -1,12 +1,13 @@
-//! BBR behind a token bucket that drops: 833.3 packets a second of a link that sends ten times as many, 40 ms (33.3 in
-//! flight), no queue. A cruising flow fits in; a probe empties the bucket and loses.
+//! BBR behind a token bucket that drops packets: the bucket passes 833.3 packets/s, a tenth of the link's rate; the RTT
+//! is 40 ms (33.3 packets in flight), without a queue. A cruising flow conforms; a bandwidth probe empties the bucket
+//! and loses packets.
 
 use crate::path::{Conditions, P10, Path, Row, linux, ms};
 use crossfade_core::SimTime;
 use crossfade_transport::BbrConfig;
 use crossfade_transport::congestion::{BbrV1, BbrV3, CongestionControl};
 
-/// Sizes of the token bucket: a third of the data in flight, and all of it.
+/// Sizes of the token bucket in packets: a third of the data in flight, and all of it.
 const BURSTS: [f64; 2] = [10.0, 33.0];
 
 fn policed(burst: f64, control: Box<dyn CongestionControl>) -> Path {
@@ -20,7 +21,7 @@ fn v3_profiles() -> [BbrConfig; 2] {
     [BbrConfig { extra_acked_cap: None, ..BbrConfig::default() }, BbrConfig::linux_v3()]
 }
 
-/// REFILL fills the pipe for UP: both are the probe.
+/// True if the row belongs to a bandwidth probe: Startup, REFILL (which fills the pipe for UP) or UP.
 fn probes(row: &Row) -> bool {
     ["startup", "probe-bw-refill", "probe-bw-up"].contains(&row.info.state)
 }
@@ -29,7 +30,7 @@ fn bandwidth(row: &Row) -> f64 {
     row.info.bandwidth.unwrap()
 }
 
-/// Packets sent and dropped from one row to the next, in those that `of` chooses.
+/// Number of packets sent and number dropped between consecutive rows, where the earlier row satisfies `of`.
 fn sent_and_dropped(rows: &[Row], of: impl Fn(&Row) -> bool) -> (u64, u64) {
     let pairs = rows.windows(2).filter(|pair| of(&pair[0]));
     pairs.fold((0, 0), |(sent, dropped), pair| {
@@ -37,8 +38,8 @@ fn sent_and_dropped(rows: &[Row], of: impl Fn(&Row) -> bool) -> (u64, u64) {
     })
 }
 
-/// Version 3: a probe loses, which ends it within a round trip; the window is bounded by what was under way then, 85 %
-/// of it while cruising. Outside of probes less than its threshold of 2 % is lost.
+/// In version 3 a probe's losses end it within a round trip and bound the window by the segments then in flight, 85 %
+/// of it while cruising. Outside of probes fewer than 2 % of the packets, the loss threshold, are lost.
 #[test]
 fn a_probe_ends_at_the_bucket_and_little_is_lost_outside() {
     for (config, burst) in v3_profiles().into_iter().flat_map(|config| BURSTS.map(|burst| (config, burst))) {
@@ -82,8 +83,8 @@ fn a_probe_ends_at_the_bucket_and_little_is_lost_outside() {
     }
 }
 
-/// Version 3: the first loss behind a probe lowers the short-term bound of the bandwidth, once a loss round: 40 ms
-/// until it is noticed, a round that may still hold samples of the probe, and one that holds none.
+/// In version 3 the first loss after a probe lowers the short-term bound of the bandwidth, once per loss round: 40 ms
+/// until the loss is noticed, a round that may still hold samples of the probe, and one without.
 #[test]
 fn losses_behind_a_probe_set_the_shortterm_bound_within_a_round() {
     for config in v3_profiles() {
@@ -103,8 +104,8 @@ fn losses_behind_a_probe_set_the_shortterm_bound_within_a_round() {
     }
 }
 
-/// Version 1 looks for a policer: found in two intervals of at most 16 rounds, its rate within an eighth, at gain 1 and
-/// without losses for 48 rounds, and then the cycle begins again until it is found anew.
+/// Version 1 detects a policer in two intervals of at most 16 rounds. It then sends at the policer's rate, within an
+/// eighth and without losses, for 48 rounds; then the cycle begins again until the policer is detected anew.
 #[test]
 fn version_1_takes_the_rate_of_the_bucket() {
     let path = policed(33.0, Box::new(BbrV1::new(10.0, BbrConfig::default(), Some(2))));

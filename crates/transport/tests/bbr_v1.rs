@@ -1,5 +1,5 @@
-//! BBR version 1 over a path of 10 Mbit/s and 40 ms (833.3 packets a second, 33.3 in flight), where the kernel's has
-//! quanta of two segments. Expected figures are from the arithmetic of `tcp_bbr.c`.
+//! BBR version 1 over a path of 10 Mbit/s and 40 ms (833.3 packets/s, 33.3 in flight), where the kernel has quanta of
+//! two segments. Expected values follow from the arithmetic of `tcp_bbr.c`.
 
 use crate::path::{Conditions, P10, Path, Row, linux, ms};
 use crossfade_core::{SimTime, testing::Runs};
@@ -14,7 +14,7 @@ fn bbr(conditions: Conditions) -> Path {
     Path::new(conditions, &linux(&conditions), Box::new(control()))
 }
 
-/// State and pacing gain with the time they last, in milliseconds, in order.
+/// Phases in order: state, pacing gain and duration in milliseconds of each.
 fn phases(rows: &[Row]) -> Vec<(&'static str, f64, f64)> {
     let mut phases: Vec<(&'static str, f64, f64)> = Vec::new();
     let mut began = 0.0;
@@ -46,7 +46,8 @@ fn before_a_round_trip_is_known_ten_segments_a_millisecond() {
     assert!((rate(&control) / (high * 250.0) - 1.0).abs() < 1e-12, "{}", rate(&control));
 }
 
-/// `bbr_tso_segs_goal`: what is paced in 1/1024 s, at least one segment below 1.2 Mbit/s and two above, at most 127.
+/// The quantum is the data of 1/1024 s at the pacing rate, at least one segment below 1.2 Mbit/s and two above, at most
+/// 127 (`bbr_tso_segs_goal`).
 #[test]
 fn the_quantum_is_a_millisecond() {
     let quantum = |segments_per_s: f64| {
@@ -80,7 +81,7 @@ fn startup_fills_the_pipe_and_three_rounds_more() {
     assert!((38..=46).contains(&drained.pipe), "{drained:?}");
 }
 
-/// A round whose filter grows by less than a quarter, three times.
+/// The pipe is full after three rounds in which the bandwidth estimate grows by less than a quarter.
 #[test]
 fn the_pipe_is_full_after_three_rounds_without_growth() {
     let mut control = control();
@@ -104,7 +105,8 @@ fn the_pipe_is_full_after_three_rounds_without_growth() {
     assert_eq!(states[5], "drain", "260 is 1.3 times 200; 264, 266, 270 are not 1.25 times 260");
 }
 
-/// A round trip of 36 years at seventy segments a nanosecond: such as a property test found.
+/// Window targets do not overflow at a round trip of 36 years and seventy segments per nanosecond, as a property test
+/// found.
 #[test]
 fn a_target_beyond_what_can_be_counted_does_not_wrap() {
     let mut control = control();
@@ -154,7 +156,7 @@ fn the_cycle_of_eight_lasts_8_2_round_trips() {
     assert!((13..=16).contains(&peak), "{peak}");
 }
 
-/// Over larger products the queue peaks just under a quarter of one, and three quanta.
+/// With larger bandwidth-delay products the queue peaks just below a quarter of the product plus three quanta.
 #[test]
 fn the_peak_of_the_queue_grows_with_the_quantum() {
     for (rate, quantum, bdp) in [(10.0 * P10, 5, 333.0), (12.5 * P10, 8, 417.0)] {
@@ -187,7 +189,7 @@ fn after_ten_seconds_the_round_trip_is_measured_anew() {
     assert!((0.97..0.99).contains(&utilisation), "{utilisation}");
 }
 
-/// The stamp is refreshed by a round trip that equals the estimate.
+/// A round trip that equals the minimum RTT refreshes its time stamp, which postpones `ProbeRTT`.
 #[test]
 fn an_equal_round_trip_postpones_probe_rtt() {
     let mut control = control();
@@ -208,7 +210,7 @@ fn an_equal_round_trip_postpones_probe_rtt() {
     assert_eq!(control.info().min_rtt, Some(ms(50)));
 }
 
-/// After idle time the phases of the cycle do not count: it paces at the bandwidth, less its margin.
+/// After idle time the pacing rate is the bandwidth less its margin, whatever the phase of the cycle.
 #[test]
 fn after_idle_time_it_paces_at_the_bandwidth() {
     let mut control = control();
@@ -277,7 +279,7 @@ fn recovery_conserves_a_round_and_gives_the_window_back() {
     assert!(control.cwnd() >= before);
 }
 
-/// The share of a link that a flow has from 5 s on, for so many seconds.
+/// Share of the link that a flow uses from 5 s on, during `seconds` seconds.
 fn share(rate: f64, loss: f64, policer: bool, run: u64, seconds: u64) -> f64 {
     let conditions = Conditions { rate, loss, run, ..Conditions::p10() };
     let config = BbrConfig { policer, ..BbrConfig::default() };
@@ -287,8 +289,9 @@ fn share(rate: f64, loss: f64, policer: bool, run: u64, seconds: u64) -> f64 {
     path.utilisation(ms(5_000), ms(5_000 + 1000 * seconds))
 }
 
-/// Random loss costs what it takes, up to where a cycle no longer finds the bandwidth again, 1 - 1/(0.99 x 1.25) = 19.2
-/// % (Cardwell et al. 2016, figure 10, and Cao et al. 2019: a cliff between 15 and 25 %).
+/// Random loss costs no more than the lost packets, up to the loss rate at which a cycle no longer finds the bandwidth
+/// again, 1 - 1/(0.99 x 1.25) = 19.2 % (Cardwell et al. 2016, figure 10, and Cao et al. 2019: a cliff between 15 and 25
+/// %).
 #[test]
 fn loss_is_ignored_up_to_a_knee() {
     let ten = |loss| Runs::of(12, |run| share(P10, loss, false, run, 20));
@@ -307,7 +310,8 @@ fn loss_is_ignored_up_to_a_knee() {
     assert!((share(P10, 0.0, false, 0, 20) - 0.98).abs() < 0.01);
 }
 
-/// Next to the knee, which some runs are beyond for a while (0.83 to 0.84 on average), and beyond it.
+/// Over 50 Mbit/s the share of the link is 0.86 at a loss rate of 15 %, near the knee, beyond which some runs are for a
+/// while (0.83 to 0.84 on average), and small at 25 %.
 #[test]
 #[ignore = "long: make test-long"]
 fn the_knee_over_a_link_of_50_mbit_s() {
@@ -316,9 +320,9 @@ fn the_knee_over_a_link_of_50_mbit_s() {
     fifty(0.25, 6).assert_mean_in(0.0..=0.35, "50 Mbit/s, beyond the knee");
 }
 
-/// What looks for policers takes 15 % of random loss over so few packets a round for one, in some runs sooner
-/// than in others: 31 runs of Linux 6.18 had 6.16 Mbit/s of data there, 0.64 of the link, each between 3 and
-/// 7; simulated 0.68 on average. At 18 % it is found in nearly all.
+/// The detection of policers takes 15 % of random loss over so few packets per round for a policer, in some runs sooner
+/// than in others: 31 runs of Linux 6.18 had 6.16 Mbit/s of data there, 0.64 of the link, each between 3 and 7;
+/// simulated 0.68 on average. At 18 % it does so in nearly all runs.
 #[test]
 fn random_loss_is_taken_for_a_policer() {
     let policed = |runs, loss| Runs::of(runs, |run| share(P10, loss, true, run, 30));
@@ -326,7 +330,8 @@ fn random_loss_is_taken_for_a_policer() {
     policed(16, 0.18).assert_mean_in(0.2..=0.5, "taken for a policer, 18 %");
 }
 
-/// Two intervals with the same rate and a fifth lost: their mean at gain 1, for 48 rounds.
+/// Two intervals with equal delivery rates and a fifth of the packets lost are taken for a policer: the mean of their
+/// rates is used at gain 1, for 48 rounds.
 #[test]
 fn a_policer_is_taken_for_what_it_is() {
     let mut control = control();
@@ -362,7 +367,7 @@ fn a_policer_is_taken_for_what_it_is() {
     assert!((48..=2 * 48 + 8).contains(&rounds_at_lt), "{rounds_at_lt} rounds");
 }
 
-/// A link that releases acknowledgements together needs room for what waits; Linux allows for 100 ms.
+/// A link that releases acknowledgements together needs a larger window; Linux allows for up to 100 ms of data.
 #[test]
 fn aggregation_is_allowed_for_up_to_100_ms() {
     let utilisation = |rtt, gap, cap| {
@@ -396,16 +401,16 @@ fn aggregation_is_allowed_for_up_to_100_ms() {
     }
 }
 
-/// Without a bound of the allowance a gap of twenty round trips is filled, once the estimate is that of the link:
-/// Startup, which allows for nothing, leaves 95 segments/s, and from there a cycle of seven gaps adds a quarter at
-/// most, 14 s in all. Then a gap is a round, and a phase of the cycle: one drains at 0.75 of the estimate, six have all
-/// of it. The estimate is of the whole segments of a gap; 1 % is the margin of pacing, and another is forgotten where
-/// ten rounds have no probe. `ProbeRTT` takes three gaps of four segments: in the first the flight gets small, and with
-/// the second 200 ms are not yet over.
+/// Without a bound of the aggregation allowance a gap of twenty round trips between acknowledgements is filled, once
+/// the estimate is the link's rate: Startup, which has no allowance, leaves 95 segments/s, and from there a cycle of
+/// seven gaps adds a quarter at most, 14 s in all. Then a gap is a round and a phase of the cycle: one phase drains at
+/// 0.75 of the estimate, six send at the estimate. The estimate counts the whole segments of a gap; 1 % is the margin
+/// of pacing, and another 1 % is forgotten if ten rounds have no probe. `ProbeRTT` takes three gaps of four segments:
+/// in the first the flight becomes small, and at the second 200 ms are not yet over.
 ///
-/// In 15 of 80 random starts (salts 1 to 80) a cycle repeats itself to the nanosecond instead: 0.876 of the link, at an
-/// estimate of 750 segments/s, whole gaps of 150, or 0.990. Each has a round trip as short as the shortest, and no
-/// `ProbeRTT` is due. Six runs all are such once in 23,000.
+/// In 15 of 80 random starts (salts 1 to 80) a cycle repeats to the nanosecond instead, with 0.876 of the link, at an
+/// estimate of 750 segments/s (whole gaps of 150), or with 0.990. Each such cycle has a round trip as short as the
+/// minimum, so no `ProbeRTT` is due. All of six runs are such once in 23,000.
 #[test]
 fn an_allowance_without_bound_fills_gaps_of_any_length() {
     let (gap_s, from, to) = (0.2, ms(30_000), ms(130_000));
@@ -437,10 +442,10 @@ fn an_allowance_without_bound_fills_gaps_of_any_length() {
     assert!(with_probes > 0, "every cycle repeats itself");
 }
 
-/// A packet of offload waits until it is whole, for the next acknowledgement is due (`tcp_tso_should_defer`). A capture
-/// of Linux 6.18 over 43.7 Mbit/s and 5.2 ms has four segments of its window of 20 each 1.1 to 1.6 ms (its estimate is
-/// 4000 packets/s; here it is the 3645 of the link, which makes three). Whether its end is marked or not: a packet that
-/// has begun waits no more.
+/// If the receive window limits the sender, an offloaded packet waits until it is whole, since the next acknowledgement
+/// is due (`tcp_tso_should_defer`). A capture of Linux 6.18 over 43.7 Mbit/s and 5.2 ms has four segments of its window
+/// of 20 every 1.1 to 1.6 ms (its estimate is 4000 packets/s; here it is the link's 3645, which makes three). A packet
+/// whose first segment has left does not wait, whether or not its end carries PSH.
 #[test]
 fn of_a_receive_window_that_binds_whole_packets_leave() {
     [true, false].into_iter().for_each(whole_packets_leave);
@@ -463,8 +468,9 @@ fn whole_packets_leave(push_acks: bool) {
     assert!((share - 20.0 / (5.494e-3 * rate + 2.0)).abs() < 0.01, "{share}");
 }
 
-/// The probing phase does not end while what is under way falls short of a target that grows with the estimate: a
-/// quarter each round trip, ln 10 / ln 1.24 = 10.7 of them, after at most a cycle.
+/// A tenfold rate is found within a second: the probing phase does not end while the segments in flight are below a
+/// target that grows with the estimate, by a quarter per round trip, so in ln 10 / ln 1.24 = 10.7 round trips after at
+/// most a cycle.
 #[test]
 fn ten_times_the_rate_is_found_in_a_second() {
     let mut path = bbr(Conditions { queue: 333, ..Conditions::p10() }).quiet();
@@ -478,12 +484,12 @@ fn ten_times_the_rate_is_found_in_a_second() {
     assert!((0.4..0.9).contains(&after), "{after} s");
 }
 
-/// The filter forgets in the eleventh round after the last sample of the old rate (`minmax`: more than ten
-/// rounds old), which came up to 40 ms after the rate fell. Rounds last 0.42 to 0.44 s with a full queue of
-/// 333 packets of 1.2 ms, so that the old rate is believed for ten to eleven of them, 4.2 to 4.9 s. Where
-/// `ProbeRTT` falls into that time, as the cycle's phase decides, six rounds of its 240 ms count as well, and
-/// the queue is empty meanwhile: four or five long rounds are left, and up to 0.4 s in which the queue
-/// drains, 2.3 to 3.5 s. What was sent for the old estimate is answered within two more rounds.
+/// After the rate falls to a tenth, the old estimate lasts until the eleventh round after its last sample (`minmax`:
+/// more than ten rounds old), which came up to 40 ms after the fall. Rounds last 0.42 to 0.44 s with a full queue of
+/// 333 packets of 1.2 ms, so ten to eleven of them take 4.2 to 4.9 s. If `ProbeRTT` falls into that time, as the
+/// cycle's phase decides, six rounds of its 240 ms count as well, and the queue is empty meanwhile: four or five long
+/// rounds are left, and up to 0.4 s in which the queue drains, 2.3 to 3.5 s. Packets sent for the old estimate are
+/// acknowledged within two more rounds.
 #[test]
 fn a_tenth_of_the_rate_is_believed_after_ten_long_rounds() {
     let mut seen = [0, 0];

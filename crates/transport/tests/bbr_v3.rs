@@ -1,4 +1,4 @@
-//! BBR version 3.
+//! BBR version 3 in whole connections over one bottleneck: its phases, and its reaction to losses and changed rates.
 
 use crate::path::{Conditions, P10, Path, Row, linux, ms};
 use crossfade_transport::BbrConfig;
@@ -9,7 +9,7 @@ fn bbr(conditions: Conditions) -> Path {
     Path::new(conditions, &linux(&conditions), Box::new(BbrV3::new(10.0, config, Some(2))))
 }
 
-/// A phase: name, start and length in seconds, longest queue and largest window.
+/// A phase: name, start and length in seconds, longest queue in packets, largest window in segments.
 type Phase = (&'static str, f64, f64, usize, u64);
 
 fn phases(rows: &[Row]) -> Vec<Phase> {
@@ -28,7 +28,7 @@ fn phases(rows: &[Row]) -> Vec<Phase> {
     phases
 }
 
-/// Mean duration of all complete phases with this name, and the longest queue in one.
+/// Mean duration in seconds of all complete phases called `name`, and the longest queue in any of them.
 fn of(phases: &[Phase], name: &str) -> (f64, usize) {
     let lasts: Vec<_> = phases[..phases.len() - 1].iter().filter(|phase| phase.0 == name).collect();
     let mean = lasts.iter().map(|phase| phase.2).sum::<f64>() / lasts.len() as f64;
@@ -48,9 +48,9 @@ fn startup_queues_a_product_and_a_third_and_drains_it() {
     assert!((0.085..0.1).contains(&phases[1].2), "{}", phases[1].2);
 }
 
-/// Drain ends with one product under way (section 5.3.2), and so does DOWN where nothing was lost (5.3.3.6,
-/// `BBRIsTimeToCruise`), which is looked for behind it: with the same acknowledgement (5.2.3). The kernel asks DOWN of
-/// what was under way before that.
+/// Drain ends with one bandwidth-delay product in flight (section 5.3.2), and so does DOWN without losses (5.3.3.6,
+/// `BBRIsTimeToCruise`). The draft checks DOWN after Drain, with the same acknowledgement (5.2.3); the kernel checks
+/// DOWN with the segments in flight before that acknowledgement.
 #[test]
 fn drain_ends_in_cruise_with_the_same_acknowledgement() {
     for (config, before) in
@@ -82,8 +82,8 @@ fn drain_ends_in_cruise_with_the_same_acknowledgement() {
     }
 }
 
-/// Without losses: the probe comes after as many rounds as the product has segments, lasts three rounds of growing
-/// round trips, and is drained at 0.9.
+/// Without losses a probe comes after as many rounds as the bandwidth-delay product has segments, lasts three rounds of
+/// growing round trips, and its queue is drained at gain 0.9.
 #[test]
 fn the_cycle_probes_once_in_33_rounds() {
     let mut path = bbr(Conditions::p10());
@@ -106,8 +106,9 @@ fn the_cycle_probes_once_in_33_rounds() {
     assert!((66..=70).contains(&most("probe-bw-cruise")), "{}", most("probe-bw-cruise"));
 }
 
-/// Beyond 63 segments, and 48 ms, the wait is of seconds, from 2 to 3 (section 5.3.3.8): 50 Mbit/s and 60 ms, 250
-/// segments. With less of either it is of rounds, 63 or 62: 50 Mbit/s and 20 ms, 83 segments.
+/// With more than 63 segments in flight and an RTT above 48 ms the wait for a probe lasts 2 to 3 seconds (section
+/// 5.3.3.8): 50 Mbit/s and 60 ms, 250 segments. With less of either it lasts 63 or 62 rounds: 50 Mbit/s and 20 ms, 83
+/// segments.
 #[test]
 fn the_wait_for_a_probe_is_of_rounds_or_of_seconds() {
     let waits = |rtt, run| {
@@ -149,8 +150,8 @@ fn every_five_seconds_half_a_product_for_200_ms() {
     assert!((0.95..0.985).contains(&utilisation), "{utilisation}");
 }
 
-/// Losses below the threshold cost little, those above what they are: where version 1 has its knee near a fifth, this
-/// has it at two in a hundred.
+/// A loss rate below the threshold of 2 % costs little; above it the flow loses most of the link, which version 1 does
+/// only near 20 %.
 #[test]
 fn loss_is_ignored_up_to_two_percent() {
     let utilisation = |loss, rate, run| {
@@ -167,7 +168,8 @@ fn loss_is_ignored_up_to_two_percent() {
     assert!(utilisation(0.05, 5.0 * P10, 0) < 0.2);
 }
 
-/// No bound of what aggregation adds (the kernels allow for 100 ms).
+/// Gaps of any length between acknowledgements are bridged, since the aggregation allowance has no bound (the kernels
+/// allow for 100 ms).
 #[test]
 fn gaps_of_any_length_are_bridged() {
     for (rtt, gap) in [(10, 60), (10, 150), (40, 200)] {
@@ -177,7 +179,7 @@ fn gaps_of_any_length_are_bridged() {
     }
 }
 
-/// BBR waits for its next probe: ten times the rate is found within seconds.
+/// A tenfold rate is found within seconds, after the wait for the next probe.
 #[test]
 fn ten_times_the_rate_waits_for_a_probe() {
     let mut path = bbr(Conditions::p10()).quiet();
@@ -193,7 +195,7 @@ fn ten_times_the_rate_waits_for_a_probe() {
     assert!((1.4..2.6).contains(&after), "{after} s");
 }
 
-/// The filter remembers two cycles.
+/// After the rate falls to a tenth, the old estimate lasts for two cycles, which the bandwidth filter remembers.
 #[test]
 fn a_tenth_of_the_rate_is_believed_after_two_cycles() {
     let conditions = Conditions { rate: 10.0 * P10, queue: 333, ..Conditions::p10() };
@@ -206,7 +208,8 @@ fn a_tenth_of_the_rate_is_believed_after_two_cycles() {
     assert!((5.0..14.0).contains(&last_full), "{last_full} s");
 }
 
-/// The kernel's version 3 over the same path: as long a cycle, and a Drain that is shorter for its gain.
+/// The kernel's version 3 fills the same path, with a cycle as long as the draft's and a shorter Drain because of its
+/// gain.
 #[test]
 fn the_profile_of_linux_fills_the_same_path() {
     let conditions = Conditions::p10();

@@ -1,5 +1,5 @@
-//! Cases of draft-ietf-ccwg-bbr-06, appendix A, that concern what the application limits and losses that were none; the
-//! others are in `bbr_v3.rs`, `bbr_v3_states.rs` and `bbr_policed.rs`.
+//! Cases of draft-ietf-ccwg-bbr-06, appendix A, about application-limited sending and spurious losses; the other cases
+//! are in `bbr_v3.rs`, `bbr_v3_states.rs` and `bbr_policed.rs`.
 
 use crate::fed::{Fed, RATE};
 use crossfade_transport::congestion::{CongestionControl, Phase};
@@ -8,7 +8,8 @@ fn both() -> [Fed; 2] {
     [Fed::draft(), Fed::linux()]
 }
 
-/// "Never Exiting UP (or Startup) When Application-Limited With No Loss": sixty rounds without growth.
+/// An application-limited sender does not leave Startup or UP in sixty rounds without growth ("Never Exiting UP (or
+/// Startup) When Application-Limited With No Loss").
 #[test]
 fn what_the_application_limits_is_no_plateau() {
     for mut fed in both() {
@@ -25,8 +26,9 @@ fn what_the_application_limits_is_no_plateau() {
     }
 }
 
-/// "Exiting UP on Loss When Application-Limited": the probe ends. Its last sentence wants the long-term bound updated,
-/// the pseudo-code (`BBRHandleInflightTooHigh`), as Linux, leaves it alone; so does this.
+/// Losses end a probe even if the sender is application-limited ("Exiting UP on Loss When Application-Limited"). The
+/// case's last sentence updates the long-term bound; the draft's pseudo-code (`BBRHandleInflightTooHigh`), Linux and
+/// this control leave it unchanged.
 #[test]
 fn losses_end_a_probe_that_the_application_limits() {
     for mut fed in both() {
@@ -41,7 +43,8 @@ fn losses_end_a_probe_that_the_application_limits() {
     }
 }
 
-/// "Handling Application-Limited Sending During REFILL": low samples do not count, UP comes a round later.
+/// Application-limited samples in REFILL do not lower the bandwidth, and UP begins a round later ("Handling
+/// Application-Limited Sending During REFILL").
 #[test]
 fn a_refill_that_the_application_limits_teaches_nothing() {
     for mut fed in both() {
@@ -56,9 +59,9 @@ fn a_refill_that_the_application_limits_teaches_nothing() {
     }
 }
 
-/// "Handling Spurious RTO Recovery" in UP: the window is one beside what is in flight, and as the timeout is found
-/// spurious the probe begins again, no bound lower than before. Linux, which saves its state with the timeout, gives
-/// back the bounds.
+/// A spurious timeout in UP lowers no bound ("Handling Spurious RTO Recovery"): the window becomes one segment more
+/// than is in flight; once the timeout is found spurious, the probe begins again. Linux, which saves its state at the
+/// timeout, restores the bounds only.
 #[test]
 fn a_spurious_timeout_in_a_probe_takes_no_bound() {
     for (mut fed, after) in [(Fed::draft(), "probe-bw-refill"), (Fed::linux(), "probe-bw-down")] {

@@ -1,5 +1,5 @@
-//! The states and bounds of BBR version 3, fed with samples: what draft-ietf-ccwg-bbr-06 says, and where Linux departs
-//! from it.
+//! States and bounds of BBR version 3, fed with samples: as draft-ietf-ccwg-bbr-06 specifies them, and as Linux
+//! differs.
 
 use crate::fed::{Fed, MS, RATE};
 use crossfade_core::SimTime;
@@ -7,8 +7,8 @@ use crossfade_transport::congestion::{BbrV3, CongestionControl, Phase, RateSampl
 use crossfade_transport::{BbrConfig, FullPipeRule};
 use std::collections::BTreeSet;
 
-/// Section 5.5.10.2: of 100 under way the third loss is more than 2 %; 98.98 were then, which is above 0.7 of the
-/// product.
+/// In UP with 100 segments in flight the third loss exceeds 2 % (section 5.5.10.2): the long-term bound becomes 98.98
+/// segments, more than 0.7 of the product, and the next probe stops early.
 #[test]
 fn a_probe_that_loses_lowers_the_longterm_bound_and_the_next_is_cautious() {
     let mut fed = Fed::draft();
@@ -30,7 +30,8 @@ fn a_probe_that_loses_lowers_the_longterm_bound_and_the_next_is_cautious() {
     assert_eq!(fed.round(|_| {}), "probe-bw-up");
 }
 
-/// In whole 1/256 the second loss of 100 is too much already: 100 were under way, 86 are left for cruising.
+/// In Linux, with whole segments, the second loss of 100 exceeds the threshold: the bound becomes 100 segments, 86
+/// while cruising.
 #[test]
 fn linux_cuts_at_two_of_a_hundred() {
     let mut fed = Fed::linux();
@@ -43,8 +44,8 @@ fn linux_cuts_at_two_of_a_hundred() {
     assert_eq!(fed.control.cwnd(), 86.0);
 }
 
-/// Section 5.3.1.3: six acknowledgements with losses in a round, and more than 2 % lost, also while the application
-/// limits.
+/// Six acknowledgements with losses in a round, and more than 2 % lost, end Startup (section 5.3.1.3), also while the
+/// sender is application-limited.
 #[test]
 fn heavy_loss_ends_startup() {
     for mut fed in [Fed::draft(), Fed::linux()] {
@@ -83,8 +84,8 @@ fn heavy_loss_ends_startup() {
     }
 }
 
-/// The draft drains for at most three rounds and one (section 5.3.2), Linux until it is drained. A queue that stays
-/// lets DOWN last until the next probe.
+/// Drain lasts at most three rounds and one in the draft (section 5.3.2), and in Linux until the queue is drained. If
+/// the queue stays, DOWN lasts until the next probe.
 #[test]
 fn a_queue_that_stays() {
     let stays = |sample: &mut RateSample| (sample.in_flight, sample.prior_in_flight) = (500, 500);
@@ -101,7 +102,7 @@ fn a_queue_that_stays() {
     assert_eq!(drain(&mut Fed::linux()), None);
 }
 
-/// Linux counts to when the next segment leaves: of 100 under way 20 will have arrived in 10 ms.
+/// Linux estimates the segments in flight at the next departure: of 100 segments 20 will have arrived in 10 ms.
 #[test]
 fn linux_looks_ahead_to_the_next_departure() {
     let later = |sample: &mut RateSample| {
@@ -114,7 +115,8 @@ fn linux_looks_ahead_to_the_next_departure() {
     }
 }
 
-/// Both filters of the round trip are strict in the draft (section 5.5.7): an equal one does not put `ProbeRTT` off.
+/// A round trip equal to the minimum does not postpone `ProbeRTT`: both filters of the RTT are strict in the draft
+/// (section 5.5.7).
 #[test]
 fn five_seconds_without_a_shorter_round_trip() {
     for mut fed in [Fed::draft(), Fed::linux()] {
@@ -151,7 +153,7 @@ fn probe_rtt_is_skipped_after_idle_time_and_goes_back_to_startup_where_that_neve
     assert_eq!(fed.round(limited), "startup");
 }
 
-/// Section 5.5.11: losses that were none, in a probe: it begins again. Linux stays where it is.
+/// If losses in a probe prove spurious, the probe begins again (section 5.5.11); Linux stays in its state.
 #[test]
 fn a_spurious_recovery_in_a_probe_refills() {
     for (mut fed, after) in [(Fed::draft(), "probe-bw-refill"), (Fed::linux(), "probe-bw-down")] {
@@ -170,7 +172,7 @@ fn a_spurious_recovery_in_a_probe_refills() {
     }
 }
 
-/// A product of less than a segment: four are under way.
+/// With a bandwidth-delay product below one segment the window is four segments.
 #[test]
 fn four_segments_are_the_least() {
     for config in [BbrConfig::default(), BbrConfig::linux_v3()] {
@@ -201,7 +203,7 @@ fn four_segments_are_the_least() {
     }
 }
 
-/// 710/256 in Startup, 88/256 in Drain, 232/256 in DOWN; each can be set alone.
+/// Linux's gains are 710/256 in Startup, 88/256 in Drain and 232/256 in DOWN; the draft's Drain gain can be set alone.
 #[test]
 fn linux_has_gains_of_its_own() {
     let gains = |mut fed: Fed| {
@@ -223,9 +225,9 @@ fn linux_has_gains_of_its_own() {
     assert!((first / (710.0 / 256.0 * 0.99 * 250.0) - 1.0).abs() < 1e-12, "{first}");
 }
 
-/// What leaves back to back: a millisecond's worth (section 5.6.3), 27.4 segments of 1500 bytes at 27,423 a second; in
-/// Linux 26.8 in 1/1024 s, and 64 kB more, halved with each 512 us of the shortest round trip, 10.9 at 1.1 ms; at most
-/// 64 kB, 43.
+/// The quantum is a millisecond of data (section 5.6.3), 27.4 segments of 1500 bytes at 27,423 segments/s. In Linux it
+/// is 26.8 segments, the data of 1/1024 s, plus 64 kB halved for each 512 us of minimum RTT, 10.9 at 1.1 ms. Both are
+/// at most 64 kB, 43 segments.
 #[test]
 fn linux_sends_longer_bursts_over_short_paths() {
     let quantum = |config: BbrConfig, rtt_us: u64| {
@@ -242,7 +244,7 @@ fn linux_sends_longer_bursts_over_short_paths() {
     assert_eq!(quanta(BbrConfig::linux_v3()), [43, 37, 26]);
 }
 
-/// Growth in the middle of a round: the draft looks at the first acknowledgement of each.
+/// Linux sees growth in the middle of a round; the draft checks only the first acknowledgement of each round.
 #[test]
 fn growth_within_a_round_is_seen_by_linux() {
     let rounds = |config: BbrConfig| {
@@ -266,7 +268,8 @@ fn growth_within_a_round_is_seen_by_linux() {
     assert_eq!(rounds(BbrConfig { full_pipe: FullPipeRule::Linux, ..BbrConfig::default() }), Some(6));
 }
 
-/// What aggregation adds: Linux allows for 100 ms, the draft for all of it, both in Startup already.
+/// The window allows for aggregated acknowledgements already in Startup: in Linux for 100 ms of data, in the draft
+/// without limit.
 #[test]
 fn aggregation_is_allowed_for_from_the_start() {
     let window = |config: BbrConfig| {
@@ -289,8 +292,8 @@ fn marked(ce: u64) -> impl Fn(&mut RateSample) {
     move |sample| (sample.ce, sample.ce_since_sent) = (ce, ce)
 }
 
-/// Two rounds with half of them marked end Startup; a round with less in between begins the count anew. The bound is
-/// what a round delivers.
+/// In Linux two consecutive rounds with half of the segments marked end Startup; a round with fewer marks restarts the
+/// count. The bound becomes the number of segments delivered in a round.
 #[test]
 fn two_rounds_of_marks_end_startup_in_linux() {
     // It grows by half each round: the pipe is not full.
@@ -311,8 +314,8 @@ fn two_rounds_of_marks_end_startup_in_linux() {
     assert_eq!(rounds([39, 39, 39, 39]), ["startup"; 4]);
 }
 
-/// Cruising, a round with marks leaves `1 - alpha/3` of what is under way and all of the bandwidth; losses are not
-/// needed.
+/// In Linux, while cruising, a round with marks reduces the segments in flight to `1 - alpha/3` and leaves the
+/// bandwidth unchanged, without any loss.
 #[test]
 fn marks_lower_what_is_under_way_once_a_round_in_linux() {
     let mut fed = Fed::linux_with_ecn();
@@ -336,7 +339,7 @@ fn marks_lower_what_is_under_way_once_a_round_in_linux() {
     assert_eq!(fed.control.cwnd(), after);
 }
 
-/// Where marks came without losses and have ceased, the next probe begins at once.
+/// In Linux the next probe begins at once if marks came without losses and have ceased.
 #[test]
 fn a_probe_follows_marks_that_cease_in_linux() {
     let mut fed = Fed::linux_with_ecn();
@@ -354,8 +357,8 @@ fn a_probe_follows_marks_that_cease_in_linux() {
     assert_eq!(lossy.round(|_| {}), "probe-bw-cruise");
 }
 
-/// A probe of which more than half is marked ends, and what was under way is the bound, or 180/256 of the target, 80
-/// and 2.
+/// In Linux a probe ends if more than half of its segments are marked; the bound becomes the segments in flight, or at
+/// least 180/256 of the target of 80 and 2.
 #[test]
 fn marks_end_a_probe_in_linux() {
     for (under_way, bound) in [(80, 80.0), (30, 57.0)] {
@@ -371,7 +374,7 @@ fn marks_end_a_probe_in_linux() {
     }
 }
 
-/// At 40 ms marks are none of its business unless that is asked for; the draft has no response.
+/// With a limit of 5 ms, marks on a path of 40 ms change nothing; the draft has no reaction to marks.
 #[test]
 fn marks_count_up_to_5_ms() {
     let plain = Fed::linux();
@@ -384,8 +387,8 @@ fn marks_count_up_to_5_ms() {
     }
 }
 
-/// A loss that a tail probe has repaired is one of what a round delivered and itself: of up to 51 too many, which ends
-/// a probe; of 52 not. The draft has nothing of it.
+/// In Linux a loss repaired by a tail loss probe counts as one loss among the segments delivered in a round and itself:
+/// it ends a probe if these are at most 51, not if they are 52. The draft does not treat this case.
 #[test]
 fn a_loss_repaired_by_a_probe_counts_in_linux() {
     let after = |mut fed: Fed, latest: u64, app_limited| {
@@ -411,7 +414,8 @@ fn a_loss_repaired_by_a_probe_counts_in_linux() {
     assert_eq!(after(Fed::draft(), 20, false).0, "probe-bw-up");
 }
 
-/// An acknowledgement that may be of a probe does not end what is known of the last round's deliveries.
+/// In Linux an acknowledgement that may answer a tail loss probe does not restart the delivery signals of the last
+/// round.
 #[test]
 fn an_ambiguous_answer_to_a_probe_keeps_the_signals_in_linux() {
     let bound = |answers_probe| {

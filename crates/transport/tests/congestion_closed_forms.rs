@@ -1,17 +1,17 @@
 //! Congestion controls against closed forms: the average window at a given loss rate.
 //!
-//! The network is the one of the formulas: a constant round trip, evenly spaced acknowledgements (`cwnd`
-//! segments of them a round trip), losses that are noticed and repaired at once.
+//! The network is that of the formulas: a constant RTT, evenly spaced acknowledgements (`cwnd` segments per RTT), and
+//! losses that are noticed and repaired at once.
 
 use crossfade_core::{RunSeed, SimTime, testing::Runs};
 use crossfade_transport::congestion::{AckCounting, AckSample, CongestionControl, Cubic, HighSpeed, Reno};
 use rand::RngExt;
 
-/// Drives a control and measures its window.
+/// Drives a congestion control and measures its window.
 struct Drive<R> {
     control: R,
     rtt_s: f64,
-    /// Each acknowledgement covers so many segments that not many more of them make a round trip.
+    /// Maximum number of acknowledgements per RTT, about; in a larger window each covers several segments.
     acks_per_rtt: f64,
     now_s: f64,
     segments: f64,
@@ -22,7 +22,7 @@ impl<R: CongestionControl> Drive<R> {
         Self { control, rtt_s, acks_per_rtt, now_s: 0.0, segments: 0.0 }
     }
 
-    /// `segments` are acknowledged, then one is lost. Returns the window at the loss.
+    /// Acknowledges `segments` segments, then loses one. Returns the window at the loss, in segments.
     fn until_loss(&mut self, segments: u64) -> f64 {
         let mut left = segments;
         while left > 0 {
@@ -44,7 +44,7 @@ impl<R: CongestionControl> Drive<R> {
         cwnd
     }
 
-    /// The time average of the window over `losses` losses with `segments()` segments between them.
+    /// Time average of the window in segments, over `losses` losses with `segments()` segments between them.
     fn average_window(&mut self, losses: u32, mut segments: impl FnMut() -> u64) -> f64 {
         let (segments_before, before_s) = (self.segments, self.now_s);
         for _ in 0..losses {
@@ -63,9 +63,9 @@ fn close(what: &str, value: f64, expected: f64, tolerance: f64) {
     );
 }
 
-/// A loss every 1/p segments: the window runs from W/2 to W, W = sqrt(8 / (3 p)), and is 3/4 W or
-/// sqrt(3 / (2 p)) on average (Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion
-/// avoidance algorithm", 1997, equation (3)).
+/// With a loss every 1/p segments Reno's window runs from W/2 to W, W = sqrt(8 / (3 p)), and is 3/4 W or sqrt(3 / (2
+/// p)) on average (Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion avoidance
+/// algorithm", 1997, equation (3)).
 #[test]
 fn reno_follows_the_sawtooth() {
     for segments in [1_000, 10_000, 100_000] {
@@ -85,12 +85,12 @@ fn reno_follows_the_sawtooth() {
     }
 }
 
-/// Each segment is lost with probability p: the average window is c / sqrt(p), c = 1.3098 (Ott, Kemperman and
+/// If each segment is lost with probability p, Reno's average window is c / sqrt(p), c = 1.3098 (Ott, Kemperman and
 /// Mathis, "The stationary behavior of ideal TCP congestion avoidance", 1996).
 ///
-/// With Y = W^2 / 2, which grows by 1 a segment and is divided by 4 by a loss: p Y is the sum of e(k) / 4^k,
-/// all e(k) exponential; Ramanujan's integral of the product of 1 / (1 + s / 4^k) gives the mean of Y^(-1/2),
-/// and the average window over time is 1 / E[1 / W].
+/// With Y = W^2 / 2, which grows by 1 per segment and is divided by 4 by a loss: p Y is the sum of e(k) / 4^k, all e(k)
+/// exponential; Ramanujan's integral of the product of 1 / (1 + s / 4^k) gives the mean of Y^(-1/2), and the average
+/// window over time is 1 / E[1 / W].
 #[test]
 fn reno_follows_the_square_root_law() {
     let product: f64 =
@@ -112,8 +112,8 @@ fn reno_follows_the_square_root_law() {
     averages.assert_mean_near(law, 0.01 * law, "average window of Reno, p = 0.001");
 }
 
-/// RFC 3649 section 5: the average window of HighSpeed TCP is 0.12/p^0.835. The RFC takes a(w) and b(w) at the average
-/// window; a sawtooth with losses evenly spaced stays a few per cent off that.
+/// The average window of HighSpeed TCP is 0.12/p^0.835 (RFC 3649 section 5). The RFC takes a(w) and b(w) at the average
+/// window; a sawtooth with evenly spaced losses differs from that by a few per cent.
 #[test]
 fn highspeed_has_the_windows_of_its_table() {
     for (segments, window) in
@@ -125,12 +125,12 @@ fn highspeed_has_the_windows_of_its_table() {
     }
 }
 
-/// RFC 9438 figure 5, the average window of CUBIC in its concave region.
+/// Average window of CUBIC in its concave region, in segments (RFC 9438 figure 5).
 fn avg_w_cubic(c: f64, rtt_s: f64, p: f64) -> f64 {
     (c * 3.7 / 1.2).powf(0.25) * (rtt_s / p).powf(0.75)
 }
 
-/// RFC 9438 tables 1 and 2: round trip, 1/p, the average windows with these C.
+/// Values of C in tables 1 and 2 of RFC 9438, whose rows give RTT, 1/p and the average windows with these C.
 const TABLES_C: [f64; 3] = [0.04, 0.4, 4.0];
 const TABLES: [(f64, u64, [f64; 3]); 14] = [
     (0.1, 100, [12.0, 12.0, 12.0]),
@@ -149,7 +149,8 @@ const TABLES: [(f64, u64, [f64; 3]); 14] = [
     (0.01, 100_000_000, [18740.0, 33325.0, 59261.0]),
 ];
 
-/// A CUBIC flow just after a loss at the window `w_max`, without fast convergence: the tables know one flow.
+/// Creates a CUBIC flow just after a loss at the window `w_max`, without fast convergence: the tables assume a single
+/// flow.
 fn cubic_after_loss_at(w_max: f64, c: f64, rtt_s: f64) -> Drive<Cubic> {
     let cubic = Cubic::new(w_max, 1.0).with_c(c).with_counting(AckCounting::PerSegment);
     let mut drive = Drive::new(cubic.without_fast_convergence(), rtt_s, 100.0);
@@ -186,11 +187,11 @@ fn cubic_follows_its_response_function() {
     }
 }
 
-/// The formula's fixed point is neutral to first order, so that CUBIC forgets a disturbance slowly. Let the
-/// window at loss n be (1 + x) times the formula's. The next one is larger by C (T - K)^3, where T - K is the
-/// time by which the loss comes after the plateau. It takes (1 + x)^(4/3) / p segments to get there, 4/3 x / p
-/// more than there are: T - K = -(3 + beta) / 3 K x. With C K^3 = (1 - beta) W this is x' = x - a x^3,
-/// a = (1 - beta) ((3 + beta) / 3)^3, and 1 / x^2 grows by 2 a at each loss.
+/// CUBIC forgets a disturbance slowly, since the fixed point of its response function is neutral to first order. Let
+/// the window at loss n be (1 + x) times the formula's. The next one is larger by C (T - K)^3, where T - K is the time
+/// by which the loss comes after the plateau. It takes (1 + x)^(4/3) / p segments to get there, 4/3 x / p more than
+/// there are: T - K = -(3 + beta) / 3 K x. With C K^3 = (1 - beta) W this is x' = x - a x^3, a = (1 - beta) ((3 + beta)
+/// / 3)^3, and 1 / x^2 grows by 2 a at each loss.
 #[test]
 fn cubic_returns_to_its_response_function_as_one_over_a_root() {
     let (c, rtt_s, segments) = (0.4, 0.1, 1_000_000);
@@ -205,8 +206,8 @@ fn cubic_returns_to_its_response_function_as_one_over_a_root() {
     }
 }
 
-/// With fast convergence every loss below the plateau makes room, also where there is nobody to make room
-/// for: a single flow at periodic losses stays below the formula (RFC 9438 section 4.7 says so of single
+/// With fast convergence every loss below the plateau leaves room for other flows, even if there are none: a single
+/// flow with periodic losses stays up to an eighth below the formula (RFC 9438 section 4.7 mentions this for single
 /// flows).
 #[test]
 fn fast_convergence_costs_a_single_flow_up_to_an_eighth() {

@@ -1,4 +1,4 @@
-//! Events for a control that asks for samples, and their order.
+//! Events reported to a congestion control that asks for samples, and their order.
 
 use crate::ladder::{Ladder, config, ms, rack, with_timestamps};
 use crossfade_core::{RunSeed, SimTime, Stream};
@@ -8,7 +8,7 @@ use crossfade_transport::congestion::{
 use crossfade_transport::{AccEcn, Ack, Pacing, RfcConfig, Sender, TcpConfig, Variant};
 use std::sync::{Arc, Mutex};
 
-/// A window of its own, or one that recovery sets; writes down what it hears.
+/// Congestion control that records the events it receives; its window is its own, or set by recovery.
 struct Listener {
     heard: Arc<Mutex<Vec<String>>>,
     needs: Needs,
@@ -125,8 +125,8 @@ fn within_an_acknowledgement_events_come_in_one_order() {
     assert_eq!(take(&heard), ["Open with 0", "9 acked, 0 lost, 10 to 0, ce 0"]);
 }
 
-/// RFC 8985 section 7.4.2: an acknowledgement of what a probe repeats may be of the original; one beyond it tells that
-/// that was lost.
+/// A loss repaired by a tail loss probe is reported (RFC 8985 section 7.4.2): an acknowledgement of the segment that
+/// the probe retransmits may be of the original; one beyond it shows that the original was lost.
 #[test]
 fn a_loss_repaired_by_a_probe_is_told() {
     let (tcp, heard) = listener(&rack(Variant::Sack), ALL);
@@ -148,8 +148,9 @@ fn a_loss_repaired_by_a_probe_is_told() {
     assert_eq!(told[2], "1 acked, 0 lost, 1 to 0, ce 0");
 }
 
-/// RFC 9768 appendix A.2.1: (newly acknowledged, difference modulo 8) of (9, 2), (10, 2) and (8, 0) are 2, 10 and 8
-/// marks; an acknowledgement that was overtaken tells of none.
+/// The number of new marks is read from the three bits of the ACE field (RFC 9768 appendix A.2.1): with (newly
+/// acknowledged, difference modulo 8) of (9, 2), (10, 2) and (8, 0) it is 2, 10 and 8; an overtaken acknowledgement
+/// reports none.
 #[test]
 fn marks_are_read_from_three_bits() {
     let config = with_timestamps(config(Variant::Sack));
@@ -250,7 +251,8 @@ fn random_numbers_are_given_to_those_who_ask() {
     }
 }
 
-/// Linux's ratios: twice the window a round trip while it is below half of `ssthresh`.
+/// Pacing spreads the window over the RTT at the configured ratio, in windows per RTT; the segments of a quantum leave
+/// at once.
 #[test]
 fn a_window_is_spread_over_the_round_trip() {
     let paced = |ratio, quantum| {

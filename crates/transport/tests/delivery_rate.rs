@@ -1,4 +1,4 @@
-//! Samples of the delivery rate (draft-cheng-iccrg-delivery-rate-estimation-02), over a path of 10 Mbit/s and 40 ms.
+//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation-02) over a path of 10 Mbit/s and 40 ms.
 
 use crate::path::{Conditions, P10, Path, linux, ms};
 use crossfade_core::SimTime;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 type Samples = Arc<Mutex<Vec<RateSample>>>;
 
-/// A fixed window and rate; keeps what it hears.
+/// Congestion control with a fixed window and pacing rate, which records its samples.
 struct Fixed {
     cwnd: f64,
     rate: f64,
@@ -99,7 +99,8 @@ fn lost_acknowledgements_change_no_mean_and_raise_no_sample() {
     assert!(rates.iter().all(|rate| *rate <= 0.9001 * P10));
 }
 
-/// What is sent while the application has nothing more says so, and idle time is in no sample.
+/// Samples of segments sent while the application has no more data are application-limited, and no sample includes idle
+/// time.
 #[test]
 fn an_application_that_pauses_is_told_from_the_path() {
     let conditions = Conditions { segments: Some(0), ..Conditions::p10() };
@@ -122,8 +123,9 @@ fn an_application_that_pauses_is_told_from_the_path() {
     assert!((last.rate.unwrap() / (10.0 / 0.0508) - 1.0).abs() < 0.03, "{last:?}");
 }
 
-/// Ten packets each 100 ms show a rate of 190 a second: BBR takes such a sample where it is more than what it knows,
-/// and it never lowers what a full pipe has shown, over however many rounds (draft-ietf-ccwg-bbr section 5.5.4).
+/// Ten packets every 100 ms show a rate of 190 packets/s. BBR takes such an application-limited sample only if it
+/// exceeds the estimate, so it never lowers the estimate of a full pipe, over any number of rounds (draft-ietf-ccwg-bbr
+/// section 5.5.4).
 #[test]
 fn what_the_application_limits_lowers_no_bandwidth() {
     let rules: [Box<dyn CongestionControl>; 3] = [
@@ -152,7 +154,8 @@ fn what_the_application_limits_lowers_no_bandwidth() {
     }
 }
 
-/// The acknowledgement of a retransmission that comes in less than any round trip answers the original.
+/// No sample is shorter than the minimum RTT: the acknowledgement of a retransmission that comes sooner answers the
+/// original.
 #[test]
 fn nothing_is_learnt_in_less_than_a_round_trip() {
     let conditions = Conditions { loss: 0.02, ..Conditions::p10() };

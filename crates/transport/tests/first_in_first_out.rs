@@ -1,4 +1,4 @@
-//! On a path that loses segments and does nothing else, no retransmission is without cause.
+//! On a path that only loses segments, without reordering or delay variation, no retransmission is spurious.
 
 use crossfade_core::SimTime;
 use crossfade_transport::{
@@ -18,13 +18,13 @@ fn config(variant: Variant, rfc: RfcConfig) -> TcpConfig {
     }
 }
 
-/// Takes what has arrived by `now`.
+/// Takes the next item of `queue` that has arrived by `now`.
 fn due<T>(queue: &mut VecDeque<(SimTime, T)>, now: SimTime) -> Option<T> {
     queue.front().is_some_and(|(at, _)| *at <= now).then(|| queue.pop_front())?.map(|(_, item)| item)
 }
 
-/// Runs a transfer over a path of 1 ms a segment and 40 ms round trip that loses these transmissions. Returns how many
-/// it lost, how many arrived twice, and the counts.
+/// Runs a transfer over a path of 1 ms per segment and an RTT of 40 ms that loses the transmissions with the numbers
+/// `lost`. Returns the number of losses, the number of segments that arrived twice, and the sender's counters.
 fn run(config: &TcpConfig, lost: &BTreeSet<usize>) -> (u64, u64, SenderStatistics) {
     let (mut sender, mut receiver) = (Sender::new(config), Receiver::new(config));
     let (slot, delay) = (SimTime::from_millis(1), SimTime::from_millis(20));

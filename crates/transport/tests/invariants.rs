@@ -1,5 +1,4 @@
-//! Every flavour and variant keeps TCP's promises whatever the network does: loses, delays, reorders,
-//! repeats.
+//! Guarantees of TCP in every flavour and variant, on a network that loses, delays, reorders and duplicates packets.
 
 #[path = "adversary/tcp.rs"]
 mod tcp;
@@ -14,10 +13,10 @@ use crossfade_transport::{
 use proptest::prelude::*;
 use tcp::Tcp;
 
-/// Segments that the application has written at first, and in the end.
+/// Number of segments that the application has written at first, and at the end.
 const SEGMENTS: [u64; 2] = [60, 80];
 
-/// Every combination of what the RFCs leave open.
+/// Random combinations of the options that the RFCs leave open.
 fn rfc_config() -> impl Strategy<Value = RfcConfig> {
     let rate_reduction = prop_oneof![
         Just(RateReduction::Immediate),

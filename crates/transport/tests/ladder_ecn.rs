@@ -1,4 +1,4 @@
-//! Congestion marks (RFC 3168), and what the receiver says (RFC 2018, RFC 2883).
+//! Congestion marks (RFC 3168), and the reports of the receiver (RFC 2018, RFC 2883).
 
 use crate::ladder::{Ladder, config};
 use crossfade_core::SimTime;
@@ -9,7 +9,7 @@ fn ecn(variant: Variant) -> TcpConfig {
     TcpConfig { rfc: RfcConfig { ecn: true, ..config.rfc }, ..config }
 }
 
-/// `ecn/ecn-uses-ect0`: data is ECN-capable; retransmissions are not (RFC 3168 section 6.1.5).
+/// New data is ECN-capable, retransmissions are not (RFC 3168 section 6.1.5; packetdrill script `ecn/ecn-uses-ect0`).
 #[test]
 fn new_data_is_ecn_capable_and_repetitions_are_not() {
     let mut tcp = Ladder::new(&ecn(Variant::NewReno));
@@ -24,8 +24,8 @@ fn new_data_is_ecn_capable_and_repetitions_are_not() {
     assert!(tcp.poll().iter().all(|segment| !segment.ecn_capable));
 }
 
-/// `cwnd_moderation/cwnd-moderation-ecn-enter-cwr-no-moderation-700`: the same stimulus; the window is halved at once
-/// as RFC 3168 section 6.1.2 says, where that system reduces it in proportion.
+/// An echoed mark halves the window, once per round trip (RFC 3168 section 6.1.2). The stimulus is that of packetdrill
+/// script `cwnd_moderation/cwnd-moderation-ecn-enter-cwr-no-moderation-700`, whose system reduces the window gradually.
 #[test]
 fn an_echoed_mark_halves_the_window_once_a_round_trip() {
     let mut tcp = Ladder::new(&ecn(Variant::Sack)).warm_up(100);
@@ -52,7 +52,7 @@ fn an_echoed_mark_halves_the_window_once_a_round_trip() {
     assert_eq!((tcp.counts().ecn_reductions, tcp.counts().retransmissions), (2, 0));
 }
 
-/// RFC 3168 section 6.1.2: marks and losses of one window reduce it once.
+/// Marks and losses of one window of data reduce the window once (RFC 3168 section 6.1.2).
 #[test]
 fn a_mark_and_a_loss_in_one_window_reduce_it_once() {
     let mut tcp = Ladder::new(&ecn(Variant::NewReno)).warm_up(100);
@@ -67,7 +67,8 @@ fn a_mark_and_a_loss_in_one_window_reduce_it_once() {
     assert_eq!(tcp.ssthresh(), 5.0);
 }
 
-/// `tcp_dsack_mult`, where segments come one by one.
+/// The receiver reports SACK blocks, most recent first, and duplicates by D-SACK (packetdrill script `tcp_dsack_mult`,
+/// with segments one by one).
 #[test]
 fn the_receiver_reports_blocks_and_duplicates() {
     let mut receiver = Receiver::new(config(Variant::Sack));

@@ -4,7 +4,8 @@
 use crate::ladder::{Ladder, config, rack};
 use crossfade_transport::{TcpConfig, Variant};
 
-/// `fast_retransmit/fr-4pkt`
+/// Three duplicate ACKs trigger the retransmission of the oldest segment (packetdrill script
+/// `fast_retransmit/fr-4pkt`).
 #[test]
 fn three_duplicates_repeat_the_oldest() {
     for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno] {
@@ -22,7 +23,7 @@ fn three_duplicates_repeat_the_oldest() {
     }
 }
 
-/// `fast_retransmit/fr-4pkt`, for a sender that takes no notice.
+/// `OldTahoe` ignores duplicate ACKs and waits for the timer (stimulus of packetdrill script `fast_retransmit/fr-4pkt`).
 #[test]
 fn old_tahoe_waits_for_the_timer() {
     let mut tcp = Ladder::new(&config(Variant::OldTahoe)).warm_up(100);
@@ -37,7 +38,8 @@ fn old_tahoe_waits_for_the_timer() {
     send!(tcp, 0..1);
 }
 
-/// `fast_retransmit/fr-4pkt-sack`, `fr-4pkt-sack-bsd`
+/// Three reported segments trigger the retransmission of the oldest one (packetdrill scripts
+/// `fast_retransmit/fr-4pkt-sack`, `fr-4pkt-sack-bsd`).
 #[test]
 fn three_reported_segments_repeat_the_oldest() {
     for config in [config(Variant::Sack), rack(Variant::Sack)] {
@@ -55,7 +57,8 @@ fn three_reported_segments_repeat_the_oldest() {
     }
 }
 
-/// `fast_retransmit/fr-4pkt-fack-last-mss`: RACK waits for a quarter of the round trip.
+/// RACK retransmits an overtaken segment after a quarter of the round trip (packetdrill script
+/// `fast_retransmit/fr-4pkt-fack-last-mss`).
 #[test]
 fn what_the_last_segment_has_overtaken_is_lost_after_a_quarter_of_the_round_trip() {
     let mut tcp = Ladder::new(&rack(Variant::Sack)).warm_up(100);
@@ -67,7 +70,8 @@ fn what_the_last_segment_has_overtaken_is_lost_after_a_quarter_of_the_round_trip
     send!(tcp, 0..1);
 }
 
-/// `early_retransmit/early-retransmit` (RFC 5827, which RACK replaces): two segments, the first is lost.
+/// With RACK two segments, of which the first is lost, are enough for a fast retransmit (packetdrill script
+/// `early_retransmit/early-retransmit`; RACK replaces RFC 5827).
 #[test]
 fn two_segments_are_enough_for_a_fast_retransmit_by_time() {
     let mut tcp = Ladder::new(&rack(Variant::Sack)).warm_up(100);
@@ -81,7 +85,8 @@ fn two_segments_are_enough_for_a_fast_retransmit_by_time() {
     assert!(tcp.sender.is_done());
 }
 
-/// `limited_transmit/limited-transmit-no-sack`
+/// Each of the first two duplicate ACKs lets a new segment leave (packetdrill script
+/// `limited_transmit/limited-transmit-no-sack`).
 #[test]
 fn the_first_two_duplicates_send_new_segments() {
     for variant in [Variant::Reno, Variant::NewReno] {
@@ -105,7 +110,8 @@ fn the_first_two_duplicates_send_new_segments() {
     }
 }
 
-/// `limited_transmit/limited-transmit-sack`
+/// Each of the first two SACK reports lets a new segment leave (packetdrill script
+/// `limited_transmit/limited-transmit-sack`).
 #[test]
 fn the_first_two_reports_send_new_segments() {
     for config in [config(Variant::Sack), rack(Variant::Sack)] {
@@ -128,7 +134,7 @@ fn the_first_two_reports_send_new_segments() {
     }
 }
 
-/// RFC 3042 is an option.
+/// Without limited transmit, which RFC 3042 makes optional, duplicate ACKs let no segment leave.
 #[test]
 fn without_limited_transmit_duplicates_send_nothing() {
     for variant in [Variant::NewReno, Variant::Sack] {
@@ -142,7 +148,8 @@ fn without_limited_transmit_duplicates_send_nothing() {
     }
 }
 
-/// `cwnd_moderation/cwnd-moderation-disorder-no-moderation`
+/// A single SACK report does not change the window (packetdrill script
+/// `cwnd_moderation/cwnd-moderation-disorder-no-moderation`).
 #[test]
 fn a_single_report_leaves_the_window_alone() {
     let mut tcp = Ladder::new(&config(Variant::Sack)).warm_up(100);
@@ -152,7 +159,8 @@ fn a_single_report_leaves_the_window_alone() {
     assert_eq!(tcp.cwnd(), 10.0);
 }
 
-/// RFC 6582 section 3.2: three holes in a window, one a round trip; the window after it is `ssthresh`.
+/// `NewReno` repairs one of three holes in a window per round trip; after recovery the window is `ssthresh` (RFC 6582
+/// section 3.2).
 #[test]
 fn newreno_repairs_a_hole_each_round_trip() {
     let mut tcp = Ladder::new(&config(Variant::NewReno)).warm_up(100);
@@ -181,8 +189,8 @@ fn newreno_repairs_a_hole_each_round_trip() {
     assert_eq!(tcp.counts().timeouts, 0);
 }
 
-/// RFC 5681 section 3.2: Reno leaves recovery with the first new acknowledgement and waits for the timer of the second
-/// hole.
+/// Reno leaves recovery with the first new acknowledgement, and repairs a second hole only after the timer (RFC 5681
+/// section 3.2).
 #[test]
 fn reno_waits_for_the_timer_of_a_second_hole() {
     let mut tcp = Ladder::new(&config(Variant::Reno)).warm_up(100);

@@ -1,9 +1,9 @@
-//! Findings of the comparison with a real kernel (docs/kernel.md): fixed bugs, and Linux's own rules.
+//! Findings of the comparison with a real kernel (docs/kernel.md): fixed bugs, and rules of Linux.
 
 use crate::ladder::{Ladder, config, ms, rack, with_timestamps};
 use crossfade_transport::{CongestionControlKind, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 
-/// Profile `linux` over a path with a round trip of 80 ms, every segment acknowledged.
+/// Profile `linux` over a path with an RTT of 80 ms; every segment is acknowledged.
 fn linux(variant: Variant) -> TcpConfig {
     let rule = RtoRule::Estimated { min: ms(200), initial: ms(1000), granularity: ms(200) };
     let uses_sack = variant == Variant::Sack;
@@ -18,7 +18,8 @@ fn linux(variant: Variant) -> TcpConfig {
     TcpConfig { rto: RtoConfig { rule, backoff: true, max: ms(60_000) }, rfc, ..config(variant) }
 }
 
-/// RFC 8985 section 6.3: whatever arrived last, all that is old is lost, and one timeout is enough for a lost tail.
+/// At a timeout all old segments are lost, whatever arrived last, so one timeout is enough for a lost tail (RFC 8985
+/// section 6.3).
 #[test]
 fn after_a_timeout_everything_old_is_lost() {
     let mut tcp = Ladder::new(&rack(Variant::Sack)).warm_up(100);
@@ -34,8 +35,8 @@ fn after_a_timeout_everything_old_is_lost() {
     send!(tcp, 3..6);
 }
 
-/// A timeout in a recovery without SACK that had no cause: the window that recovery led to comes back, not what each
-/// duplicate had added to it.
+/// If a timeout in a recovery without SACK proves spurious, the window to which recovery leads is restored, without the
+/// inflation by duplicate ACKs.
 #[test]
 fn an_undo_in_recovery_restores_the_deflated_window() {
     let mut tcp = Ladder::new(&with_timestamps(config(Variant::NewReno))).warm_up(100);
@@ -115,8 +116,9 @@ fn without_sack_duplicates_stand_for_reports() {
     send!(tcp, 12..13);
 }
 
-/// Segments 0, 3 and 6 of ten are lost. Of what a partial acknowledgement covers, one segment filled the hole and the
-/// others were counted as duplicates (`tcp_remove_reno_sacks`): 3 of them leave 7 - 2 duplicates.
+/// A partial acknowledgement removes from the count the duplicate ACKs of the segments covered, except the segment that
+/// filled the hole (`tcp_remove_reno_sacks`). Segments 0, 3 and 6 of ten are lost; an acknowledgement of 3 leaves 7 - 2
+/// duplicates.
 #[test]
 fn a_partial_acknowledgement_takes_the_duplicates_that_it_covers() {
     let mut tcp = Ladder::new(&linux(Variant::NewReno));
@@ -154,8 +156,8 @@ fn cubic_keeps_whole_windows() {
     let _ = tcp.poll();
 }
 
-/// The receiver's window bounds what is new (`tcp_snd_wnd_test`), not what is repeated, and nothing of it is taken back
-/// (RFC 9293 section 3.8.6.2.1).
+/// The receiver's window limits new segments (`tcp_snd_wnd_test`), but not retransmissions, and its right edge never
+/// moves back (RFC 9293 section 3.8.6.2.1).
 #[test]
 fn the_receivers_window_bounds_what_is_new() {
     let mut tcp = Ladder::new(&linux(Variant::Sack));

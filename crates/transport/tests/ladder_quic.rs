@@ -1,6 +1,6 @@
 //! Flavour `quic` against RFC 9002: its examples, and its appendices A and B step by step.
 //!
-//! The test is the network and the receiver. Times are milliseconds; packets are acknowledged by their numbers.
+//! The test is the network and the receiver. Times are in milliseconds; packets are acknowledged by their numbers.
 #![expect(clippy::single_range_in_vec_init, reason = "one range of packets is usual in an acknowledgement")]
 
 use crate::ladder::ms;
@@ -10,7 +10,7 @@ use crossfade_transport::{
 };
 use std::ops::Range;
 
-/// An initial window of ten packets, no pacing, a round trip of 40 ms known from the handshake.
+/// Configuration with an initial window of ten packets, no pacing, and an RTT of 40 ms known from the handshake.
 fn config() -> QuicConfig {
     QuicConfig {
         initial_ssthresh: f64::INFINITY,
@@ -30,7 +30,7 @@ impl Ladder {
         Self { sender: Sender::new(config), now: SimTime::ZERO }
     }
 
-    /// The application writes so many segments, and what may leave leaves: numbers and segments.
+    /// Writes `segments` segments and sends the packets that may leave: returns their packet numbers and segments.
     fn send(&mut self, segments: u64) -> Vec<(u64, u64)> {
         self.sender.write(segments);
         self.poll()
@@ -43,7 +43,7 @@ impl Ladder {
             .collect()
     }
 
-    /// Goes on; no timer may expire meanwhile.
+    /// Advances time by `millis` ms; no timer may expire meanwhile.
     fn wait(&mut self, millis: u64) {
         self.now += ms(millis);
         assert!(
@@ -59,13 +59,13 @@ impl Ladder {
         self.sender.on_ack(self.now, &Ack { frame, ..Ack::default() })
     }
 
-    /// `after` this an acknowledgement arrives, of these packets, highest first.
+    /// Delivers an acknowledgement of the packets `ranges`, highest first, after `after` ms.
     fn ack(&mut self, after: u64, ranges: &[Range<u64>]) -> AckOutcome {
         self.wait(after);
         self.ack_with(ranges, 0, 0)
     }
 
-    /// The next timer expires, exactly `after` this.
+    /// Lets the next timer expire, which must happen exactly `after` ms from now; returns the timer.
     fn expire(&mut self, after: u64) -> Option<Expired> {
         self.now += ms(after);
         assert_eq!(self.sender.next_timeout(), Some(self.now), "the next timer");
@@ -82,8 +82,9 @@ fn pairs(numbers: Range<u64>, first_seq: u64) -> Vec<(u64, u64)> {
     numbers.zip(first_seq..).collect()
 }
 
-/// Section 6.1.1: three numbers behind; what is retransmitted has a new number. Section 7.3.2: half of the window, and
-/// it grows by what leaves after that (appendix B.5): 1/5 for each packet, the second a little less.
+/// A packet three numbers below an acknowledged one is lost, and its data is retransmitted under a new number (RFC 9002
+/// section 6.1.1). The window is halved (section 7.3.2) and grows by packets sent after that (appendix B.5): 1/5 for
+/// each, a little less for the second.
 #[test]
 fn the_packet_threshold() {
     let mut ladder = Ladder::new(&config());
@@ -103,7 +104,8 @@ fn the_packet_threshold() {
     assert_eq!((counts.retransmissions, counts.fast_retransmits, counts.timeouts), (1, 1, 0));
 }
 
-/// Section 6.1.2: 9/8 of the larger of the smoothed and the latest round trip after its departure.
+/// An overtaken packet is lost 9/8 of the larger of smoothed and latest RTT after its departure (RFC 9002 section
+/// 6.1.2).
 #[test]
 fn the_time_threshold() {
     let mut ladder = Ladder::new(&config());
@@ -132,8 +134,9 @@ fn thresholds_are_as_configured() {
     assert_eq!(ladder.ack(40, &[1..6]), AckOutcome::FastRetransmit);
 }
 
-/// Section 6.2: srtt + max(4 rttvar, 1 ms) + `max_ack_delay` after the last departure, doubled each time; two probes
-/// beyond the window, new data first; nothing is lost, and the window stays.
+/// The probe timeout is srtt + max(4 rttvar, 1 ms) + `max_ack_delay` after the last departure, doubled each time; it
+/// sends two probes beyond the window, new data first, marks nothing as lost and leaves the window unchanged (RFC 9002
+/// section 6.2).
 #[test]
 fn the_probe_timeout() {
     let mut ladder = Ladder::new(&config());
@@ -153,7 +156,7 @@ fn the_probe_timeout() {
     assert_eq!(ladder.sender.snapshot().backoff, 1);
 }
 
-/// Section 6.2.2: 333 ms before anything is measured, and half of it as deviation.
+/// Before the first RTT sample the RTT is assumed to be 333 ms, with half of it as deviation (RFC 9002 section 6.2.2).
 #[test]
 fn the_first_probe_timeout_without_a_round_trip() {
     let config = config();
@@ -162,8 +165,8 @@ fn the_first_probe_timeout_without_a_round_trip() {
     assert_eq!(ladder.expire(333 + 4 * 333 / 2 + 25), Some(Expired::Retransmission));
 }
 
-/// An outage that the link repairs late: probes leave, and the window is what it was (RFC 9002 section 7.5 counts the
-/// probes, and no more). A TCP of RFC 6298 would stand at one segment.
+/// An outage after which all packets still arrive costs no window: only probes leave (RFC 9002 section 7.5 counts
+/// them). A TCP of RFC 6298 would have a window of one segment.
 #[test]
 fn a_late_flight_costs_nothing() {
     let mut ladder = Ladder::new(&config());
@@ -176,8 +179,8 @@ fn a_late_flight_costs_nothing() {
     assert_eq!(ladder.sender.statistics().spurious_losses, 0);
 }
 
-/// The example of section 7.6.3, its table of packets and times: 1 arrives, 2 to 8 are lost, 9 arrives. The timeout is
-/// 2 s, the duration 6 s: between 2 and 8 are 7 s.
+/// Example of RFC 9002 section 7.6.3: packet 1 arrives, 2 to 8 are lost, 9 arrives. The probe timeout is 2 s and the
+/// duration of persistent congestion 6 s; 7 s lie between 2 and 8.
 fn persistent_example(config: &QuicConfig, acked_between: Option<u64>) -> Ladder {
     let mut ladder = Ladder::new(config);
     let sent = |ladder: &mut Ladder, at: u64| {
@@ -220,7 +223,7 @@ fn persistent_congestion() {
     }
 }
 
-/// Section 7.6.2: not without a round trip measured before.
+/// There is no persistent congestion before the first RTT sample (RFC 9002 section 7.6.2).
 #[test]
 fn no_persistent_congestion_before_the_first_round_trip() {
     let config = QuicConfig { handshake_rtt: None, ..config() };
@@ -235,7 +238,8 @@ fn no_persistent_congestion_before_the_first_round_trip() {
     assert_eq!((counts.persistent_congestions, counts.fast_retransmits), (0, 1));
 }
 
-/// A row that is found lost in pieces is one row: 1 to 4 by the packet threshold, 5 later by the time threshold.
+/// A run of lost packets that is detected in pieces counts as one run: 1 to 4 by the packet threshold, 5 later by the
+/// time threshold.
 #[test]
 fn a_row_found_in_pieces_is_persistent() {
     let mut ladder = Ladder::new(&config());
@@ -254,8 +258,8 @@ fn a_row_found_in_pieces_is_persistent() {
     assert_eq!(ladder.sender.statistics().persistent_congestions, 1, "1 to 5: 376 ms");
 }
 
-/// Spurious losses are known exactly: the number tells which packet arrived. RFC 9002 leaves the window reduced; with
-/// `undo` it is taken back (RFC 9438 section 4.9).
+/// Spurious losses are known exactly, since the packet number tells which transmission arrived. RFC 9002 leaves the
+/// window reduced; with `undo` the reduction is undone (RFC 9438 section 4.9).
 #[test]
 fn a_spurious_loss() {
     for undo in [false, true] {
@@ -273,8 +277,8 @@ fn a_spurious_loss() {
     }
 }
 
-/// Section 7.1 and appendix B.7: a rise of the count is a congestion event, once a round trip; what is reported twice
-/// or late is none.
+/// A rise of the CE count is a congestion event, once per round trip; marks reported twice or late are none (RFC 9002
+/// section 7.1 and appendix B.7).
 #[test]
 fn marks() {
     let config = config();
@@ -299,7 +303,8 @@ fn marks() {
     assert_eq!(ladder.windows().0, 2.0, "the least");
 }
 
-/// Section 5.1 and 5.3: no sample where the largest is not newly acknowledged; the delay is taken off.
+/// An acknowledgement gives an RTT sample only if its largest packet is newly acknowledged; the ACK delay is subtracted
+/// (RFC 9002 sections 5.1 and 5.3).
 #[test]
 fn round_trips() {
     let mut ladder = Ladder::new(&config());
@@ -312,9 +317,9 @@ fn round_trips() {
     assert_eq!((sum_s, samples), (0.04, 1));
 }
 
-/// Each transmission has its number: the acknowledgement of an original that comes 1 ms behind its probe measures the
-/// original, and the probe's own, 40 ms later, the probe. What TCP without timestamps cannot tell (RFC 9002 section 4.2
-/// and 5.1).
+/// An original and its probe are told apart by packet number: the acknowledgement of an original 1 ms after its probe
+/// left measures the original, and the probe's own, 40 ms later, measures the probe (RFC 9002 sections 4.2 and 5.1).
+/// TCP without timestamps cannot tell them apart.
 #[test]
 fn an_original_is_told_from_its_probe() {
     let mut ladder = Ladder::new(&config());
@@ -329,9 +334,9 @@ fn an_original_is_told_from_its_probe() {
     assert!((sum_s - 0.186).abs() < 1e-12 && samples == 2, "{sum_s}");
 }
 
-/// Section 7.6.1: nothing but losses over more than 3 (srtt + max(4 rttvar, 1 ms) + `max_ack_delay`). The eighth round
-/// trip of 40 ms behind the handshake's, that of the acknowledgement which shows the losses, leaves rttvar 20 (3/4)^8 =
-/// 2.0 ms: 3 (40 + 8 + 25) = 219.03 ms.
+/// An outage of more than 3 (srtt + max(4 rttvar, 1 ms) + `max_ack_delay`) in which all packets are lost is persistent
+/// congestion (RFC 9002 section 7.6.1). The eighth round trip of 40 ms after the handshake's, that of the
+/// acknowledgement which shows the losses, leaves rttvar 20 (3/4)^8 = 2.0 ms: 3 (40 + 8 + 25) = 219.03 ms.
 #[test]
 fn an_outage_that_loses_is_persistent_after_219_ms() {
     for (lasts, is_persistent) in [(219, false), (220, true)] {
@@ -358,7 +363,8 @@ fn an_outage_that_loses_is_persistent_after_219_ms() {
     }
 }
 
-/// Section 7.8: a window that the application does not fill does not grow; one that waits for the pacer does.
+/// A window that the application does not fill does not grow; one whose packets wait for the pacer does (RFC 9002
+/// section 7.8).
 #[test]
 fn a_window_not_in_use_does_not_grow() {
     let mut ladder = Ladder::new(&config());
@@ -386,8 +392,8 @@ fn a_window_not_in_use_does_not_grow() {
     assert_eq!(paced.windows().0, 11.0);
 }
 
-/// Section 7.7: without pacing no burst is larger than the initial window; the rest of what a single acknowledgement
-/// frees follows at 1.25 windows a round trip, 10 packets of a window of 20 after 40 ms / 1.25 / 2.
+/// Without pacing no burst exceeds the initial window (RFC 9002 section 7.7). The rest of the packets that one
+/// acknowledgement frees follow at 1.25 windows per RTT: 10 packets of a window of 20 after 40 ms / 1.25 / 2.
 #[test]
 fn an_unpaced_burst_is_bounded() {
     let mut ladder = Ladder::new(&config());
@@ -403,7 +409,7 @@ fn an_unpaced_burst_is_bounded() {
     assert!(last > Some(ms(56 + 40)), "{last:?}");
 }
 
-/// What an acknowledgement finds open leaves with it, whatever waits behind the last burst.
+/// An acknowledgement starts a new burst, even while packets wait behind the last burst.
 #[test]
 fn an_acknowledgement_begins_a_burst_of_its_own() {
     let mut ladder = Ladder::new(&config());
@@ -414,7 +420,8 @@ fn an_acknowledgement_begins_a_burst_of_its_own() {
     assert_eq!(ladder.poll().len(), 10);
 }
 
-/// What no honest receiver says changes nothing: packets never sent, no frame at all, nothing in it.
+/// Acknowledgements that no correct receiver sends change nothing: of packets never sent, without a frame, or with an
+/// empty frame.
 #[test]
 fn nonsense_is_ignored() {
     let mut ladder = Ladder::new(&config());
@@ -433,7 +440,7 @@ fn nonsense_is_ignored() {
     assert_eq!(ladder.ack_with(&[0..3], 0, 0), AckOutcome::Stale, "again");
 }
 
-/// Every congestion control stands on it.
+/// Every congestion control reacts to a loss over QUIC.
 #[test]
 fn controls_answer_a_loss() {
     for (congestion_control, least) in [

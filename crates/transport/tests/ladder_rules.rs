@@ -1,4 +1,4 @@
-//! One key of `tcp.rfc` at a time: what the RFC's rule does, and beside it Linux's.
+//! Keys of `tcp.rfc`, one at a time: the effect of the RFC's rule and of Linux's.
 
 use crate::ladder::{Ladder, config, ms, rack, with_timestamps};
 use crossfade_transport::{RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant};
@@ -10,14 +10,14 @@ fn timers(rules: Rules) -> TcpConfig {
     TcpConfig { rfc: RfcConfig { timer_rules: rules, ..rack.rfc }, ..rack }
 }
 
-/// Losses found by time, without probes.
+/// Configuration that detects losses by transmission time, without tail loss probes.
 fn by_time(rules: Rules) -> TcpConfig {
     let rack = rack(Variant::Sack);
     TcpConfig { rfc: RfcConfig { rack_rules: rules, tail_loss_probe: false, ..rack.rfc }, ..rack }
 }
 
-/// RFC 8985 section 7.2: a probe is due two round trips after the last segment; in Linux 2 ms later, in
-/// whole ticks of 4 ms.
+/// A tail loss probe is due two RTTs after the last segment (RFC 8985 section 7.2); in Linux 2 ms later, in whole ticks
+/// of 4 ms.
 #[test]
 fn probes_wait_for_two_round_trips_and_in_linux_for_whole_ticks() {
     // From 100 ms on, tick 25: 202 ms are 51 ticks, and the next.
@@ -30,7 +30,8 @@ fn probes_wait_for_two_round_trips_and_in_linux_for_whole_ticks() {
     }
 }
 
-/// RFC 8985 section 6.2 step 5: what was overtaken is lost a quarter of the shortest round trip later.
+/// An overtaken segment is lost a quarter of the minimum RTT later (RFC 8985 section 6.2 step 5); in Linux 2 ms later,
+/// in whole ticks.
 #[test]
 fn reordering_is_waited_for_and_in_linux_for_whole_ticks() {
     // From 200 ms on, tick 50: 27 ms are 7 ticks, and the next.
@@ -44,8 +45,8 @@ fn reordering_is_waited_for_and_in_linux_for_whole_ticks() {
     }
 }
 
-/// RFC 6298 section 5: only acknowledgements of new data restart the timer, (5.3). Linux gives a retransmission of the
-/// oldest segment a whole timeout of its own.
+/// Only acknowledgements of new data restart the retransmission timer (RFC 6298 section 5, (5.3)); Linux restarts it
+/// with each retransmission of the oldest segment.
 #[test]
 fn a_second_repetition_of_the_oldest_restarts_the_timer_in_linux() {
     for (rules, restarts) in BOTH.into_iter().zip([false, true]) {
@@ -68,8 +69,8 @@ fn a_second_repetition_of_the_oldest_restarts_the_timer_in_linux() {
     }
 }
 
-/// RFC 8985 section 6.3: lost at a timeout is what was sent `RACK.rtt + RACK.reo_wnd` ago, 125 ms; Linux leaves no
-/// time for reordering then, and takes 100 ms.
+/// At a timeout segments sent `RACK.rtt + RACK.reo_wnd` ago are lost, 125 ms (RFC 8985 section 6.3); Linux allows no
+/// time for reordering then, 100 ms.
 #[test]
 fn a_timeout_takes_for_lost_what_is_older_than_a_round_trip() {
     for (rules, under_way) in BOTH.into_iter().zip([2, 1]) {
@@ -86,9 +87,9 @@ fn a_timeout_takes_for_lost_what_is_older_than_a_round_trip() {
     }
 }
 
-/// RFC 8985 section 6.2 step 2: a retransmission has arrived unless the echoed timestamp is older than it. The echo is
-/// that of the last segment in order (RFC 7323 section 4.3), so that a report of a retransmission beyond a hole never
-/// counts; Linux asks for the echo only where the acknowledgement is cumulative.
+/// A SACK report of a retransmission beyond a hole never counts as its arrival by RFC 8985 section 6.2 step 2, which
+/// requires an echoed timestamp that is not older: the echo is that of the last segment in order (RFC 7323 section
+/// 4.3). Linux checks the echo only of cumulative acknowledgements.
 #[test]
 fn a_reported_repetition_has_arrived_in_linux() {
     for (rules, finds) in BOTH.into_iter().zip([false, true]) {
@@ -105,8 +106,8 @@ fn a_reported_repetition_has_arrived_in_linux() {
     }
 }
 
-/// RFC 6298 (5.4) to (5.7) and RFC 5681 section 3.1 know slow start after a timeout and no more; in Linux a
-/// retransmission that is lost there is a loss like any other, and begins a fast recovery.
+/// A retransmission lost in slow start after a timeout starts a fast recovery in Linux, like any other loss; RFC 6298
+/// (5.4) to (5.7) and RFC 5681 section 3.1 only know slow start there.
 #[test]
 fn a_repetition_lost_after_a_timeout_begins_a_recovery_in_linux() {
     for (rules, recoveries) in BOTH.into_iter().zip([0, 1]) {
@@ -124,9 +125,9 @@ fn a_repetition_lost_after_a_timeout_begins_a_recovery_in_linux() {
     }
 }
 
-/// RFC 5681 (4): `ssthresh` is "no more than" half of the FlightSize. At the end of a long recovery that counts
-/// everything reported above the oldest hole, several windows: the window bounds it (section 3.1: the window is what
-/// limits the data under way).
+/// A loss never reduces from more than the window: by RFC 5681 (4) `ssthresh` is "no more than" half of the FlightSize,
+/// which at the end of a long recovery includes everything reported above the oldest hole, several windows. The window
+/// limits the data in flight (section 3.1), so it bounds the FlightSize.
 #[test]
 fn a_loss_never_reduces_from_more_than_the_window() {
     // A timeout of a second, so that none comes.

@@ -1,5 +1,5 @@
 //! Recovery with SACK and Proportional Rate Reduction, with the stimuli and expectations of the public packetdrill
-//! scripts (see `docs/packetdrill.md`). Those expect that a loss takes three tenths of the window, as CUBIC does.
+//! scripts (see `docs/packetdrill.md`). The scripts expect a loss to reduce the window by three tenths, as CUBIC does.
 
 use crate::ladder::{Ladder, config, cubic, rack};
 use crossfade_transport::{AckOutcome, RateReduction, ReductionBound, RfcConfig, TcpConfig, Variant};
@@ -8,7 +8,8 @@ fn cubic_with_rack(rtt: u64) -> Ladder {
     Ladder::with(&rack(Variant::Sack), cubic()).warm_up(rtt)
 }
 
-/// `fast_recovery/prr-ss-10pkt-lost-1`
+/// Once the pipe is at `ssthresh`, each SACK report lets one segment leave (packetdrill script
+/// `fast_recovery/prr-ss-10pkt-lost-1`).
 #[test]
 fn at_ssthresh_each_report_sends_a_segment() {
     for config in [config(Variant::Sack), rack(Variant::Sack)] {
@@ -32,7 +33,8 @@ fn at_ssthresh_each_report_sends_a_segment() {
     }
 }
 
-/// `fast_recovery/prr-ss-30pkt-lost-1_4-11_16`
+/// A lost retransmission is retransmitted while the rate is being reduced (packetdrill script
+/// `fast_recovery/prr-ss-30pkt-lost-1_4-11_16`).
 #[test]
 fn a_lost_repetition_is_repeated_while_the_rate_is_reduced() {
     let mut tcp = cubic_with_rack(10);
@@ -59,7 +61,7 @@ fn a_lost_repetition_is_repeated_while_the_rate_is_reduced() {
     send!(tcp, 18..19);
 }
 
-/// `fast_recovery/prr-ss-30pkt-lost1_4`
+/// After recovery the window is `ssthresh` (packetdrill script `fast_recovery/prr-ss-30pkt-lost1_4`).
 #[test]
 fn the_window_after_recovery_is_ssthresh() {
     let mut tcp = cubic_with_rack(10);
@@ -80,7 +82,8 @@ fn the_window_after_recovery_is_ssthresh() {
     send!(tcp, 10..17);
 }
 
-/// `fast_recovery/prr-ss-ack-below-snd_una-cubic`
+/// SACK blocks of an acknowledgement below `snd_una` still count (packetdrill script
+/// `fast_recovery/prr-ss-ack-below-snd_una-cubic`).
 #[test]
 fn an_old_acknowledgement_still_reports() {
     let mut tcp = cubic_with_rack(10);
@@ -97,7 +100,8 @@ fn an_old_acknowledgement_still_reports() {
     send!(tcp, 7..8, 10..11);
 }
 
-/// `sack/sack-shift-sacked-2-6-8-3-9-nofack`
+/// Recovery with RACK if segments 2, 6, 8, 3 and 9 are reported in this order (packetdrill script
+/// `sack/sack-shift-sacked-2-6-8-3-9-nofack`).
 #[test]
 fn reports_in_the_order_2_6_8_3_9() {
     let mut tcp = cubic_with_rack(100);
@@ -119,7 +123,8 @@ fn reports_in_the_order_2_6_8_3_9() {
     assert_eq!(tcp.sender.pipe(), 0);
 }
 
-/// The same order where three reports above make a loss (RFC 6675): 3, 4, 5 and 7 are not lost yet.
+/// By RFC 6675 a segment is lost once three segments above it are reported: after reports of 2, 6, 8, 3 and 9, segments
+/// 3, 4, 5 and 7 are not lost at first.
 #[test]
 fn three_reports_above_make_a_loss() {
     let mut tcp = Ladder::with(&config(Variant::Sack), cubic()).warm_up(100);
@@ -138,7 +143,8 @@ fn three_reports_above_make_a_loss() {
     send!(tcp, 4..5);
 }
 
-/// `sack/sack-shift-sacked-7-3-4-8-9-fack`
+/// Recovery with RACK if segments 7, 3, 4, 8 and 9 are reported in this order (packetdrill script
+/// `sack/sack-shift-sacked-7-3-4-8-9-fack`).
 #[test]
 fn reports_in_the_order_7_3_4_8_9() {
     let mut tcp = cubic_with_rack(100);
@@ -161,7 +167,8 @@ fn reports_in_the_order_7_3_4_8_9() {
     assert!(tcp.sender.is_done());
 }
 
-/// `sack/sack-shift-sacked-7-5-6-8-9-fack`
+/// Recovery with RACK if segments 7, 5, 6, 8 and 9 are reported in this order (packetdrill script
+/// `sack/sack-shift-sacked-7-5-6-8-9-fack`).
 #[test]
 fn reports_in_the_order_7_5_6_8_9() {
     let mut tcp = cubic_with_rack(100);
@@ -182,7 +189,7 @@ fn reports_in_the_order_7_5_6_8_9() {
     assert!(tcp.sender.is_done());
 }
 
-/// `sack/sack-route-refresh-ip-tos`: what was reported is not repeated.
+/// Segments reported by SACK are not retransmitted (packetdrill script `sack/sack-route-refresh-ip-tos`).
 #[test]
 fn what_was_reported_is_not_repeated() {
     for config in [config(Variant::Sack), rack(Variant::Sack)] {
@@ -201,8 +208,8 @@ fn what_was_reported_is_not_repeated() {
     }
 }
 
-/// RFC 6675 section 4: `NextSeg` takes losses, new data, holes that are not known to be lost, and at last once the
-/// highest segment not reported.
+/// `NextSeg` takes losses, then new data, then holes that are not known to be lost, and at last, once, the highest
+/// segment not reported (RFC 6675 section 4).
 #[test]
 fn the_order_of_repetitions() {
     let rfc = RfcConfig { rate_reduction: RateReduction::Immediate, ..config(Variant::Sack).rfc };
@@ -237,7 +244,8 @@ fn the_order_of_repetitions() {
     send!(tcp, 9..10);
 }
 
-/// RFC 6675 alone, and the two bounds of RFC 6937, after the first 7 of 10 segments were lost.
+/// After the loss of the first 7 of 10 segments the number of segments sent per report differs by rule: RFC 6675 alone,
+/// the two bounds of RFC 6937, and RFC 9937.
 #[test]
 fn how_fast_a_burst_of_losses_is_repaired() {
     let repaired = |rate_reduction| {

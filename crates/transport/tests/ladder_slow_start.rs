@@ -1,11 +1,11 @@
 //! Initial window, slow start, its limits by application and receiver, and idle times, with the stimuli and
-//! expectations of the public packetdrill scripts (see `docs/packetdrill.md`). Those count what an acknowledgement
-//! covers without limit; RFC 5681 counts a segment at most.
+//! expectations of the public packetdrill scripts (see `docs/packetdrill.md`). The scripts count all segments that an
+//! acknowledgement covers; RFC 5681 counts one at most.
 
 use crate::ladder::{Ladder, byte_counting, config};
 use crossfade_transport::{Pacing, RfcConfig, TcpConfig, Variant};
 
-/// `initial_window/iw10-base-case`
+/// The initial window is ten segments, or as configured (packetdrill script `initial_window/iw10-base-case`).
 #[test]
 fn ten_segments_are_the_initial_window() {
     let mut tcp = Ladder::new(&config(Variant::Sack));
@@ -17,7 +17,8 @@ fn ten_segments_are_the_initial_window() {
     send!(tcp, 0..3);
 }
 
-/// `initial_window/iw10-short-response`
+/// A response shorter than the initial window leaves at once, and no timer runs after its acknowledgement (packetdrill
+/// script `initial_window/iw10-short-response`).
 #[test]
 fn a_short_response_leaves_at_once() {
     let mut tcp = Ladder::new(&config(Variant::Sack));
@@ -28,7 +29,8 @@ fn a_short_response_leaves_at_once() {
     assert_eq!(tcp.sender.next_timeout(), None, "RFC 6298 (5.2)");
 }
 
-/// `slow_start/slow-start-ack-per-1pkt`
+/// In slow start an acknowledgement of one segment lets two leave (packetdrill script
+/// `slow_start/slow-start-ack-per-1pkt`).
 #[test]
 fn each_acknowledged_segment_sends_two() {
     for mut tcp in
@@ -44,7 +46,8 @@ fn each_acknowledged_segment_sends_two() {
     }
 }
 
-/// `slow_start/slow-start-ack-per-2pkt`, `slow-start-fq-ack-per-2pkt`
+/// In slow start an acknowledgement of two segments lets four leave (packetdrill scripts
+/// `slow_start/slow-start-ack-per-2pkt`, `slow-start-fq-ack-per-2pkt`).
 #[test]
 fn every_second_acknowledgement_sends_four() {
     let mut tcp = Ladder::with(&config(Variant::Sack), byte_counting());
@@ -63,7 +66,8 @@ fn every_second_acknowledgement_sends_four() {
     send!(tcp, 10..13);
 }
 
-/// `slow_start/slow-start-ack-per-4pkt`
+/// In slow start an acknowledgement of four segments lets eight leave (packetdrill script
+/// `slow_start/slow-start-ack-per-4pkt`).
 #[test]
 fn every_fourth_acknowledgement_sends_eight() {
     let mut tcp = Ladder::with(&config(Variant::Sack), byte_counting());
@@ -78,7 +82,7 @@ fn every_fourth_acknowledgement_sends_eight() {
     assert_eq!(tcp.cwnd(), 20.0);
 }
 
-/// The windows after acknowledgements of two segments each, if the application writes `segments` once.
+/// Windows after acknowledgements of two segments each, if the application writes `segments` once.
 fn windows_when_limited_by_the_application(segments: u64) -> Vec<f64> {
     let mut tcp = Ladder::with(&config(Variant::Sack), byte_counting());
     tcp.write(segments);
@@ -87,8 +91,9 @@ fn windows_when_limited_by_the_application(segments: u64) -> Vec<f64> {
     acks.map(|next| (ack!(tcp, +5, next), tcp.cwnd()).1).collect()
 }
 
+/// The window of an application-limited sender grows to at most twice the segments in flight (packetdrill scripts
 /// `slow_start/slow-start-app-limited`, `slow-start-app-limited-9-packets-out`, `slow-start-ack-per-2pkt-send-6pkt`,
-/// `slow-start-ack-per-2pkt-send-5pkt`
+/// `slow-start-ack-per-2pkt-send-5pkt`).
 #[test]
 fn the_window_grows_to_twice_what_was_under_way() {
     assert_eq!(windows_when_limited_by_the_application(10), [12.0, 14.0, 16.0, 18.0, 20.0]);
@@ -97,7 +102,8 @@ fn the_window_grows_to_twice_what_was_under_way() {
     assert_eq!(windows_when_limited_by_the_application(5), [10.0, 10.0, 10.0]);
 }
 
-/// `slow_start/slow-start-after-idle`
+/// After an idle time the window is the initial window, unless the restart is off (packetdrill script
+/// `slow_start/slow-start-after-idle`).
 #[test]
 fn after_an_idle_time_the_window_is_the_initial_one() {
     let sent_after_idle = |rfc| {
@@ -118,7 +124,8 @@ fn after_an_idle_time_the_window_is_the_initial_one() {
     assert_eq!(sent_after_idle(RfcConfig { restart_after_idle: false, ..rfc }), 20);
 }
 
-/// `tcp_info/tcp-info-rwnd-limited`, as far as it is about sending: the receiver's window is the limit.
+/// The receiver's window limits the sender, whose congestion window then does not grow (packetdrill script
+/// `tcp_info/tcp-info-rwnd-limited`).
 #[test]
 fn no_more_is_sent_than_the_receiver_allows() {
     let mut tcp = Ladder::new(&TcpConfig { w_max: 4, ..config(Variant::Sack) });
@@ -131,8 +138,8 @@ fn no_more_is_sent_than_the_receiver_allows() {
     assert_eq!(tcp.cwnd(), 10.0, "a window that is not used does not grow");
 }
 
-/// RFC 7661 section 4.3, and Linux's `tcp_write_xmit`, which compares what is under way with the window behind its
-/// loop: a paced window that is full was in use, also where all of it is acknowledged before the pacer opens again.
+/// A full window counts as in use while the pacer is closed, even if all of it is acknowledged before the pacer opens
+/// again (RFC 7661 section 4.3; Linux's `tcp_write_xmit` compares window and segments in flight after its loop).
 #[test]
 fn a_full_window_grows_while_the_pacer_is_closed() {
     let rfc = config(Variant::Sack).rfc;

@@ -1,4 +1,5 @@
-//! Timeouts: the timer (RFC 6298), what follows it, and spurious ones (RFC 3522, RFC 4015, RFC 5682).
+//! Timeouts: the timer (RFC 6298), retransmissions after it, spurious timeouts (RFC 3522, RFC 4015, RFC 5682), and tail
+//! loss probes (RFC 8985).
 
 use crate::ladder::{Ladder, config, ms, rack, with_timestamps};
 use crossfade_transport::{RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
@@ -8,7 +9,8 @@ fn minimum_of_a_second(config: TcpConfig) -> TcpConfig {
     TcpConfig { rto: RtoConfig { rule, ..config.rto }, ..config }
 }
 
-/// `rto/retransmission_timeout`: the same stimulus; the times are those of RFC 6298 instead of that system's.
+/// The oldest segment is retransmitted after the timeout, and again after twice the time. The stimulus is that of
+/// packetdrill script `rto/retransmission_timeout`; the times are those of RFC 6298 instead of that system's.
 #[test]
 fn the_oldest_segment_is_repeated_after_the_timeout_and_twice_the_timeout() {
     let mut tcp = Ladder::new(&config(Variant::Sack));
@@ -36,7 +38,8 @@ fn the_oldest_segment_is_repeated_after_the_timeout_and_twice_the_timeout() {
     send!(tcp, 4..5);
 }
 
-/// `fast_retransmit/fr-4pkt-fack-last-byte`, from the timeout on, with a whole segment reported.
+/// Slow start after a timeout retransmits only missing segments (packetdrill script
+/// `fast_retransmit/fr-4pkt-fack-last-byte`, from the timeout on, with a whole segment reported).
 #[test]
 fn slow_start_after_a_timeout_repeats_what_is_missing() {
     let rfc = RfcConfig { f_rto: false, ..config(Variant::Sack).rfc };
@@ -53,7 +56,7 @@ fn slow_start_after_a_timeout_repeats_what_is_missing() {
     assert!(tcp.sender.is_done());
 }
 
-/// RFC 2018 section 8 against RFC 6675 section 5.1: what was reported before a timeout is forgotten or not.
+/// SACK reports from before a timeout are forgotten by RFC 2018 section 8, and kept by RFC 6675 section 5.1.
 #[test]
 fn reports_from_before_a_timeout_may_be_forgotten() {
     let repeated = |keep_sack_after_timeout| {
@@ -71,7 +74,8 @@ fn reports_from_before_a_timeout_may_be_forgotten() {
     assert_eq!(repeated(false), [1, 2]);
 }
 
-/// RFC 6298 section 3 (Karn): an acknowledgement of a retransmission measures nothing, and the back-off stays.
+/// Without timestamps the acknowledgement of a retransmission gives no RTT sample, and the back-off stays (RFC 6298
+/// section 3, Karn's algorithm).
 #[test]
 fn a_repetition_measures_no_round_trip_without_timestamps() {
     let mut tcp = Ladder::new(&config(Variant::NewReno)).warm_up(100);
@@ -98,8 +102,8 @@ fn a_repetition_measures_no_round_trip_without_timestamps() {
     assert_eq!((tcp.sender.rtt_samples().1, tcp.sender.snapshot().backoff), (2, 1));
 }
 
-/// RFC 7323 section 4.2 and appendix G: of the ceil(10 / 2) round trips that a window of ten measures each
-/// has a fifth of the gains.
+/// The RTT samples of a window share the gain: of the ceil(10 / 2) samples of a window of ten segments each has a fifth
+/// (RFC 7323 section 4.2 and appendix G).
 #[test]
 fn the_samples_of_a_window_share_the_gain() {
     // 100 and 50 ms, then one of 180: by 1/8 and 1/4 110 and 57.5 ms, by 1/40 and 1/20 102 and 51.5 ms; and
@@ -119,7 +123,7 @@ fn the_samples_of_a_window_share_the_gain() {
     }
 }
 
-/// RFC 5682, appendix A: a delay in the path; F-RTO sees that the originals arrive.
+/// F-RTO recognises a delay in the path as the cause of a timeout, since the originals arrive (RFC 5682, appendix A).
 #[test]
 fn f_rto_sees_a_delay_spike() {
     for variant in [Variant::Reno, Variant::NewReno, Variant::Sack] {
@@ -146,7 +150,8 @@ fn f_rto_sees_a_delay_spike() {
     }
 }
 
-/// RFC 5682 section 2.1 step 3a, 3.1 step 3a: the originals are gone; what was sent new shows it.
+/// F-RTO recognises that the originals are lost, by the acknowledgements of new segments (RFC 5682 section 2.1 step 3a,
+/// 3.1 step 3a).
 #[test]
 fn f_rto_sees_a_loss() {
     for variant in [Variant::NewReno, Variant::Sack] {
@@ -163,7 +168,7 @@ fn f_rto_sees_a_loss() {
     }
 }
 
-/// RFC 5682 is an option: without it slow start repeats what has arrived.
+/// Without F-RTO, which RFC 5682 makes optional, slow start retransmits segments that have arrived.
 #[test]
 fn without_f_rto_the_window_is_repeated() {
     let rfc = RfcConfig { f_rto: false, ..config(Variant::NewReno).rfc };
@@ -177,7 +182,8 @@ fn without_f_rto_the_window_is_repeated() {
     assert_eq!(tcp.counts().spurious_timeouts, 0);
 }
 
-/// RFC 3522 section 3.2: the first acknowledgement after the timeout echoes the original's timestamp.
+/// Eifel recognises a delay in the path at once: the first acknowledgement after the timeout echoes the original's
+/// timestamp (RFC 3522 section 3.2).
 #[test]
 fn eifel_sees_a_delay_spike_at_once() {
     for variant in [Variant::NewReno, Variant::Sack] {
@@ -195,7 +201,7 @@ fn eifel_sees_a_delay_spike_at_once() {
     }
 }
 
-/// RFC 3522: the echo of the retransmission itself says that the timeout was due.
+/// Eifel recognises a justified timeout by the echo of the retransmission's timestamp (RFC 3522).
 #[test]
 fn eifel_sees_a_loss() {
     let mut tcp = Ladder::new(&with_timestamps(config(Variant::NewReno))).warm_up(100);
@@ -209,9 +215,10 @@ fn eifel_sees_a_loss() {
     send!(tcp, 10..12);
 }
 
-/// RFC 3522 section 3.2 step 5: all originals arrived and all acknowledgements were lost, so that what answers the
-/// retransmission acknowledges everything and echoes the last original. Only a receiver that has reported a duplicate
-/// before would have reported this one; and what reports one is about the retransmission.
+/// Eifel does not undo a timeout after which all originals had arrived and all acknowledgements were lost (RFC 3522
+/// section 3.2 step 5): the answer to the retransmission acknowledges everything and echoes the last original. Only a
+/// receiver that has reported a duplicate before would have reported this one; an acknowledgement that reports one
+/// answers the retransmission.
 #[test]
 fn eifel_leaves_a_timeout_after_lost_acknowledgements() {
     for (reported_before, reports, spurious) in [(false, false, 0), (true, false, 1), (true, true, 0)] {
@@ -242,8 +249,8 @@ fn eifel_leaves_a_timeout_after_lost_acknowledgements() {
     }
 }
 
-/// RFC 4015 section 3.2 step 5: the window is what is under way and what was acknowledged, of that at most
-/// the initial window, so that a burst is as short.
+/// After an undo the window is the segments in flight plus those acknowledged, at most the initial window, which limits
+/// the burst (RFC 4015 section 3.2 step 5).
 #[test]
 fn what_is_taken_back_allows_no_long_burst() {
     let rfc = RfcConfig { f_rto: false, cwnd_validation: false, ..config(Variant::NewReno).rfc };
@@ -271,7 +278,8 @@ fn what_is_taken_back_allows_no_long_burst() {
     }
 }
 
-/// RFC 3522 with RFC 4015: reordering of more than three segments halves the window for a round trip at most.
+/// After reordering by more than three segments Eifel undoes the fast retransmit, so the window is halved for a round
+/// trip at most (RFC 3522 with RFC 4015).
 #[test]
 fn eifel_takes_a_spurious_fast_retransmit_back() {
     for variant in [Variant::NewReno, Variant::Sack] {
@@ -290,7 +298,7 @@ fn eifel_takes_a_spurious_fast_retransmit_back() {
     }
 }
 
-/// RFC 2883 with RFC 3708: the retransmission was reported as a duplicate.
+/// A fast retransmit whose retransmission is reported as a duplicate is undone (RFC 2883 with RFC 3708).
 #[test]
 fn a_reported_duplicate_takes_a_fast_retransmit_back() {
     let mut tcp = Ladder::new(&config(Variant::Sack)).warm_up(100);
@@ -307,7 +315,8 @@ fn a_reported_duplicate_takes_a_fast_retransmit_back() {
     assert!(tcp.ssthresh() > 1e6);
 }
 
-/// RFC 8985 section 7.2 and 7.3: two round trips after the last segment the highest is repeated.
+/// A tail loss probe retransmits the highest segment two RTTs after the last segment left (RFC 8985 sections 7.2 and
+/// 7.3).
 #[test]
 fn a_lost_tail_is_probed_for() {
     let mut tcp = Ladder::new(&rack(Variant::Sack)).warm_up(100);
@@ -324,8 +333,8 @@ fn a_lost_tail_is_probed_for() {
     assert_eq!((tcp.counts().timeouts, tcp.counts().tail_loss_probes), (0, 1));
 }
 
-/// RFC 8985 section 7.2: a single segment may be waiting for a delayed acknowledgement; 7.4.2: a probe that was needed
-/// is a loss.
+/// A probe that repairs a loss halves the window (RFC 8985 section 7.4.2). With a single segment in flight it waits
+/// longer, for a delayed acknowledgement (section 7.2).
 #[test]
 fn a_probe_that_repairs_a_loss_halves_the_window() {
     let mut tcp = Ladder::new(&rack(Variant::Sack)).warm_up(100);
@@ -343,7 +352,7 @@ fn a_probe_that_repairs_a_loss_halves_the_window() {
     assert!(tcp.cwnd() < window / 2.0 + 1.0, "{} after {window}", tcp.cwnd());
 }
 
-/// RFC 8985 section 7.4.2: with the original and the probe both there, nothing was lost.
+/// A probe whose original has arrived too costs nothing (RFC 8985 section 7.4.2).
 #[test]
 fn a_probe_that_was_not_needed_costs_nothing() {
     let mut tcp = Ladder::new(&rack(Variant::Sack)).warm_up(100);
@@ -361,7 +370,7 @@ fn a_probe_that_was_not_needed_costs_nothing() {
     assert!(tcp.cwnd() >= window);
 }
 
-/// RFC 8985 section 7.3: new data first.
+/// A probe carries new data if there is any (RFC 8985 section 7.3).
 #[test]
 fn a_probe_takes_new_data_if_there_is_any() {
     let mut tcp = Ladder::new(&rack(Variant::Sack)).warm_up(100);
@@ -371,7 +380,7 @@ fn a_probe_takes_new_data_if_there_is_any() {
     send!(tcp, 10..11);
 }
 
-/// RFC 8985 section 6.2 step 4: reported duplicates widen the reordering window.
+/// Reported duplicates widen RACK's reordering window (RFC 8985 section 6.2 step 4).
 #[test]
 fn reordering_widens_the_window_of_rack() {
     let mut tcp = Ladder::new(&rack(Variant::Sack)).warm_up(100);

@@ -1,4 +1,4 @@
-//! The tests of crossfade-transport, a module each: one program, linked once.
+//! Tests of crossfade-transport, one module each, in one program that is linked once.
 
 #[macro_use]
 mod ladder;

@@ -1,4 +1,4 @@
-//! Flavour `quic` keeps its promises whatever the network does: loses, delays, reorders, marks, repeats.
+//! Guarantees of flavour `quic` on a network that loses, delays, reorders, marks and duplicates packets.
 
 #[path = "adversary/quic.rs"]
 mod quic;
@@ -10,7 +10,7 @@ use crossfade_transport::{BbrConfig, Pacing, QuicConfig};
 use proptest::prelude::*;
 use quic::Numbers;
 
-/// Segments that the application writes.
+/// Number of segments that the application writes.
 const SEGMENTS: u64 = 80;
 
 fn config() -> impl Strategy<Value = QuicConfig> {
@@ -73,7 +73,7 @@ proptest! {
     }
 }
 
-/// The same sequence gives the same packets.
+/// The packets sent depend only on configuration and actions: a repeated sequence gives equal packets.
 #[test]
 fn what_is_sent_depends_on_nothing_else() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();

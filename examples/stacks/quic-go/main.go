@@ -1,8 +1,8 @@
-// A file over quic-go, for crossfade suite: "quic-go-peer serve" and "quic-go-peer fetch", by the environment.
+// File transfer over quic-go for crossfade suite: "quic-go-peer serve" and "quic-go-peer fetch", configured by the environment.
 //
 // The client names a file on a stream of its own, and the server answers with its bytes. With QLOGDIR in the
-// environment both write a qlog. PEER_SEND_SLEEP, such as 20ms, makes the client sleep before each packet that it
-// sends, acknowledgements above all: a mistake for a suite to catch.
+// environment both write a qlog. PEER_SEND_SLEEP, such as 20ms, makes the client sleep before it
+// sends each packet, mostly an acknowledgement: a mistake for a suite to catch.
 package main
 
 import (
@@ -69,7 +69,7 @@ func serve() error {
 }
 
 func fetch() error {
-	// The certificate is made for the run: nobody else is in these two namespaces.
+	// No check of the certificate: it is made for the run, and the two namespaces contain no other host.
 	secrets := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{protocol}}
 	address := os.Getenv("CROSSFADE_SERVER") + ":" + os.Getenv("CROSSFADE_PORT")
 	connection, err := dial(address, secrets)
@@ -118,7 +118,7 @@ func dial(address string, secrets *tls.Config) (*quic.Conn, error) {
 	return transport.Dial(context.Background(), server, secrets, config)
 }
 
-// slow sleeps before each packet that it sends.
+// slow is a connection that sleeps before it sends each packet.
 type slow struct {
 	net.PacketConn
 	sleep time.Duration

@@ -52,7 +52,7 @@ class Replayed:
 
 
 def replay(journal: str | PathLike[str]) -> list[Replayed]:
-    """Replay a journal: send the recorded arrivals through the simulated links again.
+    """Replay a journal: simulate its links with the recorded packet arrivals.
 
     Parameters
     ----------
@@ -62,13 +62,13 @@ def replay(journal: str | PathLike[str]) -> list[Replayed]:
     Returns
     -------
     list of Replayed
-        One entry for each link. Each packet has its recorded fate at its recorded nanosecond, unless
-        ``difference`` names a packet.
+        One entry for each link. ``difference`` is None if every packet has its recorded fate at its recorded
+        nanosecond.
 
     Raises
     ------
     ScenarioError
-        If the journal cannot be read or is damaged, or this system is not Linux. Every byte of it is checked.
+        If the journal cannot be read or is damaged (every byte is checked), or the system is not Linux.
 
     Examples
     --------
@@ -83,7 +83,8 @@ def replay(journal: str | PathLike[str]) -> list[Replayed]:
 
 
 def journal_events(journal: str | PathLike[str]) -> pd.DataFrame:
-    """Events of the kernel's TCP in a recorded run, in the columns of :func:`crossfade.events` and more.
+    """Events of the kernel's TCP senders in a recorded live run: columns of :func:`crossfade.events` and
+    more.
 
     Parameters
     ----------
@@ -93,14 +94,14 @@ def journal_events(journal: str | PathLike[str]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row an event, times in seconds. Where the scenario's own transfers ran, the simulated sender of the
-        same scenario, seed and run stands beside it until the same time: a column ``method`` tells them
-        apart.
+        One row per event, times in seconds. If the run had the scenario's own transfers, events of a
+        simulation of the same scenario, seed and run follow, up to the last recorded time; the column
+        ``method`` is then ``live`` or ``simulation``.
 
     Raises
     ------
     ScenarioError
-        If the journal cannot be read or is damaged, or this system is not Linux.
+        If the journal cannot be read or is damaged, or the system is not Linux.
 
     Examples
     --------
@@ -111,7 +112,7 @@ def journal_events(journal: str | PathLike[str]) -> pd.DataFrame:
 
 
 def journal_table(journal: str | PathLike[str]) -> Table:
-    """Events of :func:`journal_events`, as a table."""
+    """Events of the kernel's TCP senders in a journal, as :func:`journal_events` returns them, as a table."""
     table = Table.from_csv(of_journal(journal, "journal_events"), str(journal))
     simulated = of_journal(journal, "journal_simulated")
     if simulated is None or not table.rows:
@@ -126,7 +127,7 @@ def journal_table(journal: str | PathLike[str]) -> Table:
 
 
 def journal_link_events(journal: str | PathLike[str]) -> pd.DataFrame:
-    """Events inside the links of a recorded run, in the columns of :func:`crossfade.runs.link_events`.
+    """Events inside the links of a recorded live run, in the columns of :func:`crossfade.runs.link_events`.
 
     Parameters
     ----------
@@ -136,12 +137,13 @@ def journal_link_events(journal: str | PathLike[str]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row an event, times in seconds. It comes from the replay, which is that run to the nanosecond.
+        One row per event, times in seconds. Events are those of the replay, which repeats the recorded run to
+        the nanosecond.
 
     Raises
     ------
     ScenarioError
-        If the journal cannot be read or is damaged, or this system is not Linux.
+        If the journal cannot be read or is damaged, or the system is not Linux.
 
     Examples
     --------
@@ -152,14 +154,14 @@ def journal_link_events(journal: str | PathLike[str]) -> pd.DataFrame:
 
 
 def journal_link_text(journal: str | PathLike[str]) -> str:
-    """Events of :func:`journal_link_events`, as CSV."""
+    """Link events of a journal, as :func:`journal_link_events` returns them, as CSV text."""
     return str(of_journal(journal, "journal_link_events"))
 
 
 def journal_opportunities(journal: str | PathLike[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Delivery opportunities from the far host and to it in a recorded run.
+    """Delivery opportunities of both directions of a recorded live run: from the far host, and to it.
 
-    Of a link that always had something to send this is a trace of it, as ``link.trace`` reads them.
+    For a link whose queue was never empty they are a trace of its capacity, which ``link.trace`` reads.
 
     Parameters
     ----------
@@ -169,12 +171,13 @@ def journal_opportunities(journal: str | PathLike[str]) -> tuple[pd.DataFrame, p
     Returns
     -------
     tuple of two pandas.DataFrame
-        From the far host and to it; a column ``time_ms`` each: the whole millisecond of each 1500 bytes.
+        From the far host, and to it. Column ``time_ms``: whole milliseconds since the start of the run, one
+        row for each 1500 bytes that left the link.
 
     Raises
     ------
     ScenarioError
-        If the journal cannot be read or is damaged, or this system is not Linux.
+        If the journal cannot be read or is damaged, or the system is not Linux.
 
     Examples
     --------
@@ -186,7 +189,7 @@ def journal_opportunities(journal: str | PathLike[str]) -> tuple[pd.DataFrame, p
 
 
 def of_journal(journal: str | PathLike[str], function: str) -> Any:
-    """The result of a function of the core over a journal of a live run."""
+    """Result of a function of the Rust core, by name, for the bytes of a journal of a live run."""
     if not hasattr(_crossfade, function):
         raise errors.ScenarioError(f"{journal}: journals are read on Linux, by builds with live emulation")
     data = read_bytes(Path(journal), errors.ScenarioError)

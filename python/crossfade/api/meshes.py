@@ -1,4 +1,4 @@
-"""Capacity of a mesh at one time, and the positions of its nodes."""
+"""Spatial reuse of a mesh: its largest set of simultaneous exchanges, and a map of its nodes."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ def reuse(
     simulated: bool = True,
     **options: Unpack[RunOptions],
 ) -> pd.DataFrame:
-    """The largest set of exchanges that a mesh can have under way at one time, beside the simulated mean.
+    """Largest set of simultaneous exchanges in a mesh, beside the mean number in a simulation.
 
     Parameters
     ----------
     scenario : Scenario, mapping, path or str
         A scenario with a mesh.
     simulated : bool
-        Whether the simulated mean stands beside it.
+        Whether the mesh is simulated too, for the mean number of simultaneous exchanges.
     **options
         Those of :func:`crossfade.run`.
 
     Returns
     -------
     pandas.DataFrame
-        A row a point: the axes, ``links`` on the routes of the flows, ``antennas`` of a node, ``exchanges``
-        in the largest set (``exact`` unless the search had to end early), the ``set`` as pairs of nodes, and
-        the simulated ``exchanges_mean`` with its ``ci95``.
+        One row per point: the axes, number of ``links`` on the routes of the flows, ``antennas`` of a node,
+        number of ``exchanges`` in the largest set (``exact`` is true unless the search ended early), the
+        ``set`` as pairs of nodes, and the simulated ``exchanges_mean`` with its ``ci95``.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def reuse(
 
 
 def reuse_table(scenario: ScenarioLike, *, simulated: bool = True, **options: Unpack[RunOptions]) -> Table:
-    """Results of :func:`reuse`, as a table."""
+    """Largest sets of simultaneous exchanges, as :func:`reuse` returns them, as a table."""
     asked = Options.of(RunOptions, options, methods=["simulation"])
     plan = plans.load(scenario, asked)
     with translated_errors():
@@ -89,7 +89,7 @@ def plot_mesh(
     title: str | None = None,
     width: str | float = "single",
 ) -> Figure:
-    """Draw where the nodes of a mesh stand, the hops of its routes, and the largest set of exchanges.
+    """Draw a map of a mesh: positions of its nodes, hops of its routes, and the largest set of exchanges.
 
     Parameters
     ----------

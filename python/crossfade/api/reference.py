@@ -1,4 +1,4 @@
-"""Meaning of keys and metrics, values as written, a closed form, golden data of other programs."""
+"""Reference functions: meaning of keys and metrics, values as written, a closed form, golden data."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def explain(key: str) -> str:
 
 
 def _keys_that_end(name: str) -> str:
-    """The explanation of the only key that ends with a name, or of the one nearest to the root.
+    """Explanation of the key with the fewest parts that ends with ``name``; empty if no key ends with it.
 
-    :class:`ScenarioError` names the keys where several are as near; empty where there is none.
+    If several keys have as few parts, :class:`ScenarioError` names them.
     """
     found = sorted(
         (key for key in _dotted(json.loads(_crossfade.schema())) if key.rpartition(".")[2] == name),
@@ -93,7 +93,7 @@ def _keys_that_end(name: str) -> str:
 
 
 def _dotted(schema: dict[str, Any], table: str = "") -> Iterator[str]:
-    """The dotted keys of a schema, tables too."""
+    """The dotted keys of a JSON schema, those of tables included."""
     tables = [schema, *schema.get("anyOf", [])]
     properties: dict[str, Any] = next((one["properties"] for one in tables if "properties" in one), {})
     for name, inner in properties.items():
@@ -103,12 +103,12 @@ def _dotted(schema: dict[str, Any], table: str = "") -> Iterator[str]:
 
 
 def parse_value(text: str) -> Any:
-    """A value as the command line takes it: a TOML number, list or inline table, else the text itself.
+    """A value as the command line reads it: a TOML number, list or inline table, otherwise the text itself.
 
     Parameters
     ----------
     text : str
-        What could stand behind the = of ``--set KEY=VALUE``.
+        Text after the ``=`` of ``--set KEY=VALUE``.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def parse_value(text: str) -> Any:
     Raises
     ------
     ScenarioError
-        If the text is no text.
+        If ``text`` is not a string.
 
     Examples
     --------
@@ -138,22 +138,23 @@ def markov_from_rayleigh(
     Parameters
     ----------
     fd_t : float
-        Doppler frequency times the slot.
+        Doppler frequency times the slot duration.
     p_e : float, optional
         Mean packet error probability; exactly one of this and ``fading_margin_db`` is given.
     fading_margin_db : float, optional
-        Mean power over the threshold, in dB.
+        Mean received power over the threshold, in dB.
 
     Returns
     -------
     dict of str to float
-        ``fd_t``, ``p_e``, ``fading_margin_db``, the probabilities to stay ``p_gg`` and ``p_bb``,
-        ``mean_burst`` in slots, and the correlation ``rho``.
+        ``fd_t``, ``p_e``, ``fading_margin_db``, the probabilities to stay in the good and in the bad state,
+        ``p_gg`` and ``p_bb``, the mean length of an error burst in slots, ``mean_burst``, and the fading's
+        correlation over one slot, ``rho``.
 
     Raises
     ------
     ScenarioError
-        If a number cannot be, or both or neither of the two are given.
+        If a number is out of range, or not exactly one of ``p_e`` and ``fading_margin_db`` is given.
 
     Examples
     --------
@@ -169,18 +170,18 @@ def markov_from_rayleigh(
 
 @dataclass(frozen=True)
 class GoldenCase:
-    """One golden case repeated: where it first differs, or None where it agrees.
+    """One golden case of another program, repeated and compared with its stored output.
 
     Attributes
     ----------
     case : str
-        Its name.
+        Name of the case.
     rows : int
         Number of rows that were compared.
     difference : str or None
-        The first difference; None where it agrees.
+        First difference from the stored output; None if there is none.
     found : str or None
-        Of a case that is one number: both, and how far they may be apart.
+        For a case of one number: the number found, the stored one and the tolerance. Otherwise None.
 
     Examples
     --------
@@ -195,31 +196,31 @@ class GoldenCase:
     found: str | None = None
 
 
-#: Files that say of what layout a folder is.
+#: Files of which each tells the kind of golden data in its folder.
 _LAYOUTS = ("equal.csv", "wider.csv", "vectors.json", "durations.csv", "transport-blocks.csv")
 
 
 def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
-    """Repeat a folder of golden data of another program.
+    """Repeat the cases of a folder of golden data from another program, and compare the results.
 
     Parameters
     ----------
     folder : path
-        It holds traces (``patterns.json`` and ``sends_SET_VARIANT.csv`` or ``.csv.gz``; every row has to be
-        identical), throughputs of chains of 802.11 stations (``equal.csv`` and ``wider.csv``: within 4 and 5
-        %, 0.5 % where the window is one packet; about a minute), antenna weights (``vectors.json``; 1e-9),
-        durations of 802.11 PPDUs (``durations.csv``; identical) or NR's transport block sizes
+        Folder with TCP traces (``patterns.json`` and ``sends_SET_VARIANT.csv`` or ``.csv.gz``; every row has
+        to be identical), throughputs of chains of 802.11 stations (``equal.csv`` and ``wider.csv``: within 4
+        and 5 %, 0.5 % where the window is one packet; about a minute), antenna weights (``vectors.json``;
+        1e-9), durations of 802.11 PPDUs (``durations.csv``; identical) or NR's transport block sizes
         (``transport-blocks.csv``; equal).
 
     Returns
     -------
     list of GoldenCase
-        A case each, in the order of the files.
+        One entry per case, in the order of the files.
 
     Raises
     ------
     GoldenError
-        If the folder cannot be read as one of these.
+        If the folder cannot be read, or holds none of these kinds of data.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A scenario as an object: read once, changed without being written, run and looked at."""
+"""Scenarios as objects: read once, changed without a file, run and displayed."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from crossfade.results.shown import html_table
 from crossfade.sweeps import sweep as sweeps
 from crossfade.tables import label
 
-# So many values of an axis are shown; of more the first and the last.
+# Largest number of values of an axis that is listed in full; a longer axis shows its first and last.
 MOST_SHOWN = 8
 
 
 class Scenario(Described):
-    """A scenario that was read: what is simulated, solved or emulated, and over which values.
+    """A scenario as read: what is simulated, solved or emulated, and the axes of its sweep.
 
-    It is never changed: :meth:`with_` gives another one. Every function that takes the name of a scenario
-    takes one of these, and what was asked of it stands above its text. A notebook shows its axes, its runs
-    and its text.
+    It never changes: :meth:`with_` returns another scenario. Every function that takes the name of a scenario
+    also takes such an object; its changes by :meth:`with_` take precedence over the text. A notebook shows
+    the axes, the runs and the text.
 
     Parameters
     ----------
     source
-        A file, the name of a shipped scenario, a text of TOML (with a line break in it) or a mapping of the
-        keys of a file, in which a dotted key is that of the table it names (``{"tcp.w_max": 6}``).
+        A file, the name of a shipped scenario, a text of TOML (with a line break in it), or a mapping with
+        the keys of a scenario file, in which a dotted key addresses a key of a table (``{"tcp.w_max": 6}``).
 
     Raises
     ------
@@ -92,12 +92,12 @@ class Scenario(Described):
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
-        """Read a text of TOML; files that it names are looked for in the working folder.
+        """Read a scenario from TOML text; files that it names are looked for in the working folder.
 
         Parameters
         ----------
         text
-            What could stand in a scenario file.
+            Text of a scenario file.
 
         Returns
         -------
@@ -134,22 +134,23 @@ class Scenario(Described):
         precision: str | None = None,
         seed: int | None = None,
     ) -> Self:
-        """Another scenario, with some keys changed, other axes or another stop rule.
+        """Another scenario: this one with some keys changed, other axes, or another stop rule.
 
         Parameters
         ----------
         values
-            Dotted keys and what they are set to (``{"tcp.w_max": 6}``); None takes a key out. A key that was
-            an axis is none any more.
+            Dotted keys with their new values (``{"tcp.w_max": 6}``); None removes a key. A key that was an
+            axis of the sweep no longer is one.
         over
-            Axes that are added or replaced (``{"channel.p_e": [0.01, 0.1]}``, also ``"log:0.001:0.3:13"``
-            and ``"start:stop:step"``).
+            Axes to add or replace (``{"channel.p_e": [0.01, 0.1]}``, also ``"log:0.001:0.3:13"`` and
+            ``"start:stop:step"``).
         methods
             Names of methods (``["analysis", "simulation"]``).
         runs
             Number of runs of each point.
         precision
-            Half-width of the 95 % interval at which runs end, as a share of the mean (``"1 %"``).
+            Half-width of the 95 % interval at which no more runs are made, as a share of the mean (``"1
+            %"``).
         seed
             Seed of all random numbers.
 
@@ -184,37 +185,37 @@ class Scenario(Described):
 
     @property
     def title(self) -> str:
-        """The scenario's own words, empty where it has none."""
+        """Title of the scenario; empty if it has none."""
         return self._plan.title
 
     @property
     def axes(self) -> dict[str, list[Any]]:
-        """The axes by their dotted keys, each with its values as tables show them."""
+        """The axes of the sweep by their dotted keys, each with its values as tables show them."""
         at = [point["axes"] for point in self._plan.description["points"]]
         return {key: list(dict.fromkeys(label(axes[key]) for axes in at)) for key in self._swept}
 
     @property
     def points(self) -> int:
-        """The number of points."""
+        """Number of points of the sweep."""
         return len(self._plan.description["points"])
 
     @property
     def methods(self) -> list[str]:
-        """The methods, in the order asked for."""
+        """Names of the methods by which each point is solved or simulated, in the order given."""
         return list(self._plan.description["methods"])
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings, one line each."""
+        """Warnings about the scenario, one line each."""
         return list(self._plan.description["warnings"])
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys with their defaults filled in, of the first point of a sweep.
+        """All keys of the scenario with their defaults filled in; for a sweep, those of its first point.
 
         Returns
         -------
         dict
-            Tables in each other, as a file has them.
+            Nested tables, as in a scenario file.
 
         Examples
         --------
@@ -226,7 +227,8 @@ class Scenario(Described):
         return found
 
     def check(self) -> solving.Check:
-        """Say what it would run, as :func:`crossfade.check` does.
+        """Summary of the runs that the scenario requests, as :func:`crossfade.check` returns it; nothing is
+        run.
 
         Returns
         -------
@@ -251,7 +253,7 @@ class Scenario(Described):
         ScenarioError
             If an option is wrong.
         Interrupted
-            On Ctrl-C, with what is finished.
+            On Ctrl-C, with the results of the finished runs.
 
         Examples
         --------
@@ -263,7 +265,7 @@ class Scenario(Described):
         return solving.run(self, **options)
 
     def sweep(self, out: str | PathLike[str] | None = None, **options: Any) -> Results:
-        """Run every point into a results file; what the file has already is not run again.
+        """Run every point into a results file; finished runs that the file holds are not repeated.
 
         Parameters
         ----------
@@ -283,7 +285,7 @@ class Scenario(Described):
         OutputError
             If the file cannot be written.
         Interrupted
-            On Ctrl-C, with what is finished.
+            On Ctrl-C, with the results of the finished runs.
         """
         return sweeps.sweep(self, out=out, **options)
 

@@ -1,4 +1,4 @@
-"""A scenario checked, solved and simulated: every point of its sweep by each of its methods."""
+"""Functions that check a scenario, and solve or simulate every point of its sweep by each of its methods."""
 
 from __future__ import annotations
 
@@ -40,27 +40,27 @@ def run(
     scenario : Scenario, mapping, path or str
         A scenario, a mapping of its keys, a file, a shipped scenario's name, or a text of TOML.
     methods : sequence of str, optional
-        Names of methods (``["analysis", "simulation"]``), above the scenario's own.
+        Names of methods (``["analysis", "simulation"]``), in place of those of the scenario.
     **options
-        ``set`` changes keys (``{"tcp.w_max": 6}``; None takes a key out), ``over`` replaces or adds axes
+        ``set`` changes keys (``{"tcp.w_max": 6}``; None removes a key), ``over`` replaces or adds axes
         (``{"channel.p_e": [0.01, 0.1]}``, also ``"log:0.001:0.3:13"`` and ``"start:stop:step"``). ``runs``,
-        ``precision`` (``"1 %"``) and ``seed`` stand above the scenario's. ``point`` (a number, counted from
-        0) or ``at`` (``{"tcp.variant": "reno"}``) take some points of the sweep. ``jobs`` is the number of
-        threads (None: all cores), on which results do not depend. ``cache=False`` neither reads nor keeps
-        runs in the user's cache; ``progress=True`` shows a bar on standard error.
+        ``precision`` (``"1 %"``) and ``seed`` replace those of the scenario. ``point`` (a number, counted
+        from 0) or ``at`` (``{"tcp.variant": "reno"}``) select some points of the sweep. ``jobs`` is the
+        number of threads (None: all cores), on which results do not depend. ``cache=False`` neither reads
+        runs from the user's cache nor keeps them there; ``progress=True`` shows a bar on standard error.
 
     Returns
     -------
     Results
-        A point for each combination of the axes and each method, in the order of the sweep; estimates in the
-        units of :func:`crossfade.reference.metrics`.
+        One point for each combination of axis values and each method, in the order of the sweep; estimates
+        are in the units of :func:`crossfade.reference.metrics`.
 
     Raises
     ------
     ScenarioError
         If anything is wrong in the scenario or an option; the message is one line.
     Interrupted
-        On Ctrl-C (it is a ``KeyboardInterrupt``), with what is finished.
+        On Ctrl-C (a subclass of ``KeyboardInterrupt``), with the results of the finished runs.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def phy(
     methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> pd.DataFrame:
-    """Error rates of the frames of a physical layer, without link protocol and transport.
+    """Bit and frame error rates of a physical layer alone, without link protocol and transport.
 
     Parameters
     ----------
@@ -105,9 +105,9 @@ def phy(
     Returns
     -------
     pandas.DataFrame
-        A row for each point, method and number of transmissions: the axes, ``method``, ``transmissions``, bit
-        and frame error rate, the share that is not accepted after so many transmissions, the effective rate.
-        That of a single scheme, as CSV, is what ``phy.table`` reads.
+        One row for each point, method and number of transmissions: the axes, ``method``, ``transmissions``,
+        bit and frame error rate, the share of frames not accepted after this number of transmissions, and the
+        effective rate. The rows of a single scheme, as a CSV file, are a table for the key ``phy.table``.
 
     Raises
     ------
@@ -127,18 +127,20 @@ def phy(
 def phy_table(
     scenario: ScenarioLike, *, methods: Sequence[str] | None = None, **options: Unpack[RunOptions]
 ) -> Table:
-    """Error rates of the physical layer as a table: the points of :func:`phy`."""
+    """Error rates of a physical layer as a table, with the rows of :func:`phy`."""
     return frames_table(phy_results(scenario, methods, options))
 
 
 def phy_results(scenario: ScenarioLike, methods: Sequence[str] | None, options: Mapping[str, Any]) -> Results:
-    """The points of :func:`phy`."""
+    """Results of the methods of a physical layer (default: its simulation), of which :func:`phy` makes its
+    rows.
+    """
     asked = ["phy"] if methods is None else methods
     return solve(scenario, Options.of(RunOptions, options, methods=asked))
 
 
 def nr_error_table(scenario: ScenarioLike, **options: Unpack[RunOptions]) -> str:
-    """Simulate transport blocks of an NR cell, and make a table for ``nr.error_table`` of them.
+    """Simulate transport blocks of an NR cell, and fit a table of their error rates for ``nr.error_table``.
 
     Parameters
     ----------
@@ -151,13 +153,15 @@ def nr_error_table(scenario: ScenarioLike, **options: Unpack[RunOptions]) -> str
     Returns
     -------
     str
-        CSV: a line for each scheme, size and number of transmissions, with the normal law over dB that is
-        most likely behind the blocks that failed.
+        CSV text: one line for each scheme, block size and number of transmissions, with the middle and width
+        (dB) of the maximum-likelihood fit of a normal distribution function to the block error rate over the
+        SNR.
 
     Raises
     ------
     ScenarioError
-        If there is no ``nr.block``, a block has several code blocks, or no SNR saw both outcomes.
+        If there is no ``nr.block``, a block has several code blocks, or blocks both failed and succeeded at
+        no SNR.
 
     Examples
     --------
@@ -172,7 +176,7 @@ def nr_error_table(scenario: ScenarioLike, **options: Unpack[RunOptions]) -> str
 
 
 def error_table(results: Results) -> str:
-    """The text of a table for ``nr.error_table``, of transport blocks that were simulated."""
+    """CSV text of a table for ``nr.error_table``, fitted to results of simulated transport blocks."""
     counted = counted_blocks(results)
     if not counted:
         raise ScenarioError("error table: needs blocks of an NR cell (nr.block) by method phy")
@@ -187,29 +191,32 @@ class Check:
     Attributes
     ----------
     title : str
-        The scenario's own words.
+        Title of the scenario; empty if it has none.
     axes : dict of str to int
-        Number of steps of each axis, by its keys.
+        Number of values of each axis, by its key (keys that change together are joined by commas).
     points : int
         Number of points.
     methods : list of str
         The methods, in the order asked for.
     stop : dict
-        When a point has enough runs: ``runs``, or ``precision`` with ``metric`` and ``max_runs``.
+        Stop rule of each point's runs: their number ``runs``, or ``precision`` with ``metric`` and
+        ``max_runs``.
     seed : int
         Seed of all random numbers.
     warnings : list of str
-        What to be careful about, a line each.
+        Warnings about the scenario, one line each.
     memory : float
-        Bytes that a run may take at most, as it is judged from the scenario.
+        Upper bound of the memory that one run takes, in bytes, estimated from the scenario.
     network : str
-        Kind of network: "path" (links in a row), "mesh", "cell", "nr", or one of your own.
+        Kind of network: "path" (links in a row), "mesh", "cell", "nr", "wlan", or one of your own.
     facts : dict
-        What can be said of the network at the first point of a sweep, by its kind, in SI units.
+        Derived properties of the network at the first point of a sweep, in SI units; entries depend on the
+        kind of network.
     scenario : dict
-        The scenario at the first point of a sweep, all defaults filled in.
+        All keys at the first point of a sweep, with defaults filled in.
     memory_of_rows : int
-        Bytes that the rows of a point take while they are summed up; 0 where a stop rule says how many.
+        Memory for the rows of one point while they are summarised, in bytes; 0 if a precision sets the number
+        of runs.
 
     Examples
     --------
@@ -227,39 +234,51 @@ class Check:
     seed: int
     warnings: list[str]
     memory: float
-    """Bytes that a run may take at most, as it is judged from the scenario."""
+    """Upper bound of the memory that one run takes, in bytes, estimated from the scenario."""
     network: str = "path"
     """The kind of network: "path" (links in a row), "mesh", "cell", "nr", "wlan", or one of your own."""
     facts: dict[str, Any] = field(default_factory=dict)
-    """Facts about the network at the first point of a sweep, by its kind."""
+    """Derived properties of the network at the first point of a sweep, in SI units, by its kind."""
     scenario: dict[str, Any] = field(default_factory=dict)
-    """The scenario at the first point of a sweep, all defaults filled in."""
+    """All keys at the first point of a sweep, with defaults filled in."""
     memory_of_rows: int = 0
-    """Bytes that the rows of a point take while they are summed up; 0 where a stop rule says how many."""
+    """Memory for the rows of one point while they are summarised, in bytes; 0 if a precision sets the number
+    of runs.
+    """
 
     @property
     def mesh(self) -> dict[str, Any] | None:
-        """Facts of a mesh: how long an exchange lasts, what a window of one reaches."""
+        """Facts about a mesh, such as the duration of an exchange and the throughput of a window of one
+        packet; None for another network.
+        """
         return self._of("mesh")
 
     @property
     def cell(self) -> dict[str, Any] | None:
-        """Facts of a cell: its slot and bins, its users and their switch levels."""
+        """Facts about a cell: slot, bins of subcarriers, users and their switching levels; None for another
+        network.
+        """
         return self._of("cell")
 
     @property
     def nr(self) -> dict[str, Any] | None:
-        """Facts of an NR cell: its slot, peak rate, schemes and HARQ round trips."""
+        """Facts about an NR cell: its slot, peak rate, schemes and HARQ round trips; None for another
+        network.
+        """
         return self._of("nr")
 
     @property
     def wlan(self) -> dict[str, Any] | None:
-        """Facts of a Wi-Fi network: its band, its stations, their modes and what one reaches alone."""
+        """Facts about a Wi-Fi network: its band, its stations, their modes, and the throughput of each alone;
+        None for another network.
+        """
         return self._of("wlan")
 
     @property
     def path(self) -> dict[str, Any] | None:
-        """Facts of links in a row: what each is, the slot, round trips and bandwidth-delay products."""
+        """Facts about links in a row: each link, its slot, round-trip times and bandwidth-delay products;
+        None for another network.
+        """
         return self._of("path")
 
     def _of(self, network: str) -> dict[str, Any] | None:
@@ -272,14 +291,14 @@ def check(
     methods: Sequence[str] | None = None,
     **options: Unpack[PlanOptions],
 ) -> Check:
-    """Read a scenario and say what it would run; nothing is run.
+    """Summary of the runs that a scenario requests; nothing is run.
 
     Parameters
     ----------
     scenario : Scenario, mapping, path or str
         A scenario, a mapping of its keys, a file, a shipped scenario's name, or a text of TOML.
     methods : sequence of str, optional
-        Names of methods (``["analysis", "simulation"]``), above the scenario's own.
+        Names of methods (``["analysis", "simulation"]``), in place of those of the scenario.
     **options
         ``set``, ``over``, ``seed``, ``runs``, ``precision``, ``point`` and ``at`` as in
         :func:`crossfade.run`.
@@ -287,7 +306,7 @@ def check(
     Returns
     -------
     Check
-        Axes, points, the stop rule, warnings, and facts of the network.
+        Axes, points, the stop rule, warnings, and facts about the network.
 
     Raises
     ------

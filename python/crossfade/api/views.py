@@ -1,4 +1,4 @@
-"""Single runs looked at: events, samples, transfers, delays, packet captures and delivery opportunities."""
+"""Views of single runs: events, samples, transfers, delays, packet captures and delivery opportunities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crossfade.plans.memory import check_memory
 from crossfade.plans.options import LookOptions, Options, ScenarioLike, ViewOptions
 from crossfade.tables import Table, csv_line, label
 
-# What is written of every run of a point.
+# Views that cover every run of a point; the others show one run.
 OF_ALL_RUNS = ("transfers", "delays")
 
 if TYPE_CHECKING:
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 
 def events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> pd.DataFrame:
-    """Every event of the senders in a run.
+    """Every event of the senders in one run of each point.
 
     Parameters
     ----------
     scenario : Scenario, mapping, path or str
-        Scenario; of a sweep, the events of each of its points follow each other (at most 20 points).
+        Scenario, or a sweep of at most 20 points, whose events follow each other point by point.
     **options
-        ``set``, ``over``, ``seed``, ``point`` and ``at`` as in :func:`run`; ``run`` is the number of the
-        run (default: 0).
+        ``set``, ``over``, ``seed``, ``point`` and ``at`` as in :func:`run`; ``run`` is the number of the run,
+        counted from 0 (default: 0).
 
     Returns
     -------
     pandas.DataFrame
         A row for each event: a column for each axis of a sweep, then ``time_s``, ``event``, ``flow``,
-        ``seq``, ``cwnd``, ``ssthresh`` and more, windows in segments. With ``run.sample`` there are samples
-        between the events, in the columns of :func:`samples`.
+        ``seq``, ``cwnd``, ``ssthresh`` and more, windows in segments. If the scenario sets ``run.sample``,
+        samples stand between the events, in the columns of :func:`samples`.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> pd.DataFra
 
     See Also
     --------
-    write_events : Writes CSV while the run goes on, which takes no memory for a long run.
+    write_events : Writes events to a CSV file during the run, so that memory does not grow with its length.
 
     Examples
     --------
@@ -78,16 +78,17 @@ def samples(
     Returns
     -------
     pandas.DataFrame
-        A row for each flow and link at each sample, in the columns of :func:`events` (a flow's state as it
-        is then), and ``link``, ``goodput_bps``, ``rtt_mean_s``, ``queue_packets``, ``capacity_bps``,
-        ``retransmissions``. These cover the time since the previous sample; ``queue_packets`` is the length
-        at the time of the sample. For a link, ``goodput_bps`` counts all bytes that left it, and
-        ``retransmissions`` counts frames. Flows of ``arrivals`` have no rows.
+        One row for each flow and link at each sample: the columns of :func:`events`, with a flow's state at
+        that time, and ``link``, ``goodput_bps``, ``rtt_mean_s``, ``queue_packets``, ``capacity_bps``,
+        ``retransmissions``. Goodput, RTT, capacity and retransmissions cover the time since the previous
+        sample; ``queue_packets`` is the queue length at the time of the sample. For a link, ``goodput_bps``
+        counts all bytes that left it, and ``retransmissions`` counts frames. Flows of ``arrivals`` have no
+        rows.
 
     Raises
     ------
     ScenarioError
-        If the scenario or an option is wrong, or nothing says how often samples are taken.
+        If the scenario or an option is wrong, or neither ``every`` nor ``run.sample`` is set.
 
     Examples
     --------
@@ -107,7 +108,7 @@ def write_samples(
     every: str | None = None,
     **options: Unpack[LookOptions],
 ) -> None:
-    """Write the samples of :func:`crossfade.runs.samples` to a CSV file while the run goes on.
+    """Write the samples of :func:`crossfade.runs.samples` to a CSV file during the run.
 
     Parameters
     ----------
@@ -142,14 +143,14 @@ def stream_samples(
     every: str | None = None,
     **options: Unpack[LookOptions],
 ) -> None:
-    """Hand the CSV text of :func:`samples` to ``write``, piece by piece, while the run goes on."""
+    """Pass the CSV text of :func:`samples` to ``write``, piece by piece, during the run."""
     if every is not None:
         options["set"] = {**(options.get("set") or {}), "run.sample": every}
     _write_lines(_viewed(scenario, options), "samples", write)
 
 
 def link_events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> pd.DataFrame:
-    """Events inside the links of a run: frames with their verdicts, slots, use of the air, queues.
+    """Events inside the links of a run: frames with their outcomes, slots, airtime, queues, delays.
 
     Parameters
     ----------
@@ -165,7 +166,7 @@ def link_events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> pd.Da
         (``frame``, ``slot``, ``air``, ``defer``, ``queue``, ``delay``), ``user``, ``node``, ``frame``,
         ``attempt``, ``scheme``, ``snr_db``, ``verdict``, ``bin``, ``end_s``, ``nulls``, ``change``,
         ``packets``, ``bytes``, ``kind``, ``to``, ``nulled``, ``delay_queue_s`` to ``delay_reordering_s``,
-        ``bearer``; a column that does not apply to an event is missing there.
+        ``bearer``; a cell is missing if its column does not apply to the event.
 
     Raises
     ------
@@ -187,9 +188,9 @@ def link_events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> pd.Da
 def transfers(
     scenario: ScenarioLike, *, runs: int | None = None, **options: Unpack[ViewOptions]
 ) -> pd.DataFrame:
-    """A row for each transfer, in every run of each point.
+    """One row for each transfer, in every run of each point.
 
-    Simulates the same runs as :func:`run`, which keeps means only, once more.
+    The runs of :func:`run`, which keeps only means, are simulated once more.
 
     Parameters
     ----------
@@ -204,8 +205,8 @@ def transfers(
     -------
     pandas.DataFrame
         Columns: the axes, ``run``, ``flow``, ``start_s``, ``segments``, ``completion_time_s`` (from the start
-        to the last delivery), and ``unfinished_s``: the time from the start of a transfer to the end of the
-        run, if the transfer was unfinished then; it has no ``completion_time_s``.
+        to the last delivery), and ``unfinished_s``. A transfer unfinished at the end of the run has no
+        ``completion_time_s``, and ``unfinished_s`` is the time from its start to the end of the run.
 
     Raises
     ------
@@ -241,7 +242,8 @@ def delays(
     -------
     pandas.DataFrame
         Columns: the axes, ``run``, ``flow``, ``delay`` (``"rtt_s"`` or ``"one_way_delay_s"``), ``share``,
-        ``value_s``: the quantile of the run's delays at ``share``, within 1/64 of it.
+        ``value_s``: the quantile of the run's delays, in seconds, below which a ``share`` of them lies, with
+        a relative error of at most 1/64.
 
     Raises
     ------
@@ -266,7 +268,7 @@ def write_rows(
     runs: int | None = None,
     **options: Unpack[ViewOptions],
 ) -> None:
-    """Write the rows of :func:`transfers` or :func:`delays`, named by ``view``, as CSV."""
+    """Write the rows of :func:`transfers` or :func:`delays`, chosen by ``view``, to a CSV file."""
     plan = _of_all_runs(scenario, options, runs)
     with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
         _write_lines(plan, view, file.write)
@@ -289,7 +291,7 @@ def write_events(
     of_links: bool = False,
     **options: Unpack[LookOptions],
 ) -> None:
-    """Write the events of a run to a CSV file while the run goes on.
+    """Write the events of a run to a CSV file during the run.
 
     Parameters
     ----------
@@ -298,7 +300,8 @@ def write_events(
     scenario : Scenario, mapping, path or str
         Scenario, or a sweep of at most 20 points.
     of_links : bool
-        Whether to write the events of links (:func:`crossfade.runs.link_events`) not of senders.
+        Whether to write the events of links (:func:`crossfade.runs.link_events`) in place of those of
+        senders.
     **options
         ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
 
@@ -323,12 +326,12 @@ def write_events(
 
 
 def _viewed(scenario: ScenarioLike, options: LookOptions) -> Plan:
-    """Checked plan for views of single runs."""
+    """The plan for a view of one run of each point; :class:`ScenarioError` if it may take too much memory."""
     return _checked(plans.load(scenario, Options.of(LookOptions, options)))
 
 
 def _of_all_runs(scenario: ScenarioLike, options: ViewOptions, runs: int | None) -> Plan:
-    """Checked plan for views of every run."""
+    """The plan for a view of every run; :class:`ScenarioError` if it may take too much memory."""
     return _checked(plans.load(scenario, Options.of(ViewOptions, options, runs=runs)))
 
 
@@ -338,7 +341,9 @@ def _checked(plan: Plan) -> Plan:
 
 
 def _write_lines(plan: Plan, view: str, write: Callable[[str], object]) -> None:
-    """The CSV texts of all points as one, behind columns for the axes where there are any."""
+    """Write the CSV texts of all points as one table; in a sweep each line begins with the values of the
+    axes.
+    """
     axes, points = plan.description["axes"], plan.description["points"]
     begun = -1
 
@@ -378,16 +383,16 @@ def pcap(
     scenario : Scenario, mapping, path or str
         Scenario of one point.
     ipv6 : bool
-        IPv6 headers in place of IPv4.
+        True for IPv6 headers in place of IPv4.
     snaplen : int, optional
-        Bytes of each packet that are kept (default: all); the capture always tells the full length.
+        Number of bytes kept of each packet (default: all); its full length is recorded in any case.
     **options
         ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
 
     Returns
     -------
     bytes
-        A pcap file. :func:`crossfade.runs.write_pcap` takes no memory for the packets of a long run.
+        Content of a pcap file, all in memory; for a long run use :func:`crossfade.runs.write_pcap`.
 
     Raises
     ------
@@ -416,7 +421,7 @@ def write_pcap(
     snaplen: int | None = None,
     **options: Unpack[LookOptions],
 ) -> None:
-    """Write the capture of :func:`crossfade.runs.pcap` to a file while the run goes on.
+    """Write the capture of :func:`crossfade.runs.pcap` to a file during the run.
 
     Parameters
     ----------
@@ -425,9 +430,9 @@ def write_pcap(
     scenario : Scenario, mapping, path or str
         Scenario of one point.
     ipv6 : bool
-        IPv6 headers in place of IPv4.
+        True for IPv6 headers in place of IPv4.
     snaplen : int, optional
-        Bytes of each packet that are kept (default: all); the capture always tells the full length.
+        Number of bytes kept of each packet (default: all); its full length is recorded in any case.
     **options
         ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
 
@@ -461,10 +466,11 @@ def air_pcap(
     snaplen: int | None = None,
     **options: Unpack[LookOptions],
 ) -> bytes:
-    """Frames that a radio hears in a mesh or a Wi-Fi network in a run, as a packet capture.
+    """All frames on the air in a run of a mesh or a Wi-Fi network, as a packet capture.
 
-    Radiotap and 802.11 headers are real, with the duration fields; node n has the address 02:00:00:00:XX:XX
-    with its number, and 0 is the access point. The frames of a mesh carry zeros.
+    Frames have real radiotap and 802.11 headers, with their duration fields. Node n has the address
+    02:00:00:00:XX:XX, with n in the last two bytes; node 0 of a Wi-Fi network is the access point. The frames
+    of a mesh carry zeros.
 
     Parameters
     ----------
@@ -473,19 +479,19 @@ def air_pcap(
     ipv6 : bool
         Whether packets in a Wi-Fi network have IPv6 headers.
     snaplen : int, optional
-        Bytes of each frame that are kept (default: all of a Wi-Fi network's, 128 of a mesh's).
+        Number of bytes kept of each frame (default: all in a Wi-Fi network, 128 in a mesh).
     **options
         ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
 
     Returns
     -------
     bytes
-        A pcap file. :func:`crossfade.runs.write_air_pcap` takes no memory for the frames of a long run.
+        Content of a pcap file, all in memory; for a long run use :func:`crossfade.runs.write_air_pcap`.
 
     Raises
     ------
     ScenarioError
-        If the scenario has no stations or several points, or an option is wrong.
+        If the scenario has neither a mesh nor a Wi-Fi network, or several points, or an option is wrong.
 
     Examples
     --------
@@ -509,7 +515,7 @@ def write_air_pcap(
     snaplen: int | None = None,
     **options: Unpack[LookOptions],
 ) -> None:
-    """Write the capture of :func:`crossfade.mesh.air_pcap` to a file while the run goes on.
+    """Write the capture of :func:`crossfade.mesh.air_pcap` to a file during the run.
 
     Parameters
     ----------
@@ -520,14 +526,14 @@ def write_air_pcap(
     ipv6 : bool
         Whether packets in a Wi-Fi network have IPv6 headers.
     snaplen : int, optional
-        Bytes of each frame that are kept (default: all of a Wi-Fi network's, 128 of a mesh's).
+        Number of bytes kept of each frame (default: all in a Wi-Fi network, 128 in a mesh).
     **options
         ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
 
     Raises
     ------
     ScenarioError
-        If the scenario has no stations or several points, or an option is wrong.
+        If the scenario has neither a mesh nor a Wi-Fi network, or several points, or an option is wrong.
     OutputError
         If the file cannot be written.
 
@@ -543,9 +549,9 @@ def write_air_pcap(
 
 
 def opportunities(scenario: ScenarioLike, user: int = 0, **options: Unpack[LookOptions]) -> pd.DataFrame:
-    """Times at which a flow's bytes were delivered, each 1500 bytes, in a run of a single point.
+    """Delivery opportunities of a flow: the time of each 1500 bytes delivered, in a run of a single point.
 
-    For a flow whose packets always wait, such as one of traffic ``saturated``, it is the link's capacity.
+    If packets of the flow are always waiting, as with traffic ``saturated``, these are the link's capacity.
 
     Parameters
     ----------
@@ -568,7 +574,7 @@ def opportunities(scenario: ScenarioLike, user: int = 0, **options: Unpack[LookO
 
     See Also
     --------
-    write_opportunities : Writes them as ``link.trace.opportunities`` and other emulators read them.
+    write_opportunities : Writes a file in the format of ``link.trace.opportunities`` and other emulators.
 
     Examples
     --------
@@ -612,7 +618,7 @@ def write_opportunities(
 
 
 def opportunities_text(scenario: ScenarioLike, user: int = 0, **options: Unpack[LookOptions]) -> str:
-    """The trace of :func:`opportunities`, as it is written."""
+    """Delivery opportunities of a flow (:func:`opportunities`) as text: one time in milliseconds per line."""
     plan = _viewed(scenario, options)
     if not 0 <= user < 2**32:
         raise errors.ScenarioError(f"user = {user}: must be 0 or more")
@@ -621,5 +627,5 @@ def opportunities_text(scenario: ScenarioLike, user: int = 0, **options: Unpack[
 
 
 def opportunities_frame(text: str) -> pd.DataFrame:
-    """A trace of opportunities as a DataFrame."""
+    """A DataFrame with column ``time_ms``, from the text of a trace of delivery opportunities."""
     return Table(["time_ms"], [[int(line)] for line in text.split()]).to_pandas()

@@ -1,1 +1,1 @@
-"""The command ``crossfade``: its parts, and a module for each command."""
+"""The command ``crossfade``: its entry point, a module for each subcommand, and their shared parts."""

@@ -1,7 +1,7 @@
-"""The command ``crossfade``: a thin layer over the functions of :mod:`crossfade`.
+"""Entry point of the command ``crossfade``, a thin layer over the functions of :mod:`crossfade`.
 
-Exit codes: 0 done, 1 a comparison failed, 2 bad input or a bug of this program (one line on standard error
-says which), 130 interrupted by Ctrl-C.
+Exit codes: 0 done, 1 a comparison failed, 2 bad input or a bug of this program (with one line on standard
+error), 130 interrupted by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _command() -> Callable[..., object]:
 
 @contextmanager
 def _shown_warnings() -> Iterator[None]:
-    """Show each warning of this package once, as one line."""
+    """Print each warning of this package once, as one line, inside the context."""
 
     usual = warnings.showwarning
 
@@ -89,7 +89,7 @@ def _shown_warnings() -> Iterator[None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out a command line (that of the process where None) and give its exit code."""
+    """Run a command line (None: that of the process) and return its exit code."""
     _crossfade.keep_panics()
     completion.begin()
     try:
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CrossfadeError as error:
         return _fail(str(error))
     except typer.TyperException as error:  # an unknown command or option, a value of the wrong kind
-        # Where values are to be chosen from, each stands in a line of its own.
+        # An error about a value out of a list has one line for each possible value.
         said = re.sub(r"[\n\t]+", " ", error.format_message())
         return _fail(terminal.without_long_words(said) + _meant(error))
     except (KeyboardInterrupt, typer.Abort):
@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _meant(error: typer.TyperException) -> str:
-    """Hint for a user who gave a scenario in place of a command."""
+    """Hint for a user who gave a scenario in place of a command; empty if it is none."""
     found = re.fullmatch(r"No such command '(.*)'\.", error.format_message())
     if found is None:
         return ""
@@ -128,20 +128,20 @@ def _open_standard_streams() -> None:
     """Replace standard streams that the shell has closed (``2>&-``) by the null device.
 
     Otherwise the next opened file, a database or a device, gets the stream's number, and messages are written
-    into it; and Python prints messages for a missing standard error to standard output.
+    into it. Python would also print error messages to standard output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor, that is ``number``
             os.set_inheritable(number, True)
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
 
 
 def _has_folder() -> bool:
-    """Whether the folder that this process is in is there still."""
+    """True if the working directory of this process still exists."""
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -150,25 +150,23 @@ def _has_folder() -> bool:
 
 
 def entry() -> None:
-    """The process ``crossfade``."""
+    """Entry point of the process ``crossfade``."""
     _open_standard_streams()
     all_is_loaded()
-    if hasattr(signal, "SIGPIPE"):  # as every command in a pipe: end quietly when the reader has had enough
+    if hasattr(signal, "SIGPIPE"):  # end quietly if the reader of a pipe has closed it
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(
-            stream, io.TextIOWrapper
-        ):  # a terminal that knows no "±" gets a "?" rather than a traceback
+        if isinstance(stream, io.TextIOWrapper):  # an encoding without "±" prints "?" in place of an error
             stream.reconfigure(errors="replace")
     try:
         code = main()
         sys.stdout.flush()
-    except BrokenPipeError:  # where SIGPIPE was given up for somebody else's sake
+    except BrokenPipeError:  # SIGPIPE is ignored since outlive_peers
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGPIPE)
     except OSError as reason:
-        # Else standard output leads to a file, and its disk is full.
+        # Another cause: standard output is a file on a full disk.
         lost = "the working folder was deleted: change to one that is there"
         code = _fail(f"standard output: cannot be written ({reason.strerror})" if _has_folder() else lost)
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # what is left unwritten would fail again at the exit
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # unwritten text would fail again at exit
     sys.exit(code)

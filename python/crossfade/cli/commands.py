@@ -1,6 +1,6 @@
-"""Which commands there are, and where: a command's module is loaded when the command is asked for.
+"""Registry of commands, each of which is loaded from its module only when it is needed.
 
-``crossfade run`` needs no paper, no suite and no page; loading them would take as long as a short run.
+``crossfade run`` needs no paper, suite or page; loading them would take as long as a short run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
-# By name, in the order of ``--help``: the module below crossfade.cli, and the function there.
+# Commands in the order of ``--help``: module below crossfade.cli, and function in it.
 COMMANDS = {
     "run": "run:run",
     "sweep": "sweep:sweep",
@@ -44,12 +44,12 @@ COMMANDS = {
     "complete": "completion:complete",
     "live": "live.command:live",
 }
-# Of a command that is no usual one, the class in its module.
+# Class of a command other than typer's default, in the module of the command.
 CLASSES = {"live": "LiveCommand"}
 
 
 def _load(name: str) -> Any:
-    """The command of that name, as typer has it."""
+    """Load the command of this name from its module, as typer's object."""
     module, _, function = COMMANDS[name].partition(":")
     found = import_module(f"crossfade.cli.{module}")
     cls = getattr(found, CLASSES[name]) if name in CLASSES else None
@@ -58,7 +58,7 @@ def _load(name: str) -> Any:
 
 
 class _Commands(MutableMapping[str, Any]):
-    """All commands by name; each is loaded once, by whoever asks for it first."""
+    """Mapping of command names to commands, each loaded at its first access."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, Any] = {}
@@ -84,7 +84,7 @@ class _Commands(MutableMapping[str, Any]):
 
 
 class Group(TyperGroup):
-    """The command with all its own."""
+    """Command group whose subcommands are loaded on access."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -1,4 +1,4 @@
-"""``crossfade compare`` and ``crossfade best``."""
+"""Commands ``crossfade compare`` and ``crossfade best``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FailOption = Annotated[
 
 
 def check_gates(number: str, conditions: list[str] | None) -> None:
-    """Refuse a condition that cannot be read, before anything runs."""
+    """Raise an error for an invalid condition of ``--fail-if``, before any run."""
     verdicts = get_args(Verdict if number == "difference" else Decided)
     for text in conditions or []:
         Gate.parse(text, number, verdicts)
@@ -99,7 +99,7 @@ def compare(
 
 @dataclass(frozen=True)
 class AskedOfOneMethod(Asked):
-    """Changes to a scenario whose points a single method decides."""
+    """Options for a scenario whose points are decided by a single method."""
 
     method: Annotated[
         str | None,

@@ -1,4 +1,4 @@
-"""``crossfade complete``, and what a shell completes: commands, options, scenarios, keys, metrics."""
+"""Command ``crossfade complete``, and shell completion of commands, options, scenarios, keys, metrics."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def complete(
 
 
 def begin() -> None:
-    """Prepare completion if a shell asks for it."""
+    """Set up completion if a shell requests completions."""
     if os.environ.get(VARIABLE):
         completion_init()
 
 
 def scenarios(incomplete: str) -> list[str]:
-    """Shipped scenarios and files that end in ``.toml``, results files too."""
+    """Completions of a scenario: shipped scenarios, and files that end in ``.toml`` or are results files."""
     from crossfade.files import shipped_scenarios
 
     folder = Path(incomplete).parent if "/" in incomplete else Path()
@@ -57,19 +57,19 @@ def scenarios(incomplete: str) -> list[str]:
 
 
 def suites(incomplete: str) -> list[str]:
-    """Suites that come with the package."""
+    """Completions of a suite: the shipped suites."""
     from crossfade.files import shipped_suites
 
     return [name for name in shipped_suites() if name.startswith(incomplete)]
 
 
 def keys(incomplete: str) -> list[str]:
-    """Dotted keys, each with the ``=`` that follows it."""
+    """Completions of a key: dotted keys with a following ``=``."""
     return [f"{key}=" for key in _keys() if key.startswith(incomplete)]
 
 
 def metrics(incomplete: str) -> list[str]:
-    """Metrics that complete the last name of a list."""
+    """Completions of the last name in a list of metrics."""
     from crossfade.results.metrics import metrics as known
 
     before, comma, last = incomplete.rpartition(",")
@@ -84,7 +84,7 @@ def _keys() -> list[str]:
 
 
 def dotted_keys(schema: Mapping[str, Any], table: str = "") -> Iterator[str]:
-    """The dotted keys of a schema that are no tables."""
+    """Dotted keys of a schema that are not tables."""
     tables = [schema, *schema.get("anyOf", [])]
     properties: Mapping[str, Any] = next((one["properties"] for one in tables if "properties" in one), {})
     for name, inner in properties.items():

@@ -1,4 +1,4 @@
-"""``crossfade control``: congestion controls in one Rust file."""
+"""Command ``crossfade control``, which compiles congestion controls from one Rust file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crossfade.files.compiled import CompiledControl, rust_version
 
 
 class Action(StrEnum):
-    """What ``crossfade control`` does."""
+    """Actions of ``crossfade control``."""
 
     BUILD = "build"
 

@@ -1,4 +1,4 @@
-"""``crossfade explore``."""
+"""Command ``crossfade explore``, which serves an interactive page."""
 
 from __future__ import annotations
 

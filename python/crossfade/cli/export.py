@@ -1,4 +1,4 @@
-"""``crossfade export``."""
+"""Command ``crossfade export``, which converts results files."""
 
 from __future__ import annotations
 

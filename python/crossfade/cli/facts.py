@@ -9,7 +9,7 @@ from crossfade.results.rows import LINKS, value_at
 
 
 def path_lines(path: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """The links in the order in which packets take them, times and products, channels, and every flow."""
+    """Lines about a path: its links in the order of packets, delays and BDPs, channels, and every flow."""
     links = path["links"]
     there, back = (
         [_link(link, scenario) for link in links if LINKS[link["name"]].is_forward is way]
@@ -24,7 +24,7 @@ def path_lines(path: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
 
 
 def cell_lines(cell: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """The size of a cell, the switch levels of its first user, and every flow with its users."""
+    """Lines about a cell: its size, switch levels of its first user, and every flow with its users."""
     users = cell["users"]
     levels = users[0]["levels_db"]
     limits = " ".join("-" if level is None else f"{level:.2f}" for level in levels)
@@ -53,7 +53,7 @@ def cell_lines(cell: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
 
 
 def _users(users: Sequence[Mapping[str, Any]]) -> str:
-    """SNRs of users, speeds and coherence of their channels, and errors of predictions."""
+    """Text with SNRs, speeds, coherence times and prediction errors of users."""
     ratios = _range([user["mean_snr_db"] for user in users], "dB")
     if users[0]["is_recorded"]:
         return f"recorded ratios, mean {ratios}"
@@ -66,7 +66,7 @@ def _users(users: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _link(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
-    """Rate, delay, frames and queue of a link."""
+    """Text with the rate, delay, frames and queue of a link."""
     of = LINKS[link["name"]]
     table = scenario.get(of.table, {})
     rate = "no rate" if link["rate_bps"] is None else rate_text(link["rate_bps"])
@@ -92,7 +92,7 @@ def _link(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
 
 
 def _satellite(facts: Mapping[str, Any]) -> str:
-    """Slots and delay of a satellite link, its wait for grants, and its outages."""
+    """Text with slots, delay, wait for grants and outages of a satellite link."""
     parts = [
         f"satellite {facts['direction']}, slots of {time_text(facts['slot_s'])}",
         f"mean delay {time_text(facts['mean_delay_s'])}",
@@ -105,7 +105,7 @@ def _satellite(facts: Mapping[str, Any]) -> str:
 
 
 def _channel(link: Mapping[str, Any], key: str, scenario: Mapping[str, Any]) -> str:
-    """Loss rate of a channel, mean burst, and Doppler frequency."""
+    """Text with the loss rate, mean burst and Doppler frequency of a channel."""
     model = value_at(scenario, f"{key}.model")
     if model in (None, "none"):
         return ""
@@ -125,7 +125,7 @@ def _channel(link: Mapping[str, Any], key: str, scenario: Mapping[str, Any]) -> 
 
 
 def mesh_lines(mesh: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """Duration of an exchange of a mesh, goodput of a window of one packet, and every flow."""
+    """Lines about a mesh: duration of an exchange, goodput of a window of one packet, and every flow."""
     bounds = [
         f"{flow['name'] or 'the flow'} ({flow['round_trip_hops']} hops there and back) "
         f"{flow['window_1_bps'] / 1e6:.4g} Mbit/s, round trip {flow['round_trip_s'] * 1e3:.4g} ms"
@@ -139,7 +139,7 @@ def mesh_lines(mesh: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
 
 
 def _flow_lines(scenario: Mapping[str, Any]) -> list[str]:
-    """Every flow of a mesh: what it sends, from where and to where."""
+    """Line about each flow of a mesh: its traffic, and its source and destination."""
     lines = []
     for name, table in (scenario.get("flows") or {"": {}}).items():
         line = _sender(name, scenario)
@@ -150,7 +150,7 @@ def _flow_lines(scenario: Mapping[str, Any]) -> list[str]:
 
 
 def nr_lines(nr: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """Slots, peak rate and schemes of an NR cell, its HARQ round trips, and every flow."""
+    """Lines about an NR cell: slots, peak rate, schemes, HARQ round trips, and every flow."""
     schemes, users = nr["schemes_from_db"], nr["mean_snr_db"]
     least, mean, greatest = (f"{1e3 * trip:.4g}" for trip in nr["harq_round_trip_s"])
     return [
@@ -162,7 +162,7 @@ def nr_lines(nr: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
         f"{nr['harq_processes_needed']} processes to fill the downlink",
         *_nr_uplink(nr),
         *_nr_block(nr),
-        # Blocks alone have no sender.
+        # A scenario of transport blocks only has no TCP sender.
         *(
             _sender(name, scenario)
             for name in scenario.get("flows") or ({"": {}} if "variant" in scenario["tcp"] else {})
@@ -171,7 +171,7 @@ def nr_lines(nr: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
 
 
 def _nr_block(nr: Mapping[str, Any]) -> list[str]:
-    """The transport block of method phy."""
+    """Line about the transport block of method phy; no line without one."""
     if (block := nr.get("block")) is None:
         return []
     count = block["code_blocks"]
@@ -184,7 +184,7 @@ def _nr_block(nr: Mapping[str, Any]) -> list[str]:
 
 
 def wlan_lines(wlan: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """The access point of a Wi-Fi network, its stations, what one reaches alone, and every flow."""
+    """Lines about a Wi-Fi network: access point, stations, goodput of a lone station, and every flow."""
     count, groups = wlan["stations"], wlan["groups"]
     queues = "one FIFO" if wlan["is_fifo"] else "queues per station"
     near = wlan["neighbours"]
@@ -244,7 +244,7 @@ def wlan_lines(wlan: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
 
 
 def _nr_uplink(nr: Mapping[str, Any]) -> list[str]:
-    """Grants and peak rate of the uplink of an NR cell, if it has one."""
+    """Line about the grants and the peak rate of an NR uplink; no line without an uplink."""
     uplink = nr.get("uplink")
     if uplink is None:
         return []
@@ -256,7 +256,7 @@ def _nr_uplink(nr: Mapping[str, Any]) -> list[str]:
     ]
 
 
-# By what a plan calls the facts of each kind of network.
+# Functions that write lines about each kind of network, by the key of its facts in a plan.
 LINES = {
     "path": path_lines,
     "mesh": mesh_lines,
@@ -272,7 +272,7 @@ def _range(values: Sequence[float], unit: str) -> str:
 
 
 def _flow(flow: Mapping[str, Any], packet_bytes: int, scenario: Mapping[str, Any]) -> str:
-    """Traffic and TCP of a flow, its RTT, and its bandwidth-delay product."""
+    """Text with traffic, TCP, RTT and bandwidth-delay product of a flow."""
     product = flow["bdp_bytes"]
     fits = ""
     if product is not None:
@@ -281,7 +281,7 @@ def _flow(flow: Mapping[str, Any], packet_bytes: int, scenario: Mapping[str, Any
 
 
 def _sender(flow: str, scenario: Mapping[str, Any]) -> str:
-    """Traffic and TCP of a flow."""
+    """Text with traffic and TCP of a flow."""
     table = scenario.get("flows", {}).get(flow, {})
     tcp = {**scenario["tcp"], **(table.get("tcp") or {})}
     traffic = table.get("traffic", "bulk")
@@ -298,7 +298,7 @@ def _sender(flow: str, scenario: Mapping[str, Any]) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """A time in the largest unit of which it is one or more."""
+    """Text of a time in the largest unit that gives a number of at least 1."""
     for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
         if seconds >= scale:
             return f"{seconds / scale:.4g} {unit}"
@@ -306,7 +306,7 @@ def time_text(seconds: float) -> str:
 
 
 def rate_text(bps: float) -> str:
-    """A bit rate, the same way."""
+    """Text of a bit rate in the largest unit that gives a number of at least 1."""
     for scale, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
         if bps >= scale:
             return f"{bps / scale:.4g} {unit}"
@@ -321,7 +321,7 @@ def _bytes(number: float) -> str:
 
 
 def _other_lines(kind: str, facts: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """The numbers of a network without lines of its own, by the units that their names end with."""
+    """Lines about a kind of network without lines of its own; names of facts end with their units."""
     parts = []
     for name, value in facts.items():
         words, _, unit = name.rpartition("_")

@@ -1,4 +1,4 @@
-"""Estimates of metrics with too few runs for an interval: the value of each run."""
+"""Texts of estimates with too few runs for an interval: the value of each run."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from crossfade.tables import ENOUGH_RUNS
 
 
 def is_few(point: Point) -> bool:
-    """Whether a point has several runs, but too few for an interval."""
+    """True if a point has several runs, but too few for an interval."""
     return 1 < point.runs < ENOUGH_RUNS
 
 
 def each_run(point: Point, name: str, mean: float | None, factor: float) -> str:
-    """The mean of a metric with its value in each run."""
+    """Text with the mean of a metric and its value in each run."""
     if mean is None:
         return "-"
     values = [value / factor for value in point.samples(name)]
     known = [value for value in values if not math.isnan(value)]
     text = _number(mean / factor)
-    if not known:  # what is of all runs together
+    if not known:  # a metric of all runs together has no value for each run
         return text
     if len({*known}) == 1 and len(known) == len(values):
         return f"{text} each"
@@ -29,7 +29,7 @@ def each_run(point: Point, name: str, mean: float | None, factor: float) -> str:
 
 
 def note(points: Iterable[Point]) -> str:
-    """Note below a table with too few runs; empty if there are enough."""
+    """Note below a table whose points have too few runs; empty if they have enough."""
     few = sorted({point.runs for point in points if is_few(point)})
     if not few:
         return ""

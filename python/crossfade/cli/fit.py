@@ -1,4 +1,4 @@
-"""``crossfade fit``."""
+"""Command ``crossfade fit``, which fits a link to a capture or a channel to a loss trace."""
 
 from __future__ import annotations
 

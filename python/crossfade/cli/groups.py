@@ -1,7 +1,7 @@
-"""Options that go together: frozen dataclasses of options, each of which commands take as one parameter.
+"""Groups of options that several commands share: frozen dataclasses, each a parameter of a command.
 
-A command that is :func:`grouped` is to typer as if it had the fields of its groups among its own parameters:
-``--help`` of every command lists shared options in the order in which they stand here.
+A :func:`grouped` command has the fields of its groups among its own parameters for typer: ``--help`` of every
+command lists shared options in the order of this module.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ R = TypeVar("R")
 
 
 def grouped(*without: str) -> Callable[[Callable[P, R]], Callable[..., R]]:
-    """A command with the fields of its groups in their place, each an option of its own.
+    """Decorator of a command that replaces each group by its fields, each an option of its own.
 
-    Fields ``without`` are no options of this command, and keep their defaults.
+    Fields in ``without`` are no options of this command, and keep their defaults.
     """
 
     def of(command: Callable[P, R]) -> Callable[..., R]:
@@ -50,7 +50,7 @@ def grouped(*without: str) -> Callable[[Callable[P, R]], Callable[..., R]]:
         parameters: dict[str, inspect.Parameter] = {}
         groups: dict[str, list[str]] = {}
         for name, parameter in inspect.signature(command).parameters.items():
-            # Those of a command may follow a group, though they have no default: typer calls by name.
+            # Keyword-only, since parameters without default may follow a group; typer calls by keyword.
             found = {name: parameter.replace(annotation=hints[name], kind=parameter.KEYWORD_ONLY)}
             if is_dataclass(hints[name]):
                 options = get_type_hints(hints[name], include_extras=True)
@@ -82,7 +82,7 @@ def grouped(*without: str) -> Callable[[Callable[P, R]], Callable[..., R]]:
 
 @dataclass(frozen=True)
 class Asked:
-    """Changes to a scenario, and how it is run."""
+    """Options that change a scenario, and that say how it is run."""
 
     set: SetOption = None
     over: Annotated[
@@ -138,16 +138,16 @@ class Asked:
 
     @functools.cached_property
     def axes(self) -> Values:
-        """Axes of ``--over``."""
+        """Keys and values of ``--over``."""
         return read_axes(self.over)
 
     @property
     def methods(self) -> Sequence[str] | None:
-        """The list of ``--method``."""
+        """Methods of ``--method``; None without the option."""
         return read_methods(self.method)
 
     def options(self, kind: type[Any] = RunOptions) -> dict[str, Any]:
-        """Keyword arguments for a function that takes options of this kind (:mod:`crossfade.plans`)."""
+        """Keyword arguments for a function with options of type ``kind`` (:mod:`crossfade.plans`)."""
         found: dict[str, Any] = {"set": self.keys or None, "over": self.axes or None, "seed": self.seed}
         found |= {"point": self.point}
         found |= {"runs": self.runs, "precision": self.precision, "jobs": self.jobs}
@@ -157,7 +157,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Compared:
-    """The metric that is compared, the rows, and whether intervals hold together."""
+    """Options of a comparison: its metric, its rows, and whether all intervals hold together."""
 
     metric: Annotated[
         str,
@@ -225,7 +225,7 @@ class Drawn:
     ] = False
 
     def check(self) -> None:
-        """Refuse a page that no figure has, before anything runs."""
+        """Raise an error for an invalid width or font size, before any run."""
         width_in_inches(Page(self.width or "single", self.font_size))
 
     def options(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A line for every second of a run, as people know them from iperf3: ``crossfade run --interval``."""
+"""Lines about each interval of a run, in the manner of iperf3: ``crossfade run --interval``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crossfade.plans.options import LookOptions, ViewOptions
 
 
 def print_intervals(scenario: str, every: str, out: TextIO, **options: Unpack[LookOptions]) -> None:
-    """Print what each flow and link did, sample by sample, as the run goes on."""
+    """Print a line for each flow and link in each interval, while the run is simulated."""
     of_plan: ViewOptions = {name: value for name, value in options.items() if name != "run"}  # type: ignore[assignment]
     points = api.check(scenario, **of_plan).points
     if points > 1:
@@ -24,7 +24,7 @@ def print_intervals(scenario: str, every: str, out: TextIO, **options: Unpack[Lo
 
 
 def _quantity(every: str) -> str:
-    """Plain numbers are seconds."""
+    """Time of ``--interval`` with its unit; a plain number is in seconds."""
     try:
         number = float(every)
     except ValueError:
@@ -35,7 +35,7 @@ def _quantity(every: str) -> str:
 
 
 class _Lines:
-    """Lines of CSV as lines for people."""
+    """Conversion of CSV lines of samples to lines for people."""
 
     def __init__(self, out: TextIO) -> None:
         self.out = out
@@ -48,14 +48,14 @@ class _Lines:
                 self.columns = cells
                 continue
             sample = dict(zip(self.columns, cells, strict=True))
-            # Where nothing limits the rate nothing is to be seen.
+            # A link without a capacity and without a queue has nothing to show.
             if sample["flow"] or sample["capacity_bps"] or sample["queue_packets"] != "0":
                 print(one_line(_line(sample)), file=self.out)
         self.out.flush()
 
 
 def _line(sample: dict[str, str]) -> str:
-    """Columns: goodput, RTT, window and retransmissions of a flow; output and queue of a link."""
+    """Line with goodput, RTT, window and retransmissions of a flow, or output and queue of a link."""
     time = f"{float(sample['time_s']):9.2f} s"
     rate = rate_text(float(sample["goodput_bps"]))
     if sample["flow"]:

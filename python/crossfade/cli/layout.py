@@ -1,8 +1,8 @@
-"""Fits tables to a terminal, without cutting a number or a value of an axis.
+"""Layout of tables for a terminal, in which no number and no value of an axis is cut.
 
-An axis with one value stands above the table as a line. What does not fit goes in this order: the number of
-runs stands above where it is everywhere the same, long values of an axis get numbers whose meaning stands
-above, and whole metrics are left out, which is said below.
+An axis with one value is a line above the table. If the table is too wide, it is reduced in this order: an
+equal number of runs moves above it, long values of an axis become numbers that are explained above it, and
+whole metrics are left out, with a note below it.
 """
 
 from __future__ import annotations
@@ -18,34 +18,37 @@ from rich.text import Text
 
 from crossfade.errors import one_line, visible
 
-# Values of an axis that are longer than this may get numbers.
+# Largest width in characters of axis values that are always shown; longer ones may be replaced by numbers.
 LONG = 16
-# What stands between two columns, and before the first.
+# Spaces between two columns, and before the first.
 GAP, MARGIN = 3, 2
 
 
 @dataclass
 class Column:
-    """A column of a table: its head, and a cell a row. ``is_axis`` is one whose values may go above it."""
+    """Column of a table: its heading, and a cell for each row.
+
+    ``is_axis`` is true for an axis, whose values may move above the table.
+    """
 
     head: str
     cells: list[str] = field(default_factory=list)
     is_axis: bool = False
     is_metric: bool = False
     is_right: bool = False
-    """A column of counts: it may go above the table where it is everywhere the same."""
+    """True for a column of counts, which may move above the table if all its values are equal."""
     key: str = ""
     """Name of the column in the lines above the table; by default its heading."""
 
     @property
     def width(self) -> int:
-        """Width of the widest line."""
+        """Width of the widest line of the column."""
         return max(cell_len(visible(line)) for text in (self.head, *self.cells) for line in text.split("\n"))
 
 
 @dataclass
 class Fitted:
-    """The columns that are shown, the lines above them, and how many metrics are left out."""
+    """Columns that are shown, lines above the table, and number of metrics left out."""
 
     columns: list[Column]
     above: list[str]
@@ -53,7 +56,7 @@ class Fitted:
 
 
 def fitted(columns: Sequence[Column], width: int | None) -> Fitted:
-    """Columns that fit into a width (None: any width); one metric always stays."""
+    """Columns that fit into a width (None: any width); at least one metric stays."""
     shown, above = [], []
     for column in columns:
         is_constant = column.is_axis and len(column.cells) > 1 and len(set(column.cells)) == 1
@@ -92,7 +95,7 @@ def _total(columns: Sequence[Column]) -> int:
 
 
 def print_fitted(to: Console, title: str, columns: Sequence[Column], width: int | None) -> None:
-    """Print a table within a width (None: any width), with what is left out below it."""
+    """Print a table within a width (None: any width), with a note about metrics left out."""
     found = fitted(columns, width)
     to.print(Text(one_line(title), "bold"), soft_wrap=True)
     for line in found.above:
@@ -110,9 +113,9 @@ def print_fitted(to: Console, title: str, columns: Sequence[Column], width: int 
 
 
 def print_whole(to: Console, grid: Grid) -> None:
-    """Print a table in which nothing is cut, wider than the console where it has to be.
+    """Print a table without cutting, wider than the console if necessary.
 
-    Columns of words break at spaces; those that do not wrap are as wide as their widest cell.
+    Columns of words break at spaces; columns that do not wrap are as wide as their widest cell.
     """
     before = to.width
     edge = 1 + GAP * len(grid.columns)
@@ -124,7 +127,7 @@ def print_whole(to: Console, grid: Grid) -> None:
 
 
 def _narrowest(to: Console, grid: Grid, index: int) -> int:
-    """The least width of a column in which nothing is cut."""
+    """Least width of a column in which nothing is cut."""
     column = grid.columns[index]
     far = to.options.update(width=10**6)
     needed = [to.measure(cell, options=far) for cell in (column.header, *column.cells)]

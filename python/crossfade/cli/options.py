@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their values are read."""
+"""Options that several commands share, and parsers of their values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crossfade.plans.selection import axis_of
 
 
 def whole(text: str) -> int:
-    """A whole number."""
+    """Parse a whole number."""
     try:
         return int(text)
     except ValueError:
@@ -105,12 +105,12 @@ WhereOption = Annotated[
 
 
 def read_assignments(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
-    """``KEY=VALUE`` each, as keys and values."""
+    """Parse ``KEY=VALUE`` items as keys and values."""
     return {key: api.parse_value(value) for key, value in read_pairs(option, texts)}
 
 
 def read_axes(texts: Sequence[str] | None) -> dict[str, Any]:
-    """``KEY=VALUES`` each, as axes."""
+    """Parse ``KEY=VALUES`` items as axes."""
     # A list in brackets is TOML (its items may be tables); anything else is a range, which the core reads.
     return {
         key: api.parse_value(values) if values.lstrip().startswith("[") else values
@@ -119,7 +119,7 @@ def read_axes(texts: Sequence[str] | None) -> dict[str, Any]:
 
 
 def read_pairs(option: str, texts: Sequence[str] | None) -> Iterator[tuple[str, str]]:
-    """``KEY=VALUE`` each, as texts."""
+    """Parse ``KEY=VALUE`` items as keys and texts."""
     for text in texts or ():
         key, equals, value = text.partition("=")
         if not (key.strip() and equals and value.strip()):
@@ -129,12 +129,12 @@ def read_pairs(option: str, texts: Sequence[str] | None) -> Iterator[tuple[str, 
 
 
 def read_conditions(option: str, texts: Sequence[str] | None) -> dict[str, str]:
-    """``KEY=VALUE`` each, or with another comparison, which stays at the end of the column."""
+    """Parse conditions ``KEY=VALUE``; another comparison stays at the end of the key."""
     return dict(condition(option, text) for text in texts or ())
 
 
 def chosen_points(scenario: str, conditions: Mapping[str, str], set: Any, over: Any) -> dict[str, str]:
-    """The conditions that are about axes: they choose points."""
+    """The conditions whose columns are axes, which choose points."""
     if not conditions:
         return {}
     axes = plans.load(scenario, Options(set or None, over or None)).description["axes"]
@@ -142,5 +142,5 @@ def chosen_points(scenario: str, conditions: Mapping[str, str], set: Any, over: 
 
 
 def read_methods(text: str | None) -> list[str] | None:
-    """A list of methods."""
+    """Parse a list of methods; None without the option."""
     return None if text is None else [method.strip() for method in text.split(",")]

@@ -20,7 +20,7 @@ from crossfade.tables import Table
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Results of more rows than this take longer to print than whoever presses Ctrl-C wants to wait.
+# Largest number of rows printed after Ctrl-C; more would take too long to print.
 MOST_ROWS_SHOWN = 1000
 
 
@@ -29,9 +29,9 @@ class _Found(Protocol):
 
 
 class Outputs:
-    """Outputs of a command. Its files are checked before anything runs.
+    """Output files and printed results of a command; the files are checked before any run.
 
-    They are never what it reads: a scenario or results file, and the files that it or options name.
+    An output file may not be an input: a scenario or results file, or a file that a scenario or option names.
     """
 
     def __init__(
@@ -58,24 +58,24 @@ class Outputs:
 
     @property
     def console(self) -> Console:
-        """Console for tables: standard output, unless data are written there."""
+        """Console for tables: standard output, or standard error if standard output has data."""
         return terminal.console(stderr=self.on_stdout)
 
     def print(self, table: Callable[[Console], object], found: _Found | None = None) -> None:
-        """Print what was found, as JSON or as a table; under ``--quiet`` and behind ``--csv -`` no table."""
+        """Print results as JSON or as a table; no table under ``--quiet`` or with data on standard output."""
         if self._json and found is not None:
             terminal.write_out(found.to_json() + "\n")
         elif not (self._asked.quiet or self.on_stdout):
             table(terminal.console())
 
     def draw(self, how: Callable[[Path], object]) -> None:
-        """Draw the figure that is asked for."""
+        """Draw the figure of ``--plot``, if requested."""
         if self._plot is not None:
             how(self._plot)
             terminal.say(f"wrote {self._plot}")
 
     def write(self, table: Table) -> None:
-        """Write the table that is asked for."""
+        """Write the table of ``--csv``, if requested."""
         if self._csv == "-":
             terminal.write_out(table.to_csv())
         elif self._csv is not None:
@@ -84,7 +84,7 @@ class Outputs:
 
 
 def beside(results: Path, suffix: str) -> Path:
-    """The file that is made of ``results`` where none is named: its name with another ending."""
+    """Default name of a file made from ``results``: the same name with another ending."""
     if not results.name:
         raise ResultsError(f"{results}: cannot be read (a folder)")
     return results.with_suffix(suffix)
@@ -92,9 +92,9 @@ def beside(results: Path, suffix: str) -> Path:
 
 @contextmanager
 def telling_what_is_left(kept: bool, show: Callable[[Interrupted], object] | None = None) -> Iterator[None]:
-    """Say what a Ctrl-C left, and end the command with code 130; what is not much is shown.
+    """After Ctrl-C, show small results, tell what is kept, and exit with code 130.
 
-    ``kept`` says whether finished runs are in the cache or a results file.
+    ``kept`` is true if finished runs are in the cache or a results file.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""``crossfade paper``."""
+"""Command ``crossfade paper``, which computes figures and verdicts of papers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from crossfade.papers.verdicts import verdict_table
 
 @dataclass(frozen=True)
 class AskedOfFigures(Asked):
-    """Options of a paper's figures, whose axes have the names of their columns."""
+    """Options of a paper's figure, whose axes have the names of its columns."""
 
     over: Annotated[
         list[str] | None,
@@ -109,7 +109,7 @@ def paper(
 def _matrix(
     key: str, reading: str | None, only: list[str] | None, outputs: Outputs, options: dict[str, Any]
 ) -> None:
-    """The claims of a paper under each of its readings."""
+    """Print the verdicts on a paper's claims under each of its readings."""
     if reading is not None:
         raise ScenarioError(f"--reading {reading}: --readings is about all of them")
     matrix = judged_by_readings(key, only=only, **options)

@@ -1,4 +1,4 @@
-"""``crossfade phy``."""
+"""Command ``crossfade phy``, which computes error rates of a physical layer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def phy(
     """
     outputs = Outputs(asked, scenario, csv=csv, plot=plot, others=[error_table])
     known = dict.fromkeys([*COLUMNS, *BLOCK_COLUMNS, *INTERVALS, *RATES])
-    if y is not None and y not in known:  # before anything runs
+    if y is not None and y not in known:  # an error before any run
         near = " or ".join(get_close_matches(y, known, n=2)) or ", ".join(COLUMNS[-5:])
         raise ScenarioError(f"--y {shortened(y)}: not a column of error rates (there are: {near})")
     with telling_what_is_left(
@@ -70,7 +70,7 @@ def phy(
 
 
 def _readable(table: Table) -> Table:
-    """The table for a terminal: columns that vary, and rates with their significant digits."""
+    """Table for a terminal: only columns that vary, and rates with their significant digits."""
     rates = ["frames", "fer", "ber", "residual"]
     told = {"transmissions", "snr_db", *rates}
     unsaid = {"ci95", "frame_errors"}

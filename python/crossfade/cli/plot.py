@@ -1,4 +1,4 @@
-"""``crossfade plot``."""
+"""Command ``crossfade plot``, which draws results and events."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def plot(
     file = out or beside(results, ".png")
     drawable: Path | Measured = results
     if fold is not None:
-        # Read once, for the figure and for the printed lines.
+        # Read once for both the figure and the printed lines.
         drawable = folds.measured(results, drawn.options()["where"], drawn.y)
     drawing.draw_any(
         drawable,
@@ -115,7 +115,7 @@ def plot(
 
 
 def say_periods(samples: Path | Measured, period: str) -> None:
-    """Print the mean of each quantity over whole periods, and how long goodput takes to recover."""
+    """Print the mean of each quantity over whole periods, and the recovery time of goodput."""
     found = folds.folded_table(samples, period, slots=True)
     folds.warn_of_few(found, period)
     for row in found.records():

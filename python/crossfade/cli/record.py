@@ -1,4 +1,4 @@
-"""``crossfade record``."""
+"""Command ``crossfade record``, which records a link between two machines."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def record(
 
 
 def _number(option: str, text: str) -> float:
-    """A rate in bit/s, or a time in s."""
+    """Parse a rate in bit/s, or a time in seconds."""
     unit = {"--rate": "bit/s", "--for": "s"}[option]
     found = in_common_unit(text)
     if found is None or found[1] != unit:

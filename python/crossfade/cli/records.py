@@ -1,4 +1,4 @@
-"""Records of single runs that ``crossfade run`` writes beside metrics: events, samples, packets."""
+"""Options of ``crossfade run`` for records of single runs: events, samples, packets."""
 
 from __future__ import annotations
 
@@ -132,17 +132,17 @@ class Records:
     ] = None
 
     def files(self) -> tuple[Path | None, ...]:
-        """The files that these options name."""
+        """Files that these options name."""
         of_points = (self.events, self.link_events, self.samples, self.transfers, self.delays)
         return (*of_points, self.trace_out, self.pcap, self.air_pcap)
 
     def shows_a_run(self) -> bool:
-        """Whether an option shows a single run."""
+        """True if an option records a single run."""
         of_a_run = (self.events, self.link_events, self.samples, self.interval, self.trace_out)
         return any(one is not None for one in (*of_a_run, self.pcap, self.air_pcap))
 
     def write(self, scenario: str, asked: Asked, at: Values, lines_to: TextIO) -> None:
-        """Write the files for the points ``at``; lines of ``--interval`` go to ``lines_to``."""
+        """Write the files for the points ``at``; lines of ``--interval`` are printed to ``lines_to``."""
         of_runs = asked.options(ViewOptions) | {"at": at or None}
         viewed = of_runs | {"run": self.run or 0}
         if self.events is not None:

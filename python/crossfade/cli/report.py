@@ -1,4 +1,4 @@
-"""``crossfade report``."""
+"""Command ``crossfade report``, which writes results as an HTML page."""
 
 from __future__ import annotations
 

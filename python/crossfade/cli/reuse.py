@@ -1,4 +1,4 @@
-"""``crossfade reuse``."""
+"""Command ``crossfade reuse``, which computes the spatial reuse of a mesh."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``crossfade run``."""
+"""Command ``crossfade run``, which runs a scenario."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 WITH_REPLAY = ("replay", "events", "link_events", "quiet")
 
 
-# Laying out a table takes a millisecond a line: longer tables are cut, and --csv has all rows.
+# Largest number of printed points, as layout takes a millisecond a line; --csv writes all rows.
 MOST_POINTS = 1_000
 
 
@@ -95,7 +95,7 @@ def run(
     outputs = Outputs(asked, scenario, csv=csv, plot=plot, json=json, others=records.files())
     figure = drawn.options()
     at = figure["where"] or {}
-    if plot is not None:  # the others are about columns of the figure
+    if plot is not None:  # conditions on other columns select rows of the figure
         at = chosen_points(scenario, at, asked.keys, asked.axes)
     viewed = asked.options(ViewOptions) | {"at": at or None}
     if records.run is not None and plot is None and not records.shows_a_run():
@@ -121,7 +121,7 @@ def run(
 
 
 def _print(results: Results, y: str | None, only: list[str] | None, to: Console) -> None:
-    """Print a table of the metrics that were asked for, or else those of the figure."""
+    """Print a table of the requested metrics, or else of those of the figure."""
     if only is None and len(results.points) > MOST_POINTS:
         terminal.print_some_results(results, to, MOST_POINTS)
     else:
@@ -129,7 +129,7 @@ def _print(results: Results, y: str | None, only: list[str] | None, to: Console)
 
 
 def _check_metrics(option: str, y: str | None, scenario: str, asked: Asked) -> None:
-    """Refuse an unknown metric before anything runs; names of flows and links are checked later."""
+    """Raise an error for an unknown metric before any run; names of flows and links are checked later."""
     over_time = (*timelines.CHOICES, *linkevents.DRAWN)
     for name in not_metrics(y):
         if name not in ("runs", *over_time, *api.check(scenario, **asked.options(ViewOptions)).axes):
@@ -138,10 +138,10 @@ def _check_metrics(option: str, y: str | None, scenario: str, asked: Asked) -> N
 
 
 def _check_columns(drawn: Drawn, scenario: str, asked: Asked) -> None:
-    """Refuse, before anything runs, columns of --by and --panels that are not axes."""
+    """Raise an error, before any run, for columns of --by and --panels that are not axes."""
     checked = api.check(scenario, **asked.options(ViewOptions))
     axes = [key for keys in checked.axes for key in keys.split(",")]
-    if not axes or Wanted.read(checked.scenario).of in OVER_TIME:  # columns of events are others
+    if not axes or Wanted.read(checked.scenario).of in OVER_TIME:  # columns of events are not axes
         return
     for option, text in (("--by", drawn.by), ("--panels", drawn.panels)):
         for name in column_list(text) or []:
@@ -152,7 +152,7 @@ def _check_columns(drawn: Drawn, scenario: str, asked: Asked) -> None:
 
 
 def _replay(journal: Path, scenario: str | None, context: typer.Context, records: Records) -> int:
-    """Replay a journal, print one line per link, and return the exit code."""
+    """Replay a journal, print a line for each link, and return the exit code."""
     if scenario is not None:
         raise ScenarioError("--replay: takes no SCENARIO, which the journal contains")
     for option in context.command.params:

@@ -1,4 +1,4 @@
-"""Commands about scenarios and their keys: ``crossfade list``, ``copy``, ``check``, ``explain``, ..."""
+"""Commands about scenarios and keys: ``crossfade list``, ``copy``, ``check``, ``explain`` and others."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from crossfade.results.opening import is_results_file
 from crossfade.suite.cases import load_suite
 from crossfade.tables import label
 
-# So much of what is damaged is named.
+# Largest number of printed lines about damage; the rest is counted.
 MOST_LINES = 20
-# Less memory than this is not spoken of.
+# Smallest memory in bytes that ``check`` reports for the rows of a point.
 WORTH_A_WORD = 100e6
 
 
@@ -104,7 +104,7 @@ def check(
 
 
 def _list_points(plan: plans.Plan, point: int | None, where: Mapping[str, str]) -> None:
-    """Print a line for each point: its number, and the values of its axes."""
+    """Print a line for each point with its number and the values of its axes."""
     for number in selection.chosen_points(plan.description, point, where):
         axes = plan.description["points"][number]["axes"]
         values = ", ".join(f"{axis} = {label(value)}" for axis, value in axes.items())
@@ -112,8 +112,8 @@ def _list_points(plan: plans.Plan, point: int | None, where: Mapping[str, str]) 
 
 
 def _check_results(path: Path, repair: bool) -> None:
-    """Print the damage of a results file, and repair it if ``repair``."""
-    from crossfade.results.repair import inspect, mend  # here: other commands need not wait for it
+    """Print the damage of a results file, and repair the file if ``repair`` is true."""
+    from crossfade.results.repair import inspect, mend  # imported here, since other commands do not need it
 
     found = inspect(path)
     for line in found.damage[:MOST_LINES]:
@@ -167,7 +167,7 @@ def list_scenarios(
         return
     names = [name for name in shipped_scenarios() if folder is None or f"{name}/".startswith(f"{folder}/")]
     if not names and folder is not None:
-        shipped_file(folder)  # says what there is
+        shipped_file(folder)  # raises an error that names the nearest shipped scenario
     texts = {name: shipped_file(name).read_text(encoding="utf-8") for name in names}
     _print_titles({name: tomllib.loads(text).get("title", "") for name, text in texts.items()})
 

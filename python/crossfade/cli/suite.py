@@ -1,4 +1,4 @@
-"""``crossfade suite``: named conditions with targets, for simulated controls and real programs."""
+"""Command ``crossfade suite``: conditions with targets, for simulated controls and real programs."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def suite(
 def _stack(
     control: str | None, client: str | None, server: str | None, stack: str | None, port: int, qlog: bool
 ) -> Stack | None:
-    """The real transport that is asked for; None where a simulated control is."""
+    """Requested real transport; None if a simulated control is requested."""
     given = [name for name, value in (("--control", control), ("--stack", stack)) if value is not None]
     given += ["--client and --server"] if client is not None or server is not None else []
     if len(given) != 1:
@@ -212,7 +212,7 @@ def _stack(
 
 
 def _show(result: SuiteResult, pairs: list[baselines.Pair], json: bool, quiet: bool) -> None:
-    """The verdicts as a table, or JSON; what failed and how to repeat it on standard error."""
+    """Print verdicts as a table or JSON, and on standard error failures and how to repeat them."""
     if json:
         terminal.write_out(result.to_json() + "\n")
     elif not quiet:

@@ -1,4 +1,4 @@
-"""``crossfade sweep`` and ``crossfade merge``."""
+"""Commands ``crossfade sweep`` and ``crossfade merge``."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from crossfade.sweeps.engines import Shard
 if TYPE_CHECKING:
     from crossfade.sweeps.cluster import Cluster
 
-# Longer tables are for a file, a figure or a report.
+# Largest number of printed lines of a sweep; longer tables suit a file, a figure or a report.
 MOST_LINES = 40
 
 
 @dataclass(frozen=True)
 class OnCluster:
-    """The cluster that makes the runs, if any, and the certificates for it."""
+    """Options for a cluster that makes the runs, with its certificates."""
 
     cluster: Annotated[
         str | None,
@@ -58,13 +58,13 @@ class OnCluster:
     ] = None
 
     def engine(self, jobs: int | None) -> AbstractContextManager[Cluster | None]:
-        """The cluster, None where there is none: then ``jobs`` threads make the runs."""
+        """The cluster that makes the runs; None: ``jobs`` threads of this machine make them."""
         files = self.tls_ca_file, self.tls_cert, self.tls_key
         if self.cluster is None:
             if any(files):
                 raise ScenarioError("--tls-ca-file, --tls-cert and --tls-key: need --cluster ADDRESS")
             return nullcontext()
-        from crossfade.sweeps.cluster import Cluster, tls_files  # takes a while to load
+        from crossfade.sweeps.cluster import Cluster, tls_files  # imported here, since it loads slowly
 
         if any(files) and not (self.tls_ca_file and self.tls_cert):
             raise ScenarioError("--tls-ca-file and --tls-cert: must both be given")
@@ -128,7 +128,7 @@ def sweep(
             **asked.options(PlanOptions),
         )
     if not results.complete:
-        return  # a shard: its results are not those of the plan
+        return  # a shard has results of only a part of the plan
     if not asked.quiet:
         terminal.print_some_results(results, console, MOST_LINES)
     terminal.print_warnings(results.warnings)

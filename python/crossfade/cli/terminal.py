@@ -1,4 +1,4 @@
-"""Tables for people, with rounded numbers; unrounded numbers are in CSV and JSON."""
+"""Tables for people, with rounded numbers; CSV and JSON have unrounded numbers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from crossfade.fitting import LinkFit, LinkTrace, MarkovFit
     from crossfade.papers import Matrix, Paper, Verdict
 
-# Where there is no terminal to ask, words break at this width; numbers and values of axes have no limit.
+# Width in columns at which words break without a terminal; lines of numbers and values of axes have no limit.
 WIDTH_WITHOUT_TERMINAL = 160
 
 VERDICT_STYLES = {
@@ -58,7 +58,7 @@ CHOICE_STYLES = {
 
 
 class SafeConsole(Console):
-    """A console that nothing it shows can steer: titles, labels and names come from outside."""
+    """Console that removes control characters from texts, since titles, labels and names are untrusted."""
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(visible(text), **options)
@@ -69,29 +69,29 @@ class SafeConsole(Console):
 
 
 def say(line: str) -> None:
-    """Tell the user something, in a line on standard error."""
-    with suppress(OSError):  # nobody can be told that nobody can be told
+    """Print a line on standard error."""
+    with suppress(OSError):  # a closed standard error cannot report its own failure
         print(one_line(line), file=sys.stderr)
 
 
 def say_lines(text: str) -> None:
-    """Tell the user several lines on standard error."""
+    """Print several lines on standard error."""
     for line in text.splitlines():
         say(line)
 
 
 def without_long_words(message: str) -> str:
-    """A message of the parser of command lines, which quotes what it was given in full."""
+    """Message of the command-line parser with its long words shortened."""
     return " ".join(shortened(word) for word in message.split(" "))
 
 
 def write_out(text: str) -> None:
-    """Data on standard output: as it is for a program, without what would steer a terminal on one."""
+    """Write data to standard output: unchanged to a program, without control characters to a terminal."""
     sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
 
 
 def console(stderr: bool = False) -> Console:
-    """A console on standard output (or error), wide enough where that is no terminal."""
+    """Console on standard output (or error), with a fixed width if that is no terminal."""
     made = SafeConsole(stderr=stderr, highlight=False, markup=False, emoji=False)
     if not made.is_terminal and _asked_width() is None:
         made.width = WIDTH_WITHOUT_TERMINAL
@@ -99,30 +99,30 @@ def console(stderr: bool = False) -> Console:
 
 
 def _asked_width() -> int | None:
-    """The width in the environment variable ``COLUMNS``, with or without a terminal."""
+    """Width in the environment variable ``COLUMNS``; None without it."""
     text = os.environ.get("COLUMNS", "")
     return int(text) if text.isdecimal() and int(text) > 0 else None
 
 
 def _room(to: Console) -> int | None:
-    """The width that a table has to fit into; None in a pipe or a file."""
+    """Width into which a table must fit; None for a pipe or a file."""
     return to.width if to.is_terminal or _asked_width() is not None else None
 
 
 def print_results(
     results: Results, to: Console, drawn: str | None = None, only: Sequence[str] | None = None
 ) -> None:
-    """All metrics of a single point; of a sweep as many of the main ones as there is room for.
+    """Print all metrics of a single point, or as many main metrics of a sweep as have room.
 
-    ``drawn`` are the metrics of the figure, or ratios of two: they come first. ``only`` are those that are
-    wanted, and there are no others.
+    ``drawn`` are the metrics of the figure, or ratios of two; they come first. ``only`` are the requested
+    metrics, in place of all others.
     """
     if not results.points:
         return
     if only is not None:
         only = results.chosen(only)
         if results.axes:
-            # What is asked for by name is not left out.
+            # Requested metrics are shown even if they are wider than the terminal.
             print_fitted(to, _title(results.title, ", ".join(results.methods)), _sweep(results, only), None)
         else:
             _print(to, _title(results.title, _how(results)), _point(results, only))
@@ -143,7 +143,7 @@ def print_results(
 
 
 def _intervals(points: Sequence[Point]) -> str:
-    """Heading of a table's estimates: means with intervals, or with each run."""
+    """Heading of the estimates in a table: means with intervals, or with each run."""
     random = [point for point in points if point.runs]
     if random and all(map(is_few, random)):
         return "mean (each run)"
@@ -156,14 +156,14 @@ def _print_note(results: Results, to: Console) -> None:
 
 
 def _estimate(point: Point, name: str, estimate: Mapping[str, Any] | None, factor: float) -> str:
-    """A metric of a point: its mean with the interval, or with each of a few runs."""
+    """Text of a metric at a point: its mean with the interval, or with the value of each of a few runs."""
     if estimate is None or not is_few(point) or estimate.get("at_least"):
         return shown(estimate, factor, point.runs)
     return each_run(point, name, estimate["value"], factor)
 
 
 def print_some_results(results: Results, to: Console, most: int) -> None:
-    """Like :func:`print_results`, but of more than ``most`` points only ranges of the main metrics."""
+    """Like :func:`print_results`, but for more than ``most`` points only ranges of the main metrics."""
     if len(results.points) <= most:
         print_results(results, to)
         return
@@ -182,7 +182,7 @@ def print_some_results(results: Results, to: Console, most: int) -> None:
 
 
 def _print_parts(point: Point, to: Console) -> None:
-    """The parts that have names or numbers, a line each."""
+    """Print tables of the parts of a point that have names or numbers, a line for each part."""
     for kind in PARTS:
         parts = getattr(point, kind.list)
         if kind.is_numbered:
@@ -206,7 +206,7 @@ def _print_parts(point: Point, to: Console) -> None:
 
 
 def _how(results: Results) -> str:
-    """The methods, with the number of runs where there are any."""
+    """Methods of a single point, with their numbers of runs."""
     return ", ".join(
         f"{point.runs} {'run' if point.runs == 1 else 'runs'}, {point.method}" if point.runs else point.method
         for point in results.points
@@ -232,7 +232,7 @@ def _point(results: Results, metrics: Sequence[str]) -> Grid:
 
 
 def _sweep(results: Results, metrics: Sequence[str]) -> list[Column]:
-    """The table of a sweep: axes, method, runs, and each metric with its interval."""
+    """Columns for the table of a sweep: axes, method, runs, and metrics with intervals."""
     points = [point.metrics | point.parts for point in results.points]
     units = {name: shown_unit([vars(found[name]) for found in points if name in found]) for name in metrics}
     columns = [
@@ -255,18 +255,18 @@ def _sweep(results: Results, metrics: Sequence[str]) -> list[Column]:
 
 
 def _labelled(results: Results, value: Any) -> str:
-    """A value of an axis as the figure of the scenario calls it."""
+    """Value of an axis, with the label of the scenario's figure."""
     cell = label(value)
     return _axis_cell(called(cell, results.figure.labels))
 
 
 def _heading(name: str, unit: str) -> str:
-    """The head of a column: its metric, and below it the unit that its values are in."""
+    """Heading of a column: its metric, and below it the unit of its values."""
     return f"{name}\n{unit}" if unit else name
 
 
 def print_metrics(metrics: Sequence[Metric], to: Console) -> None:
-    """Each metric with its unit and what figures call it."""
+    """Print each metric with its unit and its title in figures."""
     grid = _grid()
     for name in ("metric", "unit", "words"):
         grid.add_column(name, no_wrap=name == "metric")
@@ -276,7 +276,7 @@ def print_metrics(metrics: Sequence[Metric], to: Console) -> None:
 
 
 def print_table(table: Table, title: str, to: Console) -> None:
-    """A paper's table: empty columns left out, an interval beside its value."""
+    """Print a paper's table without empty columns, with intervals beside their values."""
     interval_of = {"ci95": "throughput_sim"}
     shown = [
         name
@@ -293,7 +293,7 @@ def print_table(table: Table, title: str, to: Console) -> None:
 
 
 def print_verdicts(paper: Paper, verdicts: Sequence[Verdict], to: Console) -> None:
-    """A paper's claims, each with its verdict and the point that speaks most against it."""
+    """Print a paper's claims with their verdicts and the points that speak most against them."""
     grid = _grid()
     grid.add_column("claim", ratio=5)
     grid.add_column("figure")
@@ -317,12 +317,12 @@ def print_verdicts(paper: Paper, verdicts: Sequence[Verdict], to: Console) -> No
     to.print(f"{len(verdicts)} claims: {', '.join(counts)}")
 
 
-# A verdict in a narrow column.
+# Signs for verdicts in a narrow column.
 MARKS = {"holds": "+", "holds partly": "±", "does not hold": "−", "cannot be seen": "~", "undecided": "?"}
 
 
 def print_matrix(paper: Paper, matrix: Matrix, to: Console) -> None:
-    """A paper's claims by its readings, what each reading is, and the best of them."""
+    """Print a paper's claims by its readings, a line about each reading, and the best one."""
     grid = _grid()
     grid.add_column("claim")
     for name in matrix.verdicts:
@@ -343,13 +343,13 @@ def print_matrix(paper: Paper, matrix: Matrix, to: Console) -> None:
 
 
 def print_fit(fit: MarkovFit, to: Console) -> None:
-    """A fitted chain with its intervals, the tests of it, and what they mean."""
+    """Print a fitted chain with its intervals, its tests, and their explanation."""
     grid = _grid()
     for name in ("parameter", "value", "95 % interval"):
         grid.add_column(name, justify="left" if name == "parameter" else "right")
     for name in ("p_gg", "p_bb", "p_e", "mean_burst"):
         interval = getattr(fit, name)
-        # As many digits as the narrower side of the interval is worth.
+        # Two significant digits of the narrower side of the interval set the decimal places.
         half = min(interval.value - interval.low, interval.high - interval.value) or interval.high
         digits = max(0, 1 - math.floor(math.log10(half)))
         grid.add_row(
@@ -381,8 +381,8 @@ def print_fit(fit: MarkovFit, to: Console) -> None:
 
 
 def print_link_fit(fit: LinkFit, to: Console) -> None:
-    """A fitted link: each parameter with its interval and verdict, and what the record does not show."""
-    from crossfade.fitting.parameters import BOUNDED_ABOVE  # here, as most commands need nothing of it
+    """Print a fitted link: its parameters with intervals and verdicts, and what the record does not show."""
+    from crossfade.fitting.parameters import BOUNDED_ABOVE  # here, since other commands do not need it
 
     grid = _grid()
     for name in ("parameter", "value", "90 % interval", "unit", "verdict"):
@@ -410,7 +410,7 @@ def print_link_fit(fit: LinkFit, to: Console) -> None:
 
 
 def print_predictions(rows: Sequence[Predicted], fit: LinkFit, to: Console) -> None:
-    """What each control would do on the fitted link, and what a replay of the record says of it."""
+    """Print the predictions for each control on the fitted link, and the values of a replay of the record."""
     grid = _grid()
     react = [row.reacting for row in rows if row.reacting is not None]
     names = ["control", "metric", "predicted", "90 % interval", "replay", "unit"]
@@ -427,7 +427,7 @@ def print_predictions(rows: Sequence[Predicted], fit: LinkFit, to: Console) -> N
     _print(to, f"Predicted for the link of {fit.source}; a replay of the record beside it", grid)
 
 
-# What a recording says, by the names of its summary: words, unit, and the unit's size.
+# Printed lines of a recording's summary by its keys: words, unit, and size of the unit in SI.
 RECORDED = {
     "rate_bps": ("capacity", "Mbit/s", 1e6),
     "sent_bps": ("sent", "Mbit/s", 1e6),
@@ -439,7 +439,7 @@ AFTER = {"loop": "begins again", "hold": "its last values hold", None: "what fol
 
 
 def print_trace(found: LinkTrace, to: Console) -> None:
-    """What each recording is, how long it is, and its rates, delays and losses over windows of time."""
+    """Print each recording: its format and duration, and rates, delays and losses over windows of time."""
     for row in found.summary():
         grid = _grid()
         for name in ("", "unit", "mean", "min", "5 %", "median", "95 %", "max"):
@@ -456,7 +456,7 @@ def print_trace(found: LinkTrace, to: Console) -> None:
 
 
 def _of_recording(row: dict[str, Any]) -> Iterator[str]:
-    """Further facts about a recording, beside its windows."""
+    """Further facts about a recording, for the line below its table."""
     window = f"windows of {row['window_s'] * 1e3:g} ms"
     yield f"{row['facts']} {'fact' if row['facts'] == 1 else 'facts'}, {window}"
     if row["unlimited"]:
@@ -482,7 +482,7 @@ def _of_recording(row: dict[str, Any]) -> Iterator[str]:
 
 
 def print_comparison(found: Comparison, to: Console) -> None:
-    """The pairs under every condition, and where their curves cross or touch along each axis."""
+    """Print the pairs under every condition, and where their curves cross or touch along each axis."""
     grid = _grid()
     _add_columns(grid, found.conditions)
     _add_columns(grid, ["first", "second"])
@@ -506,7 +506,7 @@ def print_comparison(found: Comparison, to: Console) -> None:
 
 
 def print_best(found: Best, to: Console) -> None:
-    """The choice under every condition, and where to change it along each axis."""
+    """Print the choice under every condition, and where it changes along each axis."""
     goal = found.goal
     grid = _grid()
     _add_columns(grid, [*found.conditions, *found.choose])
@@ -539,7 +539,7 @@ def print_best(found: Best, to: Console) -> None:
 
 
 def _value(found: Best, at: Decision) -> dict[str, float | None]:
-    """The value of a choice, with the ends of its interval where these lie beyond what the metric can be."""
+    """Value of a choice; with the ends of its interval if that is cut at the bounds of the metric."""
     value, half = at.value, at.ci95
     as_it_is: dict[str, float | None] = {"value": value, "ci95": half, "low": None, "high": None}
     if value is None or half is None or at.choice is None:
@@ -554,7 +554,7 @@ def _value(found: Best, at: Decision) -> dict[str, float | None]:
     point = next(same, None)
     of = None if point is None else (point.metrics | point.parts).get(found.goal.metric)
     most = math.inf
-    # An interval is nowhere narrower than Student's, unless it was cut.
+    # An upper side narrower than Student's half width shows that the interval was cut at the metric's bound.
     if of is not None and of.value is not None and of.ci95 is not None and of.high is not None:
         most = of.high if of.high < of.value + of.ci95 * (1 - 1e-9) else math.inf
     low, high = max(value - half, 0.0), min(value + half, most)
@@ -563,7 +563,7 @@ def _value(found: Best, at: Decision) -> dict[str, float | None]:
 
 
 def _print_switching(found: Best, to: Console) -> None:
-    """Print the choice to use in each range of each axis."""
+    """Print the choice for each range of each axis."""
     for axis, ranges in groupby(found.ranges, lambda at: (at.axis, at.unit, tuple(at.condition))):
         grid = _grid()
         _add_columns(grid, [*axis[2], "from", "to", *found.choose, "change between", "because of"])
@@ -577,7 +577,7 @@ def _print_switching(found: Best, to: Console) -> None:
 
 
 def _in_unit(value: float | None, ci95: float | None, factor: float) -> str:
-    """A value with its half-width, in another unit."""
+    """Text of a value with its half-width, divided by ``factor``."""
     return shown({"value": value, "ci95": ci95, "low": None, "high": None}, factor)
 
 
@@ -599,13 +599,13 @@ def _add_columns(grid: Grid, names: Sequence[str]) -> None:
 
 
 def _heads(names: Sequence[str]) -> list[str]:
-    """Keys by their last part, where that tells them apart."""
+    """Headings of keys: the last part if it is unique, else the whole key."""
     short = [name.rsplit(".", 1)[-1] for name in names]
     return [name if short.count(name) == 1 else full for full, name in zip(names, short, strict=True)]
 
 
 def print_warnings(warnings: Sequence[str]) -> None:
-    """Warnings, one line each, on standard error."""
+    """Print warnings on standard error, one line each."""
     to = console(stderr=True)
     for text in warnings:
         to.print(Text(one_line(f"warning: {text}"), style="yellow"), soft_wrap=True)

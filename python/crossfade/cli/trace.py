@@ -1,4 +1,4 @@
-"""``crossfade trace``."""
+"""Command ``crossfade trace``, which summarises and converts recordings of a link."""
 
 from __future__ import annotations
 

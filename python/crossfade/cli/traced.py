@@ -1,4 +1,4 @@
-"""The worst run of a comparison in words, and the command that traces it."""
+"""Text about the worst run of a comparison, with the command that traces it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from crossfade.tables import Cell, label
 
 @dataclass(frozen=True)
 class Traced:
-    """Source of a comparison: a scenario with overrides, or a results file, which has both."""
+    """Source of a comparison: a scenario with overrides, or a results file, which contains both."""
 
     source: str
     asked: Asked
 
     def command(self, axes: Mapping[str, Any], run: int) -> str:
-        """Command that shows every event of a run at a point."""
+        """Command that writes every event of a run at a point."""
         name, keys, seed = self.source, dict(self.asked.keys), self.asked.seed
         if is_results_file(self.source):
             stored = datasets.read_plan(self.source, None).plan.description
@@ -41,13 +41,13 @@ class Traced:
 
 
 def _written(value: Any) -> str:
-    """A value as the command line reads it."""
+    """Value in the form of the command line."""
     is_plain = isinstance(value, str) and api.parse_value(value) == value
     return value if is_plain else inline(value)
 
 
 def worst_pair(found: Comparison, pair: Pair, traced: Traced) -> str:
-    """The run in which the first of a pair does worst against the second, and the command that traces it."""
+    """Text about the run in which the first of a pair is worst against the second, with its trace command."""
     assert pair.worst_run is not None
     assert pair.worst_difference is not None
     much = _in_words(pair.worst_difference, pair.reference, found.unit)
@@ -59,7 +59,7 @@ def worst_pair(found: Comparison, pair: Pair, traced: Traced) -> str:
 
 
 def failed_pair(found: Comparison, pair: Pair, gate: str, traced: Traced) -> str:
-    """Which condition a pair meets, with its worst run."""
+    """Text about the condition that a pair meets, with its worst run."""
     much = _in_words(pair.difference, pair.reference, found.unit)
     what = (
         f"failed ({gate}): {found.metric} of {pair.first} less {pair.second} is {much}{_at(pair.condition)}"
@@ -68,7 +68,7 @@ def failed_pair(found: Comparison, pair: Pair, gate: str, traced: Traced) -> str
 
 
 def failed_decision(found: Best, at: Decision, gate: str, traced: Traced) -> str:
-    """Which condition a decision meets, with its worst run."""
+    """Text about the condition that a decision meets, with its worst run."""
     choice = "none" if at.choice is None else ", ".join(map(str, at.choice.values()))
     what = f"failed ({gate}): the choice is {choice} ({at.verdict}){_at(at.condition)}"
     worst = _worst_of(found, at, traced)
@@ -76,7 +76,7 @@ def failed_decision(found: Best, at: Decision, gate: str, traced: Traced) -> str
 
 
 def worst_decision(found: Best, traced: Traced) -> str:
-    """The worst run of the closest decision, in words; empty if no runs differ."""
+    """Text about the worst run of the closest decision; empty if no runs differ."""
     known = [at for at in found.decisions if at.worst_run is not None and at.margin is not None]
     least = min(known, key=lambda at: (at.margin or 0.0) / (abs(at.value or 0.0) or 1.0), default=None)
     return "" if least is None else _worst_of(found, least, traced)
@@ -105,7 +105,7 @@ def _at(condition: Mapping[str, Cell]) -> str:
 
 
 def _in_words(difference: float, reference: float, unit: str) -> str:
-    """A difference in a unit that suits it, and as a share."""
+    """Text of a difference in a suitable unit, and as a share."""
     short, factor = shown_unit([{"value": difference, "unit": unit}])
     share = f" ({100 * difference / abs(reference):.3g} %)" if reference else ""
     return f"{difference / factor:.4g} {short}".rstrip() + share

@@ -1,4 +1,4 @@
-"""``crossfade verify``."""
+"""Command ``crossfade verify``, which compares with reference data of other programs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The best choice under each condition, its certainty, and where to change it.
+"""The best choice under each condition, its statistical certainty, and where along an axis it changes.
 
-Choices are compared over the runs that all of them have, run by run (:mod:`crossfade.comparison.paired`);
-where to change is in :mod:`crossfade.comparison.switching`.
+Choices are compared run by run, over the runs that all of them have (:mod:`crossfade.comparison.paired`).
+:mod:`crossfade.comparison.switching` finds where along an axis to change the choice.
 """
 
 from __future__ import annotations
@@ -46,43 +46,44 @@ Verdict = Literal[
 
 @dataclass(frozen=True)
 class Decision:
-    """The choice under one condition.
+    """The best choice under one condition, with its margin and verdict.
 
     Attributes
     ----------
     condition : dict
-        Values of the axes that are not chosen.
+        Values of the other axes, among which no choice is made.
     choice : dict or None
         Values of the chosen axes; None where no choice keeps to the constraints.
     value : float or None
-        The metric of the choice, in its unit.
+        Mean of the metric for the choice, in the unit of the metric.
     ci95 : float or None
-        Half-width of its interval.
+        Half-width of the 95 % interval of ``value``; None without one.
     at_least : bool
-        Whether ``value`` is a lower bound: a completion time where flows were unfinished; ``margin`` is then
-        that of the times seen.
+        True if ``value`` is a lower bound: a completion time when some flows were unfinished. ``margin`` then
+        compares the times observed.
     runner_up : str or None
-        The next best mean that keeps to the constraints. Where the first choice within a share of the best is
-        asked for, the best choice, if another one.
+        Choice with the next best mean that meets the constraints. With ``within``, the best choice, if it is
+        not the chosen one; otherwise None.
     margin : float or None
-        Advantage over the runner-up.
+        Advantage over the runner-up, positive if the choice is better, in the unit of the metric.
     margin_ci95 : float or None
-        Half-width of its interval.
+        Half-width of the 95 % interval of ``margin``; None without one.
     verdict : str
-        ``best``: better than every other one that may keep to the constraints, beyond the interval of the
-        paired difference. ``within``: surely within the share of the best, and those before it surely are
-        not. ``too close to call``: it has the best mean, but the ``rivals`` cannot be told from it, or are
-        better if they keep to a constraint whose limit lies inside their interval. ``equal``: the ``rivals``
-        have the same value in every run, as where nothing arrives, and more runs would not tell them apart.
-        ``constraint uncertain``: the limit of one of its own constraints, those in ``uncertain``, lies inside
-        the interval. ``no feasible choice``: no mean keeps to the constraints; ``rivals`` are those that
-        perhaps do.
+        ``best``: better than every other choice that may meet the constraints, beyond the interval of the
+        paired difference. ``within``: significantly within the share of the best, while the choices before it
+        significantly are not. ``too close to call``: the choice has the best mean, but the ``rivals`` do not
+        differ from it significantly, or are better if they meet a constraint whose limit lies inside their
+        interval. ``equal``: the ``rivals`` have the same value in every run, for example if nothing arrives,
+        and more runs would not tell them apart. ``constraint uncertain``: for the choice itself, the limits
+        of the constraints in ``uncertain`` lie inside the interval. ``no feasible choice``: no mean meets the
+        constraints; ``rivals`` are the choices whose intervals reach the limits.
     rivals : list of str
-        Choices that may be as good.
+        Choices that may be as good, as the verdict explains.
     uncertain : list of str
-        Constraints that may not be kept.
+        Constraints that the choice may not meet.
     worst_run : int or None
-        Run in which the choice is worst against the runner-up.
+        Number of the run in which the choice is worst against the runner-up; None of an exact value or a
+        single run.
 
     Examples
     --------
@@ -109,30 +110,30 @@ class Decision:
 
 @dataclass(frozen=True)
 class Best:
-    """The decision under every condition, and the ranges of each numeric axis with the choice to use.
+    """The best choice under every condition, and the ranges of each numeric axis with the choice to use.
 
     Attributes
     ----------
     choose : list of str
         The axes of the choices.
     goal : Goal
-        The metric, which side of it is better, and the constraints.
+        The metric, whether its lowest value is best, and the constraints.
     unit : str
         The unit of the metric.
     method : str
-        The method that decides.
+        Method whose results decide.
     conditions : list of str
-        The other axes.
+        Names of the other axes.
     decisions : list of Decision
         The choice under each condition.
     ranges : list of Range
-        From where to where along an axis which choice is to be used.
+        Range by range along each numeric axis, the choice to use.
     warnings : list of str
-        What makes the decisions doubtful.
+        Reasons to doubt the decisions.
     results : Results
-        What was decided by.
+        Results from which the decisions were made.
     within : float or None
-        The share of the best that the first choice may cost; None where the best itself is asked for.
+        Share of the best value that the first choice may lose; None if the best choice itself is sought.
 
     Examples
     --------
@@ -153,26 +154,26 @@ class Best:
     warnings: list[str]
     results: Results
     within: float | None = None
-    """The share of the best that the first choice may cost, None where the best itself is asked for."""
+    """Share of the best value that the first choice may lose; None if the best choice itself is sought."""
 
     def failures(self, conditions: Sequence[str]) -> list[tuple[str, Decision]]:
-        """The decisions that meet one of some conditions, each with the first condition that it meets.
+        """Decisions that meet any of the given conditions, each with the first condition that it meets.
 
         Parameters
         ----------
         conditions : sequence of str
-            A condition is a verdict (``"too close to call"``), a limit of the margin over the runner-up, in
-            the metric's unit or as a share of the value (``"margin<2%"``), or a choice (``"choice!=reno"``).
+            Each a verdict (``"too close to call"``), a limit of the margin over the runner-up, in the
+            metric's unit or as a share of the value (``"margin<2%"``), or a choice (``"choice!=reno"``).
 
         Returns
         -------
         list of tuple of (str, Decision)
-            Conditions with the decisions that meet them, in the order of the decisions.
+            Pairs of a condition and a decision that meets it, in the order of the decisions.
 
         Raises
         ------
         ScenarioError
-            If a condition is none of these.
+            If a condition has none of these forms.
         """
         gates = [Gate.parse(text, "margin", get_args(Verdict)) for text in conditions]
 
@@ -195,9 +196,10 @@ class Best:
         ax: Axes | None = None,
         **options: Any,
     ) -> Figure:
-        """Draw the metric of every choice, the best shaded, dotted lines where to change.
+        """Draw the metric of every choice, the best one shaded, with dotted lines where the best choice
+        changes.
 
-        It needs one numeric axis beside the choices.
+        The results need exactly one numeric axis beside those of the choices.
 
         Parameters
         ----------
@@ -245,7 +247,7 @@ class Best:
         return plot(table, file, width=Page(width or "", font_size, ax), **drawn)
 
     def table(self) -> pd.DataFrame:
-        """A row a condition: the choice, the metric with its interval, and how sure it is.
+        """One row per condition: the best choice, its metric with interval, and the verdict.
 
         Returns
         -------
@@ -256,16 +258,16 @@ class Best:
         return decisions_table(self).to_pandas()
 
     def _bounds(self) -> list[str]:
-        """The column that says which values are lower bounds, where there are any."""
+        """Name of the column that marks values which are lower bounds; no column if there are none."""
         return [f"{self.goal.metric}_at_least"] if any(found.at_least for found in self.decisions) else []
 
     def records(self) -> list[dict[str, Cell]]:
-        """The rows of :meth:`table`.
+        """Rows of :meth:`table` as dictionaries.
 
         Returns
         -------
         list of dict
-            A dictionary a row; None where there is nothing.
+            One dictionary per row; a value that does not exist is None.
         """
         metric = self.goal.metric
         return [
@@ -280,31 +282,31 @@ class Best:
         ]
 
     def switching_table(self) -> pd.DataFrame:
-        """A row a range of an axis: from where to where which choice is to be used.
+        """One row per range of an axis: its ends, and the choice to use between them.
 
         Returns
         -------
         pandas.DataFrame
-            ``from`` and ``to`` are in ``unit``, that of the ``axis``; ``to_low`` and ``to_high`` are the
-            interval of ``to`` (missing where it goes on to the end of the axis); ``because`` is the metric or
-            constraint that makes the change, missing in the last range.
+            ``from`` and ``to`` are in ``unit``, the unit of the ``axis``. ``to_low`` and ``to_high`` are the
+            ends of the interval of ``to``, missing if the interval reaches the end of the axis. ``because``
+            is the metric or constraint that causes the change, missing in the last range.
         """
         return ranges_table(self).to_pandas()
 
     def to_csv(self) -> str:
-        """:meth:`table` as CSV text; numbers read back exactly.
+        """Rows of :meth:`table` as CSV text; numbers read back exactly.
 
         Returns
         -------
         str
-            Lines of CSV, with names at first.
+            CSV text; the first line has the names of the columns.
         """
         return decisions_table(self).to_csv()
 
     def to_json(self) -> str:
-        """All that was found as JSON text: a list, an object for each decision and each range of an axis.
+        """All decisions and ranges as JSON text: a list with one object each.
 
-        ``crossfade schema --best`` describes it. Numbers read back exactly.
+        ``crossfade schema --best`` describes the objects. Numbers read back exactly.
 
         Returns
         -------
@@ -364,8 +366,8 @@ def best(
 ) -> Best:
     """Find the choice with the best metric at every point of the other axes.
 
-    A decision compares the best mean with each other choice, run by run. See :class:`Decision` for the
-    verdicts, and :class:`Range` for what to use along an axis.
+    Each decision compares the choice with the best mean with every other one, run by run. See
+    :class:`Decision` for the verdicts, and :class:`Range` for the choice to use along an axis.
 
     Parameters
     ----------
@@ -374,22 +376,23 @@ def best(
     choose : str or sequence of str
         The axes of the choices (``"tcp.variant,tcp.w_max"``: every pair of values).
     metric : str
-        What is to be best, also of a flow or link.
+        Name of the metric to optimise; that of a flow or link has its name in front (``near.goodput_bps``).
     lowest : bool, optional
-        Whether the lowest is best (default: the metric itself knows; it is needed for one of which neither
-        is).
+        True if the lowest value is best. Default: as the metric defines; required for a metric without a
+        better side.
     within : str or float, optional
-        A share of the best (``"2%"``): asks for the first choice, in the order of its axis, that costs no
-        more. List choices from cheap to dear. :func:`crossfade.curves.knee` does the same of numbers, with a
-        bootstrap.
+        Share of the best value (``"2%"``): find the first choice, in the order of its axis, that loses no
+        more than this share. List choices from cheap to expensive. For a numeric axis
+        :func:`crossfade.curves.knee` finds such a value with a bootstrap interval.
     subject_to : sequence of str
         Constraints on means (``["rtt_p95_s<0.8"]``).
     method : str, optional
-        The method that decides (default: the simulation, where there is one).
+        Method whose results decide (default: simulation, if the results have it).
     together : bool
-        Whether all statements hold at once with 95 % (Bonferroni), instead of each by itself.
+        True if all statements together are to hold with 95 % confidence (Bonferroni); False for each by
+        itself.
     where : mapping, optional
-        A part of the points (:meth:`Results.where`).
+        Conditions that select points (:meth:`Results.where`).
     **options
         Those of :func:`crossfade.run`, for a scenario.
 
@@ -458,9 +461,9 @@ def best(
 
 
 def is_lowest(metric: str, lowest: bool | None) -> bool:
-    """Whether the lowest of a metric is the best: as asked for, else as it is of the metric.
+    """True if the lowest value of a metric is best: ``lowest`` if given, otherwise as the metric defines.
 
-    :class:`ScenarioError` where neither is said and neither is the better one.
+    Raises :class:`ScenarioError` if ``lowest`` is None and the metric has no better side.
     """
     if lowest is not None:
         return lowest
@@ -479,7 +482,7 @@ def _decide(
     goal: Goal,
     coverage: float,
 ) -> Decision:
-    """The decision among some candidates."""
+    """The best choice under one condition: the decision among its candidates."""
     defined = {choice: found for choice, found in candidates.items() if found.merit.values}
     doubts = {choice: goal.doubts(found, coverage) for choice, found in defined.items()}
     ranking = sorted(
@@ -511,7 +514,7 @@ def _decide(
     rivals = [
         choice for choice in perhaps if choice != leader and advantage(choice).verdict(coverage) != "higher"
     ]
-    # Of a rival that only perhaps keeps to the constraints more runs do tell more.
+    # A rival that may or may not meet the constraints is not "equal": more runs can decide about it.
     is_equal = all(advantage(choice).verdict(coverage) == "equal" and not doubts[choice] for choice in rivals)
     close: Verdict = "equal" if is_equal else "too close to call"
     margin = advantage(ranking[1]) if len(ranking) > 1 else None
@@ -540,7 +543,7 @@ def _decide_within(
     share: float,
     coverage: float,
 ) -> Decision:
-    """The first of some candidates that costs no more than a share of the best."""
+    """The decision for the first candidate, in order, that loses at most a share of the best value."""
     leader, found = slacks(candidates, goal, share)
     if leader is None:
         return _decide(condition, chosen, candidates, goal, coverage)
@@ -570,13 +573,13 @@ def _decide_within(
 
 
 def _worst(margin: Sample | None) -> int | None:
-    """The run in which an advantage is smallest."""
+    """Number of the run in which an advantage is smallest; None of an exact advantage or a single run."""
     found = None if margin is None or margin.is_exact else worst_run(margin.values, lowest_is_best=False)
     return found[0] if found else None
 
 
 def _interpolated(curve: Sequence[tuple[float, float]], x: float) -> float:
-    """The value of a curve between two of its points; NaN of no curve."""
+    """Value at ``x`` of a curve given by points, linearly interpolated; NaN outside the curve."""
     for (low, start), (high, end) in pairwise(curve):
         if low <= x <= high:
             return start + (end - start) * (x - low) / (high - low)

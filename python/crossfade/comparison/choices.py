@@ -1,4 +1,4 @@
-"""Points of results sorted into *conditions*, and under each condition into *choices*: what is compared."""
+"""Points of results sorted by *condition*, and under each condition by *choice*, for comparisons."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Cells = tuple[Cell, ...]
 
 @dataclass(frozen=True)
 class Line:
-    """The points along one numeric axis, all other conditions being fixed: choices at each place."""
+    """The points along one numeric axis with all other conditions fixed, by choice at each of its values."""
 
     condition: dict[str, Cell]
     axis: str
@@ -30,17 +30,19 @@ class Line:
 
     @property
     def choices(self) -> list[Cells]:
-        """Every choice that there is at some place."""
+        """Every choice that has a point at some value of the axis."""
         return list(dict.fromkeys(choice for points in self.points for choice in points))
 
     def curve(self, samples: Sequence[Sample], coverage: float = COVERAGE) -> Curve:
-        """The curve of a quantity, given at each place; straight over log x where the axis is so spaced."""
+        """Curve through one sample per value of the axis; it is straight over log x if the axis is
+        logarithmically spaced.
+        """
         return Curve(self.xs, samples, is_log_spaced(self.xs), coverage)
 
 
 @dataclass(frozen=True)
 class Choices:
-    """Points by condition, and under each condition by choice."""
+    """Points of results by condition, and under each condition by choice."""
 
     chosen: list[str]
     conditions: list[str]
@@ -48,8 +50,9 @@ class Choices:
 
     @classmethod
     def of(cls, results: Results, chosen: str | Sequence[str]) -> Choices:
-        """``chosen`` are the axes of the choices; all others, and the method if there are several, are
-        conditions.
+        """Sort the points of results; ``chosen`` are the axes of the choices.
+
+        All other axes are conditions, and so is the method if there are several.
         """
         chosen = keys_in(chosen)
         several = len({point.method for point in results.points}) > 1
@@ -61,11 +64,11 @@ class Choices:
         return choices
 
     def named(self, condition: Cells) -> dict[str, Cell]:
-        """A condition by the names of its axes."""
+        """Values of a condition by the names of its axes."""
         return dict(zip(self.conditions, condition, strict=True))
 
     def lines(self) -> Iterator[Line]:
-        """Along every numeric axis of the conditions that has two values or more."""
+        """Lines of points along every numeric axis of the conditions with at least two values."""
         for axis in self.conditions:
             values = list(dict.fromkeys(condition[self.conditions.index(axis)] for condition in self.points))
             numbers = in_numbers(values)
@@ -85,7 +88,7 @@ class Choices:
                     yield Line(condition_here, axis, numbers[1], xs, [by_place[x] for x in xs])
 
     def _follows(self, key: str, axis: str) -> bool:
-        """Whether the value of an axis is given by that of another: they are zipped."""
+        """True if axis ``axis`` determines the value of ``key``, as for axes that change together."""
         at, given = self.conditions.index(key), self.conditions.index(axis)
         return len({(condition[at], condition[given]) for condition in self.points}) == len(
             {condition[given] for condition in self.points}
@@ -97,12 +100,12 @@ def _cells(point: Point, keys: Sequence[str]) -> Cells:
 
 
 def words(choice: Cells) -> str:
-    """A choice as text."""
+    """Values of a choice as text, separated by commas."""
     return ", ".join(f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in choice)
 
 
 def keys_in(text: str | Sequence[str]) -> list[str]:
-    """Keys, separated by commas where they are one text."""
+    """List of keys, from a list or from one text with commas; duplicates are dropped."""
     keys = text.split(",") if isinstance(text, str) else text
     if not isinstance(keys, Sequence) or not all(isinstance(key, str) for key in keys):
         raise ScenarioError(f"{shortened(repr(text))}: no axis; must be its key, or a list of keys")

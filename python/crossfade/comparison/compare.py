@@ -1,7 +1,7 @@
-"""Comparison of two choices: which has more of a metric, by how much, where that changes; with intervals.
+"""Comparison of two choices: which has more of a metric, by how much, and where that changes, with intervals.
 
-The difference of two points is taken run by run (:mod:`crossfade.comparison.paired`). Points are sorted into
-*conditions*, and under each condition into *choices*: what is compared.
+Two points are compared run by run (:mod:`crossfade.comparison.paired`). Points are sorted by *condition*, and
+under each condition by *choice*.
 """
 
 from __future__ import annotations
@@ -32,33 +32,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two choices under one condition: the ``first`` less the ``second``.
+    """Comparison of two choices under one condition: the ``first`` minus the ``second``.
 
     Attributes
     ----------
     condition : dict
-        Values of the axes that are not compared.
+        Values of the other axes, whose values are not compared.
     first, second : str
         The choices.
     difference : float
         Mean of the differences run by run, in the unit of the metric.
     ci95 : float or None
-        Half-width of its interval; None of a single run.
+        Half-width of the 95 % interval of the difference; None for a single run or exact values.
     pairs : int
-        Number of runs that both have; 0 where both are exact.
+        Number of runs that both choices have; 0 if both values are exact.
     verdict : str
-        About the first: ``higher``, ``lower``, ``too close to call`` where the interval contains 0, ``equal``
-        where all runs are equal, ``cannot tell`` where a single run has no interval.
+        Statement about the first: ``higher``, ``lower``, ``too close to call`` if the interval contains 0,
+        ``equal`` if every run is equal, ``cannot tell`` if there is no interval, as for a single run.
     reference : float
-        Mean of the second over these runs, of which a difference is a share.
+        Mean of the second over these runs, to which a difference in per cent refers.
     worst_run : int or None
-        Run in which the first is worst against the second; None of a single run.
+        Number of the run in which the first is worst against the second; None for a single run.
     worst_difference : float or None
-        The difference there.
+        Difference in that run.
     axes : dict
-        Those of the point of the first.
+        Axes and values of the point of the first choice.
     method : str
-        Its method.
+        Method of that point.
 
     Examples
     --------
@@ -94,15 +94,15 @@ class Comparison:
     metric : str
         Name of the metric.
     unit : str
-        Its unit.
+        Unit of the metric.
     conditions : list of str
-        The other axes.
+        Names of the other axes.
     pairs : list of Pair
-        Two choices under one condition each.
+        One entry for each condition and pair of choices.
     crossings : list of CurveCrossing
-        Where curves cross or touch.
+        Places along numeric axes where two curves cross or touch.
     warnings : list of str
-        What makes the comparison doubtful.
+        Reasons to doubt the comparison.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class Comparison:
     warnings: list[str]
 
     def table(self) -> pd.DataFrame:
-        """A row a condition and pair.
+        """One row per condition and pair of choices.
 
         Returns
         -------
@@ -133,12 +133,12 @@ class Comparison:
         return pairs_table(self).to_pandas()
 
     def records(self) -> list[dict[str, Cell]]:
-        """The rows of :meth:`table`.
+        """Rows of :meth:`table` as dictionaries.
 
         Returns
         -------
         list of dict
-            A dictionary a row; None where there is nothing.
+            One dictionary per row; a value that does not exist is None.
         """
         return [
             pair.condition
@@ -150,7 +150,9 @@ class Comparison:
 
     @property
     def worst(self) -> Pair | None:
-        """The pair with the run in which the first falls behind most, as a share of the second."""
+        """The pair with the largest loss of the first in any run, relative to the mean of the second; None
+        without runs.
+        """
         known = [pair for pair in self.pairs if pair.worst_difference is not None]
         sign = 1.0 if is_better_low(self.metric) else -1.0
 
@@ -160,23 +162,23 @@ class Comparison:
         return max(known, key=loss, default=None)
 
     def failures(self, conditions: Sequence[str]) -> list[tuple[str, Pair]]:
-        """The pairs that meet one of some conditions, each with the first condition that it meets.
+        """Pairs that meet any of the given conditions, each with the first condition that it meets.
 
         Parameters
         ----------
         conditions : sequence of str
-            A condition is a verdict (``"lower"``), or a limit of the mean difference, in the metric's unit
+            Each a verdict (``"lower"``), or a limit of the mean difference, in the metric's unit
             (``"difference<-1e5"``) or as a share of the mean of the second (``"difference<-2%"``).
 
         Returns
         -------
         list of tuple of (str, Pair)
-            Conditions with the pairs that meet them, in the order of the pairs.
+            Tuples of a condition and a pair that meets it, in the order of the pairs.
 
         Raises
         ------
         ScenarioError
-            If a condition is neither.
+            If a condition has neither form.
         """
         gates = [Gate.parse(text, "difference", get_args(Verdict)) for text in conditions]
         return [
@@ -190,30 +192,31 @@ class Comparison:
         ]
 
     def crossing_table(self) -> pd.DataFrame:
-        """A row a range of an axis in which two curves cross (``x`` is where) or touch (``x`` is missing).
+        """One row per range of an axis in which two curves cross (at ``x``) or touch (``x`` is missing).
 
         Returns
         -------
         pandas.DataFrame
-            ``x``, ``low`` and ``high`` are in ``unit``, that of the ``axis``; the last two are missing where
-            the range goes on to the end of the axis. ``before`` and ``after`` are verdicts about the first.
+            ``x``, ``low`` and ``high`` are in ``unit``, the unit of the ``axis``; ``low`` or ``high`` is
+            missing if the range reaches the end of the axis. ``before`` and ``after`` are the verdicts about
+            the first choice on either side.
         """
         return crossings_table(self.conditions, self.crossings).to_pandas()
 
     def to_csv(self) -> str:
-        """:meth:`table` as CSV text; numbers read back exactly.
+        """Rows of :meth:`table` as CSV text; numbers read back exactly.
 
         Returns
         -------
         str
-            Lines of CSV, with names at first.
+            CSV text; the first line has the names of the columns.
         """
         return pairs_table(self).to_csv()
 
     def to_json(self) -> str:
-        """All that was found as JSON text: a list, with an object for each difference and each crossing.
+        """All differences and crossings as JSON text: a list with one object each.
 
-        ``crossfade schema --compare`` describes it. Numbers read back exactly.
+        ``crossfade schema --compare`` describes the objects. Numbers read back exactly.
 
         Returns
         -------
@@ -256,9 +259,9 @@ def compare(
 ) -> Comparison:
     """Compare the choices that some axes offer, in pairs, at every point of the other axes.
 
-    The difference is that of the runs that both points have, taken run by run, since run r has the same
-    random numbers at every point; runs in which either lacks the metric are left out. An exact value has no
-    interval: its difference to a simulated one has that of the simulation.
+    Two points are compared run by run over the runs that both have, since run r has the same random numbers
+    at every point; runs in which either point lacks the metric are left out. An exact value has no interval,
+    so its difference from a simulated one has the interval of the simulation.
 
     Parameters
     ----------
@@ -267,21 +270,21 @@ def compare(
     by : str or sequence of str
         An axis or several (``"tcp.variant"``, ``"tcp.variant,tcp.w_max"``), or ``"method"``.
     metric : str
-        What is compared, also of a flow or link.
+        Name of the metric to compare; that of a flow or link has its name in front (``near.goodput_bps``).
     methods : sequence of str, optional
         Names of methods.
     together : bool
-        Whether all intervals hold at once with 95 % (Bonferroni: each at 100 % - 5 % / number of pairs),
-        instead of each by itself.
+        True if all intervals together are to hold with 95 % confidence (Bonferroni: each at 100 % - 5 % /
+        number of pairs); False for each by itself.
     where : mapping, optional
-        A part of the points (:meth:`Results.where`).
+        Conditions that select points (:meth:`Results.where`).
     **options
         Those of :func:`crossfade.run`, for a scenario.
 
     Returns
     -------
     Comparison
-        Pairs and crossings; differences in the unit of the metric.
+        Pairs and crossings; differences are in the unit of the metric.
 
     Raises
     ------

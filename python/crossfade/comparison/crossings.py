@@ -1,4 +1,4 @@
-"""Places where curves cross each other or reach a level, with intervals."""
+"""Places where two curves cross or one reaches a level, with their intervals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crossfade.tables import Cell, Table
 
 @dataclass(frozen=True)
 class CurveCrossing:
-    """Crossing of the curves of two choices along an axis, all other conditions being fixed.
+    """Crossing of the curves of two choices along an axis, with all other conditions fixed.
 
     Attributes
     ----------
@@ -27,11 +27,11 @@ class CurveCrossing:
     axis : str
         Dotted key of the axis.
     unit : str
-        Its unit, empty of a pure number.
+        Unit of the axis; empty for a pure number.
     first, second : str
         The choices.
     crossing : Crossing
-        The place.
+        Place and interval of the crossing.
 
     Examples
     --------
@@ -59,17 +59,17 @@ def crossings(
     methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> list[CurveCrossing]:
-    """Places where the curves of a metric reach a level, with intervals, along every numeric axis.
+    """Places along every numeric axis where the curve of a metric reaches a level, with intervals.
 
-    For a method without randomness, :func:`crossfade.curves.threshold` finds the place itself instead of a
-    straight line between the values of an axis.
+    Between values of an axis the curve is a straight line. For a method without randomness,
+    :func:`crossfade.curves.threshold` finds the exact place.
 
     Parameters
     ----------
     source : Results, Scenario, mapping, path or str
         A scenario (which is run), its results, or a results file.
     level : float
-        In the unit of the metric.
+        Level, in the unit of the metric.
     metric : str
         Name of the metric.
     methods : sequence of str, optional
@@ -80,7 +80,7 @@ def crossings(
     Returns
     -------
     list of CurveCrossing
-        Places, in the unit of their axis.
+        Places, each in the unit of its axis.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def crossings(
 
 
 def crossings_table(conditions: Sequence[str], found: Sequence[CurveCrossing]) -> Table:
-    """Crossings as a table, with those of the conditions that are fixed for some of them."""
+    """Crossings as a table, with a column for each of ``conditions`` that some crossing fixes."""
     others = [key for key in conditions if any(key in at.condition for at in found)]
     columns = [*others, "axis", "unit", "first", "second", "x", "low", "high", "before", "after"]
     return Table.of(columns, map(_record, found))

@@ -1,4 +1,4 @@
-"""Conditions under which a comparison fails, for machines: ``lower``, ``difference<-2%``, ``margin<1e5``."""
+"""Conditions under which a command fails, for CI: ``lower``, ``difference<-2%``, ``margin<1e5``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHOICE = re.compile(r"\s*choice\s*(!?=)\s*(.+?)\s*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Gate:
-    """One condition under which a comparison fails: a verdict, a limit of a number, or another choice."""
+    """One condition under which a comparison fails: a verdict, a limit of a number, or a choice."""
 
     text: str
     verdict: str | None = None
@@ -26,7 +26,9 @@ class Gate:
 
     @classmethod
     def parse(cls, text: str, number: str, verdicts: Sequence[str]) -> Gate:
-        """Read a condition on ``number`` (``difference`` or ``margin``), or one of some verdicts."""
+        """Read a condition: one of ``verdicts``, a limit of ``number`` (``difference`` or ``margin``), or
+        with ``margin`` a choice.
+        """
         word = " ".join(text.split())
         if word in verdicts:
             return cls(word, verdict=word)
@@ -43,7 +45,9 @@ class Gate:
         raise ScenarioError(f"fail if {shortened(text)}: must be one of {', '.join(forms)}")
 
     def fails(self, verdict: str, number: float | None, reference: float | None, choice: str = "") -> bool:
-        """Whether it is met: by a verdict, a number (``reference`` is what 100 % of it are), or a choice."""
+        """True if a verdict, a number or a choice meets the condition; ``reference`` is the value that a
+        limit in % refers to.
+        """
         if self.verdict is not None:
             return verdict == self.verdict
         if self.choice is not None:
@@ -64,9 +68,9 @@ class Gate:
 
 
 def worst_run(values: Mapping[int, float], lowest_is_best: bool) -> tuple[int, float] | None:
-    """The run in which a difference is on the worse side most; None of a single one.
+    """Run with the worst difference, and that difference; None if there are fewer than two runs.
 
-    ``values`` are differences by run, ``lowest_is_best`` says that a positive one is the worse.
+    ``values`` are differences by number of the run; with ``lowest_is_best`` the highest one is worst.
     """
     if len(values) < 2:
         return None

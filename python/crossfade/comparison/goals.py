@@ -1,4 +1,4 @@
-"""Goals of a best choice: a metric as high or low as possible, within constraints."""
+"""Goal of a choice: a metric to maximise or minimise, subject to constraints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crossfade.results.points import Point
 
 @dataclass(frozen=True)
 class Constraint:
-    """Constraint of a choice: a metric below or above a limit."""
+    """Constraint on the mean of a metric: below or above a limit."""
 
     metric: str
     sign: str
@@ -23,7 +23,7 @@ class Constraint:
 
     @classmethod
     def parse(cls, text: str) -> Constraint:
-        """Read ``METRIC<LIMIT`` (or <=, >, >=)."""
+        """Constraint from the text ``METRIC<LIMIT`` (or ``<=``, ``>``, ``>=``)."""
         match = re.fullmatch(r"\s*([\w.:-]+)\s*(<=|>=|<|>)\s*(\S+)\s*", text)
         try:
             limit = float(match[3]) if match else math.nan
@@ -35,17 +35,19 @@ class Constraint:
         return cls(match[1], match[2], limit)
 
     def slack(self, sample: Sample) -> Sample:
-        """Distance of the metric from the limit; positive if the limit is met."""
+        """Distance of the metric from the limit, in its unit; positive if the constraint is met."""
         return -sample + self.limit if self.sign.startswith("<") else sample - self.limit
 
     def holds(self, slack: float) -> bool:
-        """Whether a slack is enough; NaN (no value) is not."""
+        """True if a slack meets the constraint; NaN (no value) does not."""
         return slack > 0.0 or (slack == 0.0 and self.sign.endswith("="))
 
     def surely_holds(self, slack: Sample, coverage: float) -> bool | None:
-        """Whether a slack with its interval meets the goal; None where the limit lies inside.
+        """True if the whole interval of a slack meets the constraint, False if no part does; None if the
+        limit lies inside.
 
-        Completion times of which some were unfinished are at least as long as they seem.
+        If some flows were unfinished, completion times are lower bounds: an upper limit is then never surely
+        met, and a lower limit never surely missed.
         """
         half = slack.half_width(coverage)
         ends = {self.holds(slack.mean - half), self.holds(slack.mean + half)}
@@ -59,16 +61,16 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Goal:
-    """Metric to maximise or minimise, and the constraints of a choice."""
+    """Metric to maximise or minimise (``lowest``), and the constraints that a choice has to meet."""
 
     metric: str
     lowest: bool = False
     constraints: Sequence[Constraint] = ()
 
     def candidates(self, points: Mapping[Cells, Point]) -> dict[Cells, Candidate]:
-        """The choices under one condition, over the runs that all of them have.
+        """Metric and slacks of each choice under one condition, over the runs that all choices have.
 
-        So their means and their differences are of one piece, also where a precision gave them different
+        With common runs, means and differences are consistent even if a precision gave choices different
         numbers of runs.
         """
         runs = [{row.run for row in point.rows} for point in points.values() if point.runs]
@@ -79,7 +81,8 @@ class Goal:
             )
 
         values = {choice: Sample.of(point, self.metric) for choice, point in points.items()}
-        # Of a metric that some runs lack, those in which every choice has it that has it at all.
+        # Some runs may lack the metric: keep those in which every choice has it, except choices that never
+        # have it.
         for value in values.values():
             common &= value.values.keys() if value.values and not value.is_exact else common
         if runs and not common:
@@ -98,11 +101,13 @@ class Goal:
         return found
 
     def kept(self, slacks: Sequence[float]) -> bool:
-        """Whether all constraints hold, by these slacks."""
+        """True if all constraints hold, given the slack of each."""
         return all(limit.holds(slack) for limit, slack in zip(self.constraints, slacks, strict=True))
 
     def doubts(self, candidate: Candidate, coverage: float) -> list[str] | None:
-        """The constraints that may or may not hold; None where one surely does not."""
+        """Constraints of which the interval of the slack contains the limit; None if some constraint surely
+        does not hold.
+        """
         pairs = zip(self.constraints, candidate.slacks, strict=True)
         found = {str(limit): limit.surely_holds(slack, coverage) for limit, slack in pairs}
         return None if False in found.values() else [text for text, holds in found.items() if holds is None]
@@ -110,7 +115,9 @@ class Goal:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A choice under one condition: the metric, the same with more being better, slacks of constraints."""
+    """One choice under one condition: its metric, its merit (the metric, negated if the lowest is best), and
+    its slacks.
+    """
 
     value: Sample
     merit: Sample

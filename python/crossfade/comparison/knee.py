@@ -1,8 +1,9 @@
-"""Knee of a curve: for example the smallest window that costs at most 2 % of the throughput.
+"""Knee of a curve: for example the smallest window that loses at most 2 % of the throughput.
 
-What is best is estimated from runs, so the place has an interval: the runs are drawn again, with replacement,
-and the place is looked for anew (percentile bootstrap; Efron and Tibshirani, An Introduction to the
-Bootstrap, 1993, chapter 13). A run has the same random numbers at every place, so a draw takes it everywhere.
+The best value is estimated from runs, so the place of the knee has an interval: runs are resampled with
+replacement, and the knee is determined anew (percentile bootstrap; Efron and Tibshirani, An Introduction to
+the Bootstrap, 1993, chapter 13). A run has the same random numbers at every place, so each resample takes the
+same runs everywhere.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from crossfade.tables import Cell, label
 if TYPE_CHECKING:
     import numpy as np
 
-# How often the runs are drawn again.
+# Number of bootstrap resamples of the runs.
 DRAWS = 2000
-# The draws are the same for everybody.
+# Seed of the resampling, fixed so that intervals are reproducible.
 SEED = 1
 
 
@@ -39,13 +40,13 @@ class Knee:
     condition : dict
         Values of the other axes.
     x : float
-        The place, in the unit of the axis.
+        Value of the axis at the knee, in the unit of the axis.
     low, high : float or None
-        Ends of the 95 % bootstrap interval; None from a single run.
+        Ends of the 95 % bootstrap interval of ``x``; None for a single run or exact values.
     value : float
-        The metric there, in its unit.
+        Metric at ``x``, in its unit.
     best : float
-        Its best over all values of the axis.
+        Best value of the metric over all values of the axis.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def knee(
     share: float = 0.02,
     method: str | None = None,
 ) -> list[Knee]:
-    """The knee of each curve of results: one for each combination of the other axes.
+    """Find the knee of each curve of results: one for each combination of the other axes.
 
     Parameters
     ----------
@@ -81,14 +82,14 @@ def knee(
     metric : str
         Name of a metric of which more is better.
     share : float
-        Share of the best that may be lost, from 0 to below 1.
+        Share of the best value that may be lost, from 0 to below 1.
     method : str, optional
-        The method that is looked at (default: each).
+        Method whose curves are used (default: each method).
 
     Returns
     -------
     list of Knee
-        A knee a curve.
+        One knee per curve.
 
     Raises
     ------
@@ -129,8 +130,10 @@ def knee(
 
 
 def knee_of(curve: Mapping[float, Sample], share: float, condition: Mapping[str, Cell] | None = None) -> Knee:
-    """The smallest abscissa of one curve within a share of its best value."""
-    import numpy as np  # here: it takes a while, and starts threads
+    """The knee of one curve, given by its samples at values of the axis: the smallest value within a share of
+    the best.
+    """
+    import numpy as np  # here, since importing numpy takes long and starts threads
 
     places = sorted(curve)
     means = np.array([curve[place].mean for place in places])
@@ -140,14 +143,14 @@ def knee_of(curve: Mapping[float, Sample], share: float, condition: Mapping[str,
 
 
 def _first(means: np.ndarray, share: float) -> int:
-    """The first place that is within a share of the best."""
+    """Index of the first mean that is within ``share`` of the best one."""
     return int((means >= means.max() - share * abs(means.max())).argmax())
 
 
 def drawn(curve: Mapping[float, Sample], share: float) -> np.ndarray | None:
-    """Place of the knee in each draw of the runs; None if the runs do not vary.
+    """Value of the axis at the knee in each bootstrap resample of the runs; None if the runs do not vary.
 
-    Curves of the same runs are drawn alike, so that sums of their knees have an interval too.
+    Curves of the same runs are resampled alike, so that sums of their knees have an interval too.
     """
     import numpy as np
 
@@ -166,7 +169,7 @@ def drawn(curve: Mapping[float, Sample], share: float) -> np.ndarray | None:
 
 
 def interval(draws: np.ndarray | None) -> tuple[float | None, float | None]:
-    """The ends of the 95 % interval of what was drawn, if anything was."""
+    """Ends of the 95 % interval of bootstrap resamples; None for both if there are none."""
     import numpy as np
 
     if draws is None:

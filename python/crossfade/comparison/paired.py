@@ -1,9 +1,9 @@
-"""Values with their runs, and curves of them: differences run by run, and where they change sides.
+"""Values of a metric by run, and curves through them: differences run by run, and where they change sign.
 
-Run r of every point of a plan draws the same random numbers, so two points are compared run by run: what the
-channel did to both cancels in the difference, and the interval is that of the differences (common random
-numbers; Law, Simulation Modeling and Analysis, section 11.2). Between the values of an axis curves are
-straight lines, run by run too.
+Run r of every point of a plan draws the same random numbers, so two points are compared run by run: effects
+of the channel common to both cancel in the difference, and the interval is that of the differences (common
+random numbers; Law, Simulation Modeling and Analysis, section 11.2). Between the values of an axis, curves
+are straight lines through each run.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from crossfade.results.points import Point
 
 COVERAGE = 0.95
 
-# Two roots of a square that are closer than this share of a line are one.
+# Two roots of a quadratic that are closer than this share of a line count as one double root.
 ROUNDING = 1e-6
 
 
 def each_of(statements: int) -> float:
-    """The coverage that each of so many intervals needs for all to hold at once (Bonferroni)."""
+    """Coverage that each of several intervals needs for all to hold together with 95 % (Bonferroni)."""
     return 1.0 - (1.0 - COVERAGE) / max(statements, 1)
 
 
@@ -37,9 +37,9 @@ Verdict = Literal["higher", "lower", "equal", "too close to call", "cannot tell"
 def _samples(point: Point, metric: str) -> list[float]:
     """A metric in each run, NaN where it is undefined.
 
-    Of a quotient of what differs from run to run (energy by packets) a run's value is the quotient over all
-    runs plus what the run adds to it, as in the interval of that (the delta method; ``of_ratio`` of the
-    core).
+    For a ratio of two quantities that vary from run to run (energy per packet), the value of a run is the
+    ratio over all runs plus the run's linearised contribution to it, which gives the interval of the delta
+    method (``of_ratio`` of the core).
     """
     own = point.samples(metric)
     ratio = found.ratio if (found := metric_of(metric)) else None
@@ -67,12 +67,12 @@ def _samples(point: Point, metric: str) -> list[float]:
 class Sample:
     """A metric at a point, or a difference of two: its value by number of the run, or one exact value.
 
-    Runs in which it is undefined are left out. Sums and differences are taken over the runs that both have;
-    what is exact shifts every run of the other.
+    Runs in which the metric is undefined are left out. Sums and differences are taken over the runs that both
+    operands have; an exact operand is added to every run of the other.
 
-    Of completion times ``unfinished`` are the runs with flows that had not come to their end, which count
-    with the time that they have had, ``seen`` by run how long a flow could be seen. A difference
-    ``cannot_rank`` if flows were unfinished and those of the other could be seen for another time.
+    For completion times, ``unfinished`` are the runs with flows that had not finished, which count with the
+    time that they had, and ``seen`` is the longest time for which a flow was observed, by run. A difference
+    ``cannot_rank`` its operands if flows were unfinished and the observation times of the two differ.
     """
 
     values: Mapping[int, float]
@@ -83,15 +83,15 @@ class Sample:
 
     @classmethod
     def exact(cls, value: float) -> Sample:
-        """A value without randomness; NaN is none at all."""
+        """Sample of one value without randomness; without any value for NaN."""
         return cls({} if math.isnan(value) else {0: value}, is_exact=True)
 
     @classmethod
     def of(cls, point: Point, metric: str) -> Sample:
-        """A metric at a point, of the whole or of a flow or link."""
+        """Sample of a metric at a point: of the whole network, or of a flow or link named in front."""
         if point.runs == 0:
             return cls.exact(point.value(metric))
-        # By the run's own number: of results that are not complete some runs may be missing.
+        # Values are keyed by the number of the run, since incomplete results may lack some runs.
         runs = [row.run for row in point.rows]
         by_run = zip(runs, _samples(point, metric), strict=True)
         values = {run: value for run, value in by_run if not math.isnan(value)}
@@ -103,17 +103,17 @@ class Sample:
             for name in ("flows_unfinished", "longest_observation_s")
         )
         unfinished = frozenset(run for run, number in left.items() if number > 0.0)
-        # A quantile that is not reached in some run is not that of the others.
+        # If an unfinished run lacks the quantile, the mean over the other runs cannot be ranked.
         return cls(values, False, unfinished, seen, not unfinished <= values.keys())
 
     @cached_property
     def mean(self) -> float:
-        """The mean over the runs; NaN where there are none."""
+        """The mean over the runs; NaN if there are none."""
         return math.fsum(self.values.values()) / len(self.values) if self.values else math.nan
 
     @cached_property
     def variance_of_mean(self) -> float:
-        """The estimated variance of the mean: 0 of an exact value, without end from a single run."""
+        """The estimated variance of the mean: 0 for an exact value, infinite for fewer than two runs."""
         if self.is_exact:
             return 0.0
         if (n := len(self.values)) < 2:
@@ -121,32 +121,35 @@ class Sample:
         return math.fsum((value - self.mean) ** 2 for value in self.values.values()) / (n - 1) / n
 
     def half_width(self, coverage: float = COVERAGE) -> float:
-        """The half-width of the two-sided Student interval of the mean: 0 exact, without end from one run."""
+        """Half-width of the two-sided Student interval of the mean: 0 if exact, infinite for fewer than two
+        runs.
+        """
         if self.variance_of_mean in (0.0, math.inf):
             return self.variance_of_mean
         return student_quantile(len(self.values) - 1, coverage) * math.sqrt(self.variance_of_mean)
 
     def ci95(self, coverage: float = COVERAGE) -> float | None:
-        """The half-width as results have it: None where a value is exact or a single run tells nothing."""
+        """Half-width of the interval as in results: None for an exact value and for fewer than two runs."""
         half = self.half_width(coverage)
         return None if self.is_exact or math.isinf(half) else half
 
     def verdict(self, coverage: float = COVERAGE) -> Verdict:
-        """The side of 0 on which the interval lies.
+        """Side of 0 on which the interval lies.
 
-        ``equal`` is 0 in every run, which no more runs would change; a single run ``cannot tell``.
+        ``equal`` means 0 in every run, which more runs would not change; for a single run it is ``cannot
+        tell``.
         """
         half = self.half_width(coverage)
         if math.isinf(half) or math.isnan(self.mean) or self.cannot_rank:
             return "cannot tell"
         if self.unfinished and self.mean == half == 0.0:
-            return "cannot tell"  # equal as far as was seen
+            return "cannot tell"  # equal only as far as observed
         if abs(self.mean) > half:
             return "higher" if self.mean > 0.0 else "lower"
         return "equal" if self.mean == half == 0.0 else "too close to call"
 
     def within(self, runs: Container[int]) -> Sample:
-        """The samples of some runs alone."""
+        """This sample restricted to some runs; an exact value stays as it is."""
         if self.is_exact:
             return self
         values = {run: value for run, value in self.values.items() if run in runs}
@@ -179,18 +182,19 @@ class Sample:
 
 @dataclass(frozen=True)
 class Crossing:
-    """A range of an axis in which a curve cannot be told from 0 (two curves from each other).
+    """A range of an axis in which the interval of a curve contains 0, or the curves of two choices do not
+    differ.
 
     Attributes
     ----------
     x : float or None
-        The crossing, where the curve changes sides; None where curves touch, or are never told apart.
+        Place where the curve changes sign; None if it only touches 0, or never differs from 0 significantly.
     low, high : float or None
-        Interval of the crossing; of an exact one both are at ``x``. None where it reaches the end of the
-        axis.
+        Ends of the interval of the crossing, both equal to ``x`` if it is exact; None for an end that reaches
+        the end of the axis.
     before, after : str or None
-        On which side the curve clearly lies before and after; None where the range goes on to the end of the
-        axis.
+        Side of 0 on which the curve lies before and after the range, "higher" or "lower"; None if the range
+        reaches the end of the axis.
 
     Examples
     --------
@@ -206,7 +210,7 @@ class Crossing:
     after: Verdict | None
 
     def contains(self, x: float) -> bool:
-        """Whether the interval contains a place.
+        """True if the interval contains a place on the axis.
 
         Parameters
         ----------
@@ -221,10 +225,11 @@ class Crossing:
 
 
 class Curve:
-    """A quantity along an axis: samples at rising ``xs``, straight lines between (over log x if ``log``).
+    """A quantity along an axis: samples at rising ``xs``, with straight lines between (over log x if
+    ``log``).
 
-    A line from one value of the axis to the next is drawn through every run, so its interval takes into
-    account that the runs of neighbouring points go together. The curve is broken where a sample has no value.
+    Each line is drawn through every run, so that its interval accounts for the correlation of neighbouring
+    points. The curve is broken at a sample without a value.
     """
 
     def __init__(
@@ -236,7 +241,9 @@ class Curve:
         self._lines = [_Line.between(first, second, coverage) for first, second in pairs]
 
     def at(self, x: float) -> tuple[float, float]:
-        """The mean and the half-width of its interval at a place between two values of the axis."""
+        """Mean and half-width of the interval at a place between two values of the axis; NaN where the curve
+        is broken.
+        """
         index = min(max(bisect_right(self.xs, x) - 1, 0), len(self._lines) - 1)
         start, end = (self._scaled(x) for x in self.xs[index : index + 2])
         t = (self._scaled(x) - start) / (end - start)
@@ -244,22 +251,22 @@ class Curve:
         return (math.nan, math.nan) if line is None else (line.mean(t), line.half_width(t))
 
     def middle(self, low: float, high: float) -> float:
-        """The place half-way between two."""
+        """The place halfway between two places, on the curve's scale."""
         return math.sqrt(low * high) if self._log else (low + high) / 2.0
 
     def distance(self, low: float, high: float) -> float:
-        """Distance of two places, in the steps of the axis."""
+        """Distance of two places: their difference, or with ``log`` that of their logarithms."""
         return self._scaled(high) - self._scaled(low)
 
     def crossing_at(self, x: float) -> Crossing | None:
-        """The range that contains a place."""
+        """The crossing whose interval contains a place, or None."""
         return next((crossing for crossing in self.crossings if crossing.contains(x)), None)
 
     @property
     def breaks(self) -> list[float]:
-        """Places between which the sign of the curve is constant, in rising order.
+        """Places between which the sign of the curve and of its interval's ends is constant, in rising order.
 
-        They are the values of the axis, and the places at which the mean or an end of the interval is 0.
+        They are the values of the axis, and the places where the mean or an end of the interval is 0.
         """
         ends = (x for crossing in self.crossings for x in (crossing.low, crossing.high) if x is not None)
         return sorted({*self.xs, *self.zeros, *ends})
@@ -273,14 +280,14 @@ class Curve:
     def crossings(self) -> list[Crossing]:
         """The ranges in which the interval contains 0, in rising order.
 
-        They are the values that a test at the level of the interval would not reject (Fieller, J. Royal
-        Statistical Society B 16(2), 1954): what repeats in 95 % of experiments is that the true crossing
-        lies in its range.
+        They are the places that a test at the level of the interval would not reject as zeros (Fieller, J.
+        Royal Statistical Society B 16(2), 1954): in 95 % of repeated experiments the true crossing lies in
+        its range.
         """
         return [crossing for stretch in self._stretches() for crossing in self._crossings_of(*stretch)]
 
     def _crossings_of(self, first: int, last: int) -> Iterator[Crossing]:
-        """The crossings on an unbroken stretch of lines."""
+        """Crossings on lines ``first`` to ``last``, an unbroken stretch."""
         start, end = self.xs[first], self.xs[last + 1]
         ranges: list[tuple[float, float]] = []
         for index, line in self._unbroken():
@@ -293,7 +300,7 @@ class Curve:
                         ranges.append((x_low, x_high))
         edges = [start, *(x for both in ranges for x in both), end]
         for number, (low, high) in enumerate(ranges):
-            # Between two ranges the curve does not change sides, so any place tells which it is.
+            # Between two ranges the curve does not change sign, so any place there tells its side.
             before = self._side(edges[2 * number], low) if low > start else None
             after = self._side(high, edges[2 * number + 3]) if high < end else None
             zeros = [x for x in self.zeros if low <= x <= high]
@@ -313,7 +320,7 @@ class Curve:
         return ((index, line) for index, line in enumerate(self._lines) if line is not None)
 
     def _stretches(self) -> Iterator[tuple[int, int]]:
-        """The first and last line of every stretch without a break."""
+        """Indices of the first and last line of every stretch without a break."""
         first = None
         for index, line in enumerate([*self._lines, None]):
             if line is not None and first is None:
@@ -323,7 +330,7 @@ class Curve:
                 first = None
 
     def _places(self, index: int, shares: Sequence[float]) -> list[float]:
-        """Places on the axis of shares of a line; its ends lie exactly at the samples."""
+        """Places on the axis at shares (0 to 1) of a line; shares 0 and 1 are exactly its two samples."""
         start, end = self.xs[index], self.xs[index + 1]
         inside = [self._scaled(start) + t * (self._scaled(end) - self._scaled(start)) for t in shares]
         return [
@@ -364,17 +371,19 @@ class _Line:
             return math.inf
         first, second = self.variances
         variance = (1.0 - t) ** 2 * first + 2.0 * t * (1.0 - t) * self.covariance + t**2 * second
-        return self.quantile * math.sqrt(max(variance, 0.0))  # rounding may leave less than nothing
+        return self.quantile * math.sqrt(max(variance, 0.0))  # rounding may leave a negative variance
 
     def zeros(self) -> list[float]:
-        """Zeros of the mean; none if it is zero everywhere."""
+        """Zeros of the mean, as shares (0 to 1) of the line; none if the mean is zero everywhere."""
         first, second = self.means
         if first == second or first * second > 0.0:
             return []
         return [first / (first - second)]
 
     def ranges(self) -> list[tuple[float, float]]:
-        """Part of the line whose interval contains 0, between the roots of mean(t)^2 = half_width(t)^2."""
+        """Parts of the line, in shares (0 to 1), whose interval contains 0: between roots of mean(t)^2 =
+        half_width(t)^2.
+        """
         if math.inf in self.variances:
             return [(0.0, 1.0)]
         (mean, slope), (first, second) = (self.means[0], self.means[1] - self.means[0]), self.variances
@@ -387,8 +396,8 @@ class _Line:
             2.0 * mean * slope - 2.0 * square * (self.covariance - first),
             mean**2 - square * first,
         )
-        # Zeros are among the ends: where the width is 0 too, rounding moves the (double) root beside them,
-        # and what lies between is no gap.
+        # Zeros are among the ends: if the width is 0 there too, rounding moves the double root beside the
+        # zero, and the piece between is not a gap.
         ends = sorted({0.0, 1.0, *self.zeros(), *(t for t in roots if 0.0 < t < 1.0)})
         inside = [
             (low, high)
@@ -400,10 +409,10 @@ class _Line:
 
 
 def _covariance_of_means(first: Sample, second: Sample) -> float:
-    """The covariance of two means over runs of which some are common.
+    """Covariance of two means over runs of which some are common.
 
-    With as many runs in both it is that of the runs over their number. It never exceeds what the variances
-    allow, however few runs are common.
+    If both have the same runs, it is the covariance over runs divided by their number. Its magnitude never
+    exceeds what the two variances allow, however few runs are common.
     """
     if first.is_exact or second.is_exact:
         return 0.0

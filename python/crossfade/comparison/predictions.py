@@ -1,4 +1,4 @@
-"""Predictions for other congestion controls on a fitted link, beside a replay of its record."""
+"""Predicted performance of other congestion controls on a fitted link, beside a replay of its record."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from crossfade.plans.options import RunOptions
 from crossfade.results.results import Results
 
 METRICS = ("goodput_bps", "rtt_p95_s")
-# Runs of several links in all.
+# Default number of runs, divided among the links if there are several.
 RUNS = 50
-# The share of runs, each with a draw of its own, between the ends of an interval.
+# Coverage of a prediction interval; every run has its own draw of the link's parameters.
 LEVEL = 0.9
-# An interval goes at least so far either way, as a share of its value: what models of links leave out.
+# Smallest half-width of a prediction interval, as a share of the value: allowance for errors of the link
+# model.
 LEAST_HALF_WIDTH = 0.01
-# Runs in which the other flows of a capture react.
+# Number of runs in which the other flows of a capture react.
 REACTING_RUNS = 10
-# Goodput above so many times the lower bound of the rate is beyond it.
+# A goodput above this multiple of the lower bound of the link's rate counts as beyond the bound.
 BEYOND = 1.02
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """A metric of a congestion control: the mean of the runs, and a 90 % interval of one more.
+    """Prediction of a metric for a congestion control: mean over runs, and a 90 % interval for one more run.
 
-    Where the record only bounds the rate of the link, ``is_range`` is true: ``low`` and ``high`` are then
-    the ends of all runs, whose rates go from the bound to four times it, and ``value`` is no estimate;
-    ``high`` is infinite where goodput goes beyond the bound, as nothing says how fast the link is.
-    ``replay`` is what the replay of the record says, and ``reacting`` what is predicted if the other flows
-    of the capture react as a CUBIC flow does; each None without one.
+    If the record gives only a lower bound of the link's rate, ``is_range`` is true: ``low`` and ``high`` are
+    then the extremes of all runs, whose rates go from the bound to four times it, and ``value`` is no
+    estimate. ``high`` is infinite if the goodput exceeds the bound, since the record does not limit the rate.
+    ``replay`` is the value in a replay of the record, and ``reacting`` the prediction if the other flows of
+    the capture react like a CUBIC flow; each is None if there is no such scenario.
     """
 
     control: str
@@ -60,16 +61,17 @@ def predict(
     bound_bps: float | None = None,
     **options: Unpack[RunOptions],
 ) -> list[Predicted]:
-    """Run a fitted link (a scenario whose runs take draws) with each of several congestion controls.
+    """Predict the metrics of each of several congestion controls on a fitted link.
 
-    ``controls`` are values of ``tcp.congestion``, or ``quic``: QUIC's recovery with the control of the
-    scenario. ``replay`` is the scenario of a replay of the record, ``reacting`` one in which the flow
-    ``mine`` has the control and others react. Every run has a draw of its own, so that intervals hold what is
-    not known of the link and what varies from run to run. Several links are ways in which one may have been,
-    as of :meth:`crossfade.LinkFit.write_variants`: runs are divided among them. An interval is at least
-    ``least`` of its value wide to either side, and the ends of a range go as far. Of a link whose rate is
-    only known to be at least ``bound_bps`` it has all runs, and no upper end where goodput goes beyond the
-    bound.
+    ``link`` is a scenario whose runs each draw the link's parameters, so that intervals cover both what is
+    unknown about the link and what varies from run to run. Several links are alternative models of one link,
+    such as those of :meth:`crossfade.LinkFit.write_variants`; runs are divided among them. ``controls`` are
+    values of ``tcp.congestion``, or ``quic`` for QUIC's recovery with the congestion control of the scenario.
+    ``replay`` is the scenario of a replay of the record. ``reacting`` is a scenario in which the flow
+    ``mine`` has the control and the other flows react. An interval extends at least ``least`` times the value
+    to either side, and the ends of a range are widened by this share. If only a lower bound ``bound_bps`` of
+    the link's rate is known, the result is a range over all runs, without an upper end if the goodput exceeds
+    the bound.
     """
     links = [link] if isinstance(link, (str, PathLike)) else list(link)
     if not controls:
@@ -92,7 +94,7 @@ def predict(
                 high = math.inf
             replayed = sorted(of_replay.get(metric, []))
             beside = quantile(replayed, 0.5) if replayed else None
-            # What models leave out is independent of what varies from run to run.
+            # Model errors are independent of the variation between runs, so their squares add.
             if is_range:
                 low, high = low * (1 - least), high * (1 + least)
             else:
@@ -105,10 +107,10 @@ def predict(
 
 
 def between(ordered: Sequence[float], level: float) -> tuple[float, float]:
-    """The interval that one more value of the same distribution is in with a probability.
+    """Interval that contains one more value of the same distribution with probability ``level``.
 
-    Below value k of n in order a share k / (n + 1) lies in the mean; where a level needs more values than
-    there are, the ends of the sample.
+    On average a share k / (n + 1) of the distribution lies below the k-th smallest of n values. If ``level``
+    needs more values than there are, the interval ends at the extremes.
     """
     count = len(ordered)
 
@@ -122,7 +124,7 @@ def between(ordered: Sequence[float], level: float) -> tuple[float, float]:
 def _of_all(
     links: Sequence[str | PathLike[str]], control: str, options: RunOptions
 ) -> dict[str, list[float]]:
-    """The values of all runs, divided among links."""
+    """Values of each metric in all runs, which are divided among the links."""
     if len(links) == 1:
         return _values(_run(links[0], control, options))
     runs = options.get("runs") or RUNS
@@ -147,11 +149,11 @@ def _run(scenario: str | PathLike[str], control: str, options: RunOptions | Mapp
 
 
 def _mine(scenario: str | PathLike[str], control: str, options: RunOptions | Mapping[str, Any]) -> Results:
-    """Runs in which one flow of two has the control."""
+    """Results of runs in which the flow ``mine`` has the control, beside other flows that react."""
     keys: dict[str, Any] = dict(options.get("set") or {})
     if control == "quic":
         keys |= {"flows.mine.tcp": {"flavour": "quic"}}
-        # The rules of TCP are then those of the other flow alone: QUIC takes none.
+        # QUIC takes no ``tcp.rfc`` rules, so they move to the other flow.
         if rules := tomllib.loads(Path(scenario).read_text(encoding="utf-8"))["tcp"].get("rfc"):
             keys |= {"tcp.rfc": None, "flows.others.tcp": {"rfc": rules}}
     else:

@@ -1,4 +1,4 @@
-"""Results that a comparison is about: at hand, of a file, or of a scenario run for it; doubts of them."""
+"""Results to compare: given, read from a file, or of a scenario run first; reasons to doubt them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from crossfade.results.results import Results
 from crossfade.tables import label
 from crossfade.wording import METHODS
 
-# Names that a line of an error has room for.
+# Largest number of names that an error message lists.
 MOST_NAMED = 12
 
 
@@ -32,10 +32,10 @@ def results_of(
     options: Options,
     where: Mapping[str, Any] | None = None,
 ) -> Results:
-    """The results to compare: as they are, from a results file, or of a scenario that is run for them.
+    """The results to compare: given, read from a results file, or of a scenario that is run for them.
 
-    ``chosen`` has the axes of the choices by the name of the option that names them, ``where`` conditions of
-    the points (:meth:`Results.where`); of a scenario only the points that meet those of axes are run. A wrong
+    ``chosen`` maps the name of each option to the axes of choices that it names. ``where`` selects points
+    (:meth:`Results.where`); of a scenario, only points that meet its conditions on axes are run. A wrong
     axis, metric or condition is an error before anything runs.
     """
     if (results := loaded(source)) is not None:
@@ -53,7 +53,7 @@ def results_of(
             plan = plans.load(source, options).description
         _check_keys(chosen, plan["axes"], [point["axes"] for point in plan["points"]], plan["methods"])
         for name in metrics:
-            if name.rpartition(".")[2] not in plan["units"]:  # which flows and links there are is seen later
+            if name.rpartition(".")[2] not in plan["units"]:  # names of parts are known after the runs
                 raise _unknown_metric(name, list(plan["units"]))
         results = api.solve(source, options)
     results = results.where(where) if where else results
@@ -65,14 +65,14 @@ def results_of(
 
 
 def loaded(source: Results | api.ScenarioLike) -> Results | None:
-    """The results that ``source`` is or holds, None of a scenario that is yet to be run."""
+    """Results given or read from a results file; None if ``source`` is a scenario that is not run yet."""
     if isinstance(source, str | PathLike) and is_results_file(source):
         return plans.load_results(source)
     return source if isinstance(source, Results) else None
 
 
 def _of_axes(where: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The conditions that are about axes of a plan; :class:`ScenarioError` for one about no column."""
+    """Conditions of ``where`` on axes of a plan; :class:`ScenarioError` for a name that is no column."""
     if not isinstance(where, Mapping):
         raise ResultsError(f"where = {shortened(repr(where))}: must be a mapping from columns to values")
     found: dict[str, Any] = {}
@@ -125,19 +125,19 @@ def _unknown_metric(name: str, known: Sequence[str]) -> ResultsError:
 
 
 def unit_of(results: Results, metric: str) -> str:
-    """The unit of a metric that the results have."""
+    """Unit of a metric in the results; empty if no point has the metric."""
     found = ({**point.metrics, **point.parts}.get(metric) for point in results.points)
     return next((estimate.unit for estimate in found if estimate is not None), "")
 
 
 def is_better_low(metric: str) -> bool:
-    """Whether less of a metric is better."""
+    """True if lower values of a metric are better."""
     found = metric_of(metric)
     return found is not None and found.direction == "lower"
 
 
 def missing(results: Results, metrics: Sequence[str]) -> list[str]:
-    """The metrics that some runs of a point lack while others of it have them."""
+    """Warnings about metrics that some runs of a point lack while others have them, one line each."""
     found = []
     for metric in metrics:
         lacking = [
@@ -155,7 +155,7 @@ def missing(results: Results, metrics: Sequence[str]) -> list[str]:
 
 
 def doubts(results: Results) -> list[str]:
-    """Reasons to doubt a comparison of results."""
+    """Reasons to doubt a comparison of results, one line each."""
     found = list(results.warnings)
     if any(point.runs == 1 for point in results.points):
         found.append("a single run has no interval: nothing can be told of it")

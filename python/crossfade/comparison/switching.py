@@ -15,7 +15,7 @@ from crossfade.tables import Cell
 
 @dataclass(frozen=True)
 class Range:
-    """A range of an axis and the choice to use there.
+    """A range of an axis, with the choice to use in it.
 
     Attributes
     ----------
@@ -24,15 +24,15 @@ class Range:
     axis : str
         Dotted key of the axis.
     unit : str
-        Its unit, empty of a pure number.
+        Unit of the axis; empty for a pure number.
     start, end : float
-        From where to where.
+        Ends of the range, in the unit of the axis.
     choice : dict or None
-        Values of the chosen axes; None where no choice keeps to the constraints.
+        Values of the chosen axes; None if no choice meets the constraints.
     end_low, end_high : float or None
-        Interval of the upper end; None where it goes on to the end of the axis.
+        Ends of the interval of ``end``; None for an end that reaches the end of the axis.
     because : str
-        The metric or constraint that makes the change there; empty in the last range.
+        Metric or constraint that causes the change of choice at ``end``; empty in the last range.
 
     Examples
     --------
@@ -56,9 +56,9 @@ class Range:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A part of an axis in which nothing changes: the choices that may be used there, and how good they are.
+    """A part of an axis in which the set of usable choices is constant, with the merit of each in its middle.
 
-    They keep to the constraints and are not clearly worse than the best.
+    A usable choice meets the constraints and is not significantly worse than the best.
     """
 
     start: float
@@ -67,13 +67,15 @@ class _Piece:
     merits: dict[Cells, float]
 
     def best_of(self, choices: Container[Cells | None]) -> Cells | None:
-        """The best of some of the choices, None where none of them may be used."""
+        """The best of some choices, or None if none of them is usable."""
         allowed = [choice for choice in self.merits if choice in choices]
         return max(allowed, key=self.merits.__getitem__, default=None)
 
 
 class _Along:
-    """The choices along a line of points: curves of their merits, their slacks, and of each over each."""
+    """The choices along a line of points: curves of their merits, of their slacks, and of pairwise
+    advantages.
+    """
 
     def __init__(self, line: Line, goal: Goal, coverage: float) -> None:
         places = [goal.candidates(points) for points in line.points]
@@ -91,7 +93,7 @@ class _Along:
             ]
             for choice, found in along.items()
         }
-        # Of the first choice over the second.
+        # Advantage of the first choice of a pair over the second.
         self._advantages = {
             (one, other): line.curve(
                 [a.merit - b.merit for a, b in zip(along[one], along[other], strict=True)], coverage
@@ -103,7 +105,7 @@ class _Along:
         self.pieces = [self._piece(start, end) for start, end in pairwise(places_of_change)]
 
     def _piece(self, start: float, end: float) -> _Piece:
-        """Piece between two places, with its usable choices: constant there, so the middle decides."""
+        """Piece between two places, with its usable choices, which its middle decides: they are constant."""
         some_curve = next(iter(self._merits.values()))
         x = some_curve.middle(start, end)
         merits = {choice: curve.at(x)[0] for choice, curve in self._merits.items()}
@@ -127,7 +129,9 @@ class _Along:
     def change(
         self, at: _Piece, after: _Piece, old: Cells | None, new: Cells | None
     ) -> tuple[str, Crossing | None]:
-        """Reason for which the choice changes between two pieces, and the range in which it does."""
+        """Reason of the change of choice between two pieces, a metric or constraint, and the crossing that
+        causes it.
+        """
         for choice, elsewhere in ((old, after), (new, at)):
             if choice is None:
                 continue
@@ -139,7 +143,9 @@ class _Along:
         return self._goal.metric, self._between(old, new)[0].crossing_at(at.end)
 
     def _between(self, one: Cells, other: Cells) -> tuple[Curve, float]:
-        """The curve of the advantage of one choice over another, and its sign."""
+        """Curve of the advantage of one of two choices over the other, and the sign that makes it that of
+        ``one``.
+        """
         curve = self._advantages.get((one, other))
         return (curve, 1.0) if curve else (self._advantages[other, one], -1.0)
 
@@ -167,9 +173,10 @@ def ranges(line: Line, chosen: Sequence[str], goal: Goal, coverage: float) -> It
 
 
 def _used(pieces: Sequence[_Piece]) -> list[Cells | None]:
-    """The choice to use in each piece: the best by its mean, but with no change that nothing asks for.
+    """The choice to use in each piece: the best by its mean, with no change that is not significant.
 
-    A stretch in which the best one is nowhere clearly better than its neighbours is left to them.
+    A stretch in which the best choice is nowhere significantly better than those of its neighbours takes
+    theirs.
     """
     used = [piece.best_of(piece.merits) for piece in pieces]
     while (fewer := _with_a_stretch_less(pieces, used)) is not None:
@@ -178,7 +185,9 @@ def _used(pieces: Sequence[_Piece]) -> list[Cells | None]:
 
 
 def _with_a_stretch_less(pieces: Sequence[_Piece], used: Sequence[Cells | None]) -> list[Cells | None] | None:
-    """These stretches with the shortest left to its neighbours; None where there is none."""
+    """The choices with the shortest removable stretch given to its neighbours; None if no stretch can be
+    removed.
+    """
     stretches = _stretches(used)
 
     def length(ends: tuple[int, int]) -> float:

@@ -1,4 +1,6 @@
-"""Thresholds: where a metric reaches a level, for example the fading margin for a throughput of 0.9."""
+"""Thresholds: value of a key at which a metric reaches a level, such as the fading margin for a throughput of
+0.9.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,10 @@ def threshold(
     method: str = "analysis",
     accuracy: float = 1e-6,
 ) -> tuple[float, Point]:
-    """The value of a key at which a metric reaches a level, and the point there.
+    """The value of a key at which a metric reaches a level, and the solved point at this value.
 
-    It is found by halving the range: the metric must lie on different sides of the level at the two ends;
-    where it crosses the level several times, one of the crossings is found.
+    The value is found by bisection: the metric must lie on different sides of the level at the two ends of
+    the range. If it crosses the level several times, one of the crossings is found.
 
     Parameters
     ----------
@@ -30,15 +32,15 @@ def threshold(
     metric : str
         Name of the metric.
     level : float
-        In the unit of the metric.
+        Level, in the unit of the metric.
     key : str
-        Dotted key that is varied.
+        Dotted key to vary.
     between : tuple of (float, float)
-        The ends of its range.
+        Ends of the range of the key.
     set : mapping, optional
-        Keys that are set.
+        Keys to set.
     method : str
-        A method without randomness: what is simulated crosses a level in many places.
+        A method without randomness, since the noise of simulated values crosses a level in many places.
     accuracy : float
         Accuracy of the value, as a share of the range.
 

@@ -1,7 +1,7 @@
-"""The first choice, in the order of its axis, that costs no more than a share of the best.
+"""The first choice, in the order of its axis, that loses no more than a share of the best value.
 
-Where choices are listed from cheap to dear (retransmissions 0, 1, 2, 4, 10), this is the cheapest that will
-do.
+If choices are listed from cheap to expensive (retransmissions 0, 1, 2, 4, 10), it is the cheapest sufficient
+one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crossfade.errors import ScenarioError, shortened
 
 
 def read_share(text: str | float | None) -> float | None:
-    """A share, from 0 to below 1: ``"2%"`` or 0.02."""
+    """Share from 0 to below 1, given as ``"2%"`` or 0.02; None stays None."""
     if text is None:
         return None
     try:
@@ -34,7 +34,9 @@ def read_share(text: str | float | None) -> float | None:
 def slacks(
     candidates: Mapping[Cells, Candidate], goal: Goal, share: float
 ) -> tuple[Cells | None, dict[Cells, Sample]]:
-    """The best choice that keeps to the constraints, and by how much each is above the limit, run by run."""
+    """The best choice that meets the constraints, and how far the merit of each choice lies above the limit,
+    by run.
+    """
     kept = {
         choice: found
         for choice, found in candidates.items()
@@ -49,14 +51,14 @@ def slacks(
 
 
 def first_within(found: Mapping[Cells, Sample]) -> Cells:
-    """The first choice whose mean is above the limit."""
+    """The first choice whose mean slack is not negative."""
     return next(choice for choice, slack in found.items() if slack.mean >= 0.0)
 
 
 def ranges(line: Line, chosen: Sequence[str], goal: Goal, share: float, coverage: float) -> Iterator[Range]:
     """The ranges of an axis, each with the first choice that is within a share of the best.
 
-    Between two values of the axis the choice changes where the curve of the earlier one crosses the limit.
+    Between two values of the axis the choice changes where the curve of the earlier choice crosses the limit.
     """
     at_places = [slacks(goal.candidates(points), goal, share) for points in line.points]
     choices = [first_within(found) if leader is not None else None for leader, found in at_places]

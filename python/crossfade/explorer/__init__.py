@@ -1,1 +1,1 @@
-"""A page on this machine to think with: exact curves beside one simulated connection."""
+"""Explorer: a local page with exact curves beside one simulated connection."""

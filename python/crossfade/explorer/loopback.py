@@ -1,7 +1,7 @@
-"""Servers of pages: for this machine alone, and for who knows their token alone.
+"""HTTP servers on the loopback address, which answer only requests that carry the server's token.
 
-Of Python's own http.server: a few addresses need no framework. Every process of this machine may connect,
-so that no client, slow, silent or gone, may end a server or keep it from its reader.
+They use Python's ``http.server``: a few addresses need no framework. Every process of the machine can
+connect, so no slow, silent or disconnected client may stop a server or block other clients.
 """
 
 from __future__ import annotations
@@ -21,40 +21,42 @@ from urllib.parse import SplitResult, urlsplit
 from crossfade.errors import outlive_peers
 
 ADDRESS = "127.0.0.1"
-# Nothing comes from elsewhere, and nothing goes there.
+# The page may load and send nothing beyond this server.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; "
     "img-src {images}; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
-    "Referrer-Policy": "no-referrer",  # the token is in the address
+    "Referrer-Policy": "no-referrer",  # the address contains the token
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
-# So long may a request take to come, in all; so many may be on their way, of which the oldest makes room.
+# Longest time for a request to arrive in full, and largest number of pending requests; a new one beyond it
+# closes the oldest.
 REQUEST_TAKES_S = 10.0
 MOST_WAITING = 32
 
 Answer = tuple[HTTPStatus, str, str]
-"""A status, a type of content, and the text."""
+"""Status, content type and body of an HTTP response."""
 
 NOT_FOUND: Answer = (HTTPStatus.NOT_FOUND, "text/plain", "not found\n")
 
 
 class LoopbackServer(ThreadingHTTPServer):
-    """Answers on the loopback address, to those whose address has the token."""
+    """Server on the loopback address that answers only requests whose address has its token."""
 
     daemon_threads = True
     request_queue_size = 128
-    # What who has no token is told, and where pictures may come from.
+    # Answer to a request without the token, and allowed sources of images (``img-src``).
     refusal = NOT_FOUND
     images = "data:"
 
     def __init__(self, port: int) -> None:
         self.token = secrets.token_urlsafe(24)
-        # Connections whose request has not come, and since when.
+        # Connections whose request has not arrived yet, with the time (s, monotonic) at which each was
+        # opened.
         self._waiting: dict[socket.socket, float] = {}
         self._lock = threading.Lock()
         outlive_peers()
@@ -62,19 +64,19 @@ class LoopbackServer(ThreadingHTTPServer):
 
     @property
     def origin(self) -> str:
-        """The address without the token."""
+        """Address of the server without the token: scheme, host and port."""
         return f"http://{ADDRESS}:{self.server_port}"
 
     @abstractmethod
     def token_in(self, asked: SplitResult) -> str:
-        """The token that an address has, right or wrong."""
+        """The token in the address of a request, right or wrong."""
 
     @abstractmethod
     def answer(self, asked: SplitResult) -> Answer:
         """Answer to a request with the right token."""
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own."""
+        """Answer a connection in its own thread; if too many are pending, the oldest are closed."""
         with self._lock:
             self._waiting[request] = time.monotonic()
             crowd = list(self._waiting)[: max(0, len(self._waiting) - MOST_WAITING)]
@@ -82,13 +84,13 @@ class LoopbackServer(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def service_actions(self) -> None:
-        """Give up requests that do not come: called twice a second."""
+        """Close connections whose request did not arrive in time; called twice a second."""
         with self._lock:
             now = time.monotonic()
             self._give_up([one for one, since in self._waiting.items() if now - since > REQUEST_TAKES_S])
 
     def has_come(self, request: socket.socket) -> None:
-        """A request has come, or its connection has ended."""
+        """Note that the request of a connection arrived, or that the connection ended."""
         with self._lock:
             self._waiting.pop(request, None)
 
@@ -96,25 +98,27 @@ class LoopbackServer(ThreadingHTTPServer):
         for request in requests:
             del self._waiting[request]
             with suppress(OSError):
-                request.shutdown(socket.SHUT_RDWR)  # who reads from it is told the end
+                request.shutdown(socket.SHUT_RDWR)  # a pending read of this socket then ends
 
     def shutdown_request(self, request: Any) -> None:
-        """Forget a connection, since its request has come or it has ended, and close it."""
+        """Close a connection that was answered or has ended."""
         self.has_come(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore the errors of clients that left before their answer, or came when no thread was left."""
+        """Ignore errors of clients that left before the answer, and of connections for which no thread could
+        start.
+        """
         if not isinstance(sys.exc_info()[1], OSError | RuntimeError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
     def reply(self, path: str, host: str | None) -> Answer:
-        """Answer to a request; a refusal if its token or its ``Host`` header is wrong."""
+        """Answer to a request; the refusal if its token or its ``Host`` header is wrong."""
         try:
             asked = urlsplit(path)
-        except ValueError:  # "//[" is no address
+        except ValueError:  # such as "//["
             return self.refusal
-        # A name that leads here from elsewhere (DNS rebinding) is not this address.
+        # Another host name that resolves to this address (DNS rebinding) is refused.
         is_here = host == f"{ADDRESS}:{self.server_port}"
         if is_here and secrets.compare_digest(self.token_in(asked).encode(), self.token.encode()):
             return self.answer(asked)
@@ -122,7 +126,7 @@ class LoopbackServer(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One request; a client without the token learns nothing."""
+    """Handler of one request; a client without the token learns nothing."""
 
     server: LoopbackServer
     server_version = "crossfade"

@@ -1,4 +1,4 @@
-"""The page to think with, and what it asks for."""
+"""Server of the explorer: its page, and the data that the page requests."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from crossfade.explorer.loopback import NOT_FOUND, Answer, LoopbackServer
 from crossfade.explorer.states import COARSE, FINE, SENDERS, State, connection, curves, description
 from crossfade.figures.html import plotly_js
 
-# Longer questions than any that the page asks.
+# Longest accepted query of an address, in characters; those of the page are shorter.
 LONGEST_QUERY = 1000
 
-# A page of a file sends no address of its own along.
+# Page in a file that redirects to the address with the token, without sending its own address as referrer.
 SIGNPOST = """<!DOCTYPE html>
 <meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>crossfade explore</title>
 <meta http-equiv="refresh" content="0; url={url}"><a href="{url}">crossfade explore</a>
 """
 
 Content = tuple[str, str]
-"""A type of content, and the text."""
+"""Content type and body of an answer."""
 
 
 def page() -> str:
-    """The page: one text that needs nothing else."""
+    """HTML of the explorer's page, which includes all its scripts and styles."""
 
     def asset(name: str) -> str:
         return (resources.files("crossfade.explorer") / "assets" / name).read_text(encoding="utf-8")
@@ -69,7 +69,7 @@ def _answer_scenario(query: str) -> Content:
 
 
 def _split(query: str) -> tuple[State, dict[str, str]]:
-    """The state, and what else is asked for."""
+    """State of the page in a query, and its other parameters (``detail``, ``variants``)."""
     pairs = parse_qsl(query, keep_blank_values=True)
     extra = {name: text for name, text in pairs if name in ("detail", "variants")}
     return State.of(urlencode([pair for pair in pairs if pair[0] not in extra])), extra
@@ -83,7 +83,7 @@ ANSWERS: dict[str, Callable[[str], Content]] = {
 
 
 class Server(LoopbackServer):
-    """Has its token as a path: addresses below it are relative."""
+    """Server of the explorer; the token is the first folder of its addresses, so relative ones keep it."""
 
     images = "data: blob:"
 
@@ -97,11 +97,11 @@ class Server(LoopbackServer):
         return f"{self.origin}/{self.token}/"
 
     def token_in(self, asked: SplitResult) -> str:
-        """The first folder."""
+        """First folder of the address."""
         return asked.path.removeprefix("/").partition("/")[0]
 
     def answer(self, asked: SplitResult) -> Answer:
-        """The page, or what it asks for."""
+        """Answer to a request with the right token: the page, or the data it asks for."""
         name = asked.path.removeprefix("/").partition("/")[2]
         if name == "":
             return HTTPStatus.OK, "text/html", self.text
@@ -115,7 +115,7 @@ class Server(LoopbackServer):
 
 @contextmanager
 def serving(port: int = 0, text: str | None = None) -> Iterator[Server]:
-    """A server that answers in a thread of its own until the block ends."""
+    """Context of a server that answers in its own thread until the block ends."""
     with Server(port, text) as server:
         thread = Thread(target=server.serve_forever, daemon=True)
         thread.start()
@@ -129,26 +129,26 @@ def serving(port: int = 0, text: str | None = None) -> Iterator[Server]:
 def explore(
     at: str = "", *, port: int = 0, browser: bool = True, say: Callable[[str], object] = print
 ) -> None:
-    """Show the page to think with until Ctrl-C: exact curves beside one simulated connection.
+    """Show the explorer in a browser until Ctrl-C: exact curves beside one simulated connection.
 
-    The page is served to this machine alone (127.0.0.1), below an address that holds a random token; it asks
-    for nothing else.
+    The page is served to this machine alone (127.0.0.1), under an address with a random token; it needs no
+    other server.
 
     Parameters
     ----------
     at : str
-        The state of a link (what stands behind its #).
+        State of the page: the text after the ``#`` of a link to it; empty for the default.
     port : int
-        Port (0: any that is free).
+        Port (0: any free port).
     browser : bool
-        Whether a browser is opened.
+        Whether to open a browser.
     say : callable
-        Told the address.
+        Called with the address and a hint how to stop.
 
     Raises
     ------
     ScenarioError
-        If there can be no such state, or the port cannot be used.
+        If the state is not valid, or the port cannot be used.
 
     Examples
     --------
@@ -172,8 +172,8 @@ def explore(
 
 
 def _runtime_folder() -> str | None:
-    """The user's own folder for as long as somebody is logged in, where there is one as the XDG
-    rule has it.
+    """The user's runtime folder (``XDG_RUNTIME_DIR``), if it belongs to this user with mode 0700; otherwise
+    None.
     """
     folder = os.environ.get("XDG_RUNTIME_DIR", "")
     with suppress(OSError):
@@ -186,9 +186,10 @@ def _runtime_folder() -> str | None:
 
 @contextmanager
 def _signpost(url: str) -> Iterator[str]:
-    """The address of a page that leads on to another, as long as the block lasts.
+    """Address of a local file that redirects to ``url``; it exists until the block ends.
 
-    Every user of a machine sees what programs are started with; this page only its own user may read.
+    Every user of a machine can see the arguments of a started browser, and so would learn the token; only
+    this user can read the file.
     """
     with TemporaryDirectory(prefix="crossfade-", dir=_runtime_folder(), ignore_cleanup_errors=True) as name:
         page = Path(name, "explore.html")

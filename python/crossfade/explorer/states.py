@@ -1,4 +1,4 @@
-"""State of the page: a link and a sender in a few numbers, and the derived values."""
+"""State of the explorer's page: a link and a sender in a few numbers, and the values derived from them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ from crossfade.tables import Table
 from crossfade.wording import WORDS
 
 VARIANTS = ["old-tahoe", "tahoe", "reno", "newreno"]
-# The senders of each model of the page: those of the exact analysis, and congestion controls over a link.
+# Senders by model of the page: TCP variants of the exact analysis, and congestion controls over a simulated
+# link.
 SENDERS = {"paper": VARIANTS, "link": ["reno", "cubic", "bbr-v1", "bbr-v3"]}
 CURVES_OVER = (0.001, 0.3)
-# Samples of a run, and the window limit of the link's senders: a threshold there has not been set.
+# Number of samples of a run; and a slow-start threshold from which on it counts as not set: the senders'
+# maximum window, in packets.
 SAMPLES, UNSET = 200, 4000
-# Rate of the link that has a queue, an RTT and ARQ.
+# Rate of the simulated link (model ``link``), in Mbit/s.
 LINK_MBPS = 5.0
-# Points of a curve: few while somebody drags, more when they let go.
+# Number of points of a curve: few while a slider moves, more once it is released.
 COARSE, FINE = 7, 15
 
 
 @dataclass(frozen=True)
 class Range:
-    """Range of a slider; with ``log`` each step multiplies by the same factor."""
+    """Range of a slider, with its label and unit; with ``log`` each step multiplies by the same factor."""
 
     low: float
     high: float
@@ -40,7 +42,7 @@ class Range:
 
 
 # The exact analysis needs a timeout of at least 2 w_max + 2 slots (crossfade explain tcp.rto.fixed). A window
-# of 40 takes some ten times as long as one of 24: curves then have few points.
+# of 40 takes about ten times as long as one of 24, so above 24 packets curves have few points.
 USUAL_WINDOW = 24
 RANGES = {
     "p_e": Range(*CURVES_OVER, "Packet error probability", log=True),
@@ -58,10 +60,11 @@ RANGES = {
 
 @dataclass(frozen=True)
 class State:
-    """State of the page. ``channel`` is ``markov`` (fading by ``fd_t``) or ``iid``.
+    """State of the explorer's page, with which a link to the page and a scenario file can be made.
 
-    ``model`` is ``paper`` (exact curves of a sender whose feedback is immediate) or ``link`` (simulated
-    curves of a congestion control over a queue, an RTT and a link that retransmits).
+    ``model`` is ``paper`` (exact curves of a sender with immediate feedback) or ``link`` (simulated curves of
+    a congestion control over a link with a queue, an RTT and ARQ). ``channel`` is ``markov`` (fading with
+    normalised Doppler frequency ``fd_t``) or ``iid`` (independent errors).
     """
 
     model: str = "paper"
@@ -80,7 +83,7 @@ class State:
 
     @staticmethod
     def of(query: str) -> State:
-        """The state that a link tells; :class:`ScenarioError` names what is wrong with it."""
+        """State from the query of a link; :class:`ScenarioError` names a value that is not allowed."""
         found: dict[str, Any] = {}
         known = {field.name: field.type for field in fields(State)}
         every = list(dict.fromkeys(name for names in SENDERS.values() for name in names))
@@ -113,11 +116,11 @@ class State:
 
     @property
     def query(self) -> str:
-        """The state as the end of a link, which :meth:`of` reads."""
+        """The state as the query of a link, which :meth:`of` reads."""
         return urlencode(asdict(self))
 
     def scenario(self) -> str:
-        """A scenario file of it: the curves of its channel and senders, with intervals."""
+        """TOML text of a scenario for this state: curves over packet error probability, with intervals."""
         if self.model == "link":
             return self._link_scenario()
         markov = f'{{ model = "markov", fd_t = {self.fd_t:.6g} }}'
@@ -140,7 +143,9 @@ figure = {{ x = "channel.p_e", y = "throughput_per_slot", by = "tcp.variant" }}
 """
 
     def _link_scenario(self) -> str:
-        """A queue, an RTT and a link that retransmits, under each congestion control."""
+        """TOML text of the scenario for model ``link``: each congestion control over a link with queue, RTT
+        and ARQ.
+        """
         markov = f'{{ model = "markov", fd_t = {self.fd_t:.6g} }}'
         low, high = CURVES_OVER
         retries = self.retransmissions
@@ -177,9 +182,9 @@ def _number(text: str) -> float:
 
 
 def curves(state: State, points: int, variants: list[str]) -> dict[str, Any]:
-    """The exact throughput (packets a slot) of each variant over the packet error probability.
+    """Exact throughput (packets per slot) of each variant over the packet error probability.
 
-    Where the model is ``link``: the goodput (Mbit/s) of one simulated run a point.
+    For model ``link``: goodput (Mbit/s) of one simulated run per point.
     """
     low, high = CURVES_OVER
     if state.model == "link":
@@ -198,7 +203,7 @@ def curves(state: State, points: int, variants: list[str]) -> dict[str, Any]:
 
 
 def _found(results: Any, metric: str, unit: float = 1.0) -> dict[str, Any]:
-    """The values of a metric over the packet error probability, by sender."""
+    """Values of a metric (times ``unit``) over the packet error probability, by sender."""
     found: dict[str, list[tuple[float, float]]] = {}
     for point in results.points:
         sender = str(next(value for axis, value in point.axes.items() if axis != "channel.p_e"))
@@ -207,9 +212,10 @@ def _found(results: Any, metric: str, unit: float = 1.0) -> dict[str, Any]:
 
 
 def connection(state: State) -> dict[str, Any]:
-    """One simulated connection: its window and threshold over time (slots), and each segment's fate.
+    """Simulate one connection: window and slow-start threshold over time (slots), and the fate of each
+    segment.
 
-    Where the model is ``link``, times are in seconds and the RTT stands in place of the segments.
+    For model ``link`` times are in seconds, and the RTT (ms) and queue (packets) replace the segments.
     """
     if state.model == "link":
         return _connection_over_link(state)
@@ -250,7 +256,7 @@ def connection(state: State) -> dict[str, Any]:
 
 
 def _connection_over_link(state: State) -> dict[str, Any]:
-    """The window, the RTT (ms) and the queue (packets) of one flow over time (s)."""
+    """Simulate one flow over a link: window (packets), RTT (ms) and queue (packets) over time (s)."""
     text = state.scenario().partition("[sweep]")[0].partition("figure =")
     single = text[0] + text[2].partition("\n")[2]
     every = state.seconds / SAMPLES
@@ -282,7 +288,7 @@ def _connection_over_link(state: State) -> dict[str, Any]:
 
 
 def _single(state: State) -> str:
-    """The scenario of the connection: one point, one run."""
+    """TOML text of a scenario of one point and one run, for :func:`connection`."""
     text = state.scenario().partition("figure =")[0]
     return (
         text.replace("50000 slots", f"{state.slots} slots")
@@ -293,7 +299,7 @@ def _single(state: State) -> str:
 
 @cache
 def slot_s() -> float:
-    """Duration of a slot of the page's link, in seconds."""
+    """Duration of a slot of the analysed link, in seconds: 1400 bytes at 1.5 Mbit/s."""
     return 1400 * 8 / 1.5e6
 
 
@@ -302,7 +308,7 @@ def _columns(rows: list[Any], count: int) -> list[list[float]]:
 
 
 def description() -> Mapping[str, Any]:
-    """Description of the page's controls."""
+    """Ranges, senders, colours and defaults of the page's controls, for its script."""
     return {
         "ranges": {name: asdict(allowed) for name, allowed in RANGES.items()},
         "senders": {model: {name: WORDS[name] for name in names} for model, names in SENDERS.items()},

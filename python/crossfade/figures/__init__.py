@@ -1,1 +1,1 @@
-"""Figures of a table: what they show, how they are drawn."""
+"""Figures of tables: choice of their axes and curves, and their drawing."""

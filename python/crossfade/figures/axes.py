@@ -1,4 +1,4 @@
-"""The axes of a figure: label and unit, scale and limits, by what stands along them."""
+"""Axes of a figure: label, unit, scale and limits, from the values drawn along them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from crossfade.quantities import is_log_spaced
 from crossfade.tables import Table
 from crossfade.wording import axis_name, metric_name, readable_unit, with_unit
 
-# So many values of an axis have a tick each; of more, ticks are round numbers.
+# Greatest number of values of an axis that have a tick each; with more, ticks are round numbers.
 MOST_TICKS = 8
 
 Limits = tuple[float | None, float | None]
@@ -30,11 +30,11 @@ Limits = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its label, whether it is logarithmic, and its limits (None: as the values are).
+    """An axis: its label, True if it is logarithmic, and its limits (None: chosen by the values).
 
-    Values are drawn in the axis' own unit, which is ``factor`` times the data's (1e6 of bit/s drawn in
-    Mbit/s). ``words`` are, of an axis of words, what stands at 0, 1, ..., ``ticks`` the few values of an axis
-    of numbers.
+    Values are drawn in the axis' own unit, which is ``factor`` times the data's (1e6 for bit/s drawn in
+    Mbit/s). ``words`` are the labels at 0, 1, ... of an axis of words, ``ticks`` the few values of an axis of
+    numbers.
     """
 
     label: str
@@ -48,7 +48,7 @@ class Axis:
 def x_axis(
     table: Table, choice: Choice, is_log: bool | None = None, labels: Mapping[str, str] | None = None
 ) -> tuple[Axis, Table]:
-    """The axis across, and the table with numbers in its column: quantities in one unit, words as places."""
+    """The x axis, and the table with numbers in its column: quantities in one unit, words as 0, 1, ...."""
     name = choice.x
     cells = table.cells(name)
     if name not in axis_columns(table):
@@ -73,7 +73,7 @@ OF_FRAMES = ("frame_transmissions_per_frame", "rlp_throughput_bps")
 
 
 def axis_words(table: Table, key: str) -> tuple[str, str]:
-    """Label of a key's axis, and its unit; on links with frames an error is one of a frame."""
+    """Label of a key's axis, and its unit; for a link with frames an error probability is that of a frame."""
     words, unit = axis_name(key)
     link = "reverse." if key.startswith("reverse.") else ""
     columns = [f"{link}{name}" for name in OF_FRAMES]
@@ -84,7 +84,7 @@ def axis_words(table: Table, key: str) -> tuple[str, str]:
 
 
 def y_axis(y: str, parts: Sequence[Part], is_log: bool | None = None) -> Axis:
-    """The axis of a metric, whose values and intervals are those of ``parts``."""
+    """The y axis of a metric, whose values and intervals are those of ``parts``."""
     values = [value for part in parts for value in part.ys + (part.lowers or [])]
     words, unit = metric_name(y)
     unit, factor = readable_unit(unit, values)
@@ -99,8 +99,8 @@ def y_axis(y: str, parts: Sequence[Part], is_log: bool | None = None) -> Axis:
 def _limits(y: str, values: Sequence[float], readings: Sequence[Reading]) -> Limits:
     """Limits of the y axis: from zero unless that flattens the curves, with all intervals inside.
 
-    Only one of few runs that reaches out by more than three times the largest value is cut by the frame: the
-    curves would be flat.
+    Only an interval of few runs that exceeds three times the largest value is cut, since it would flatten the
+    curves.
     """
     low, high = min(values, default=0.0), max(values, default=0.0)
     wild = 3.0 * max(abs(low), abs(high))
@@ -122,7 +122,7 @@ def _limits(y: str, values: Sequence[float], readings: Sequence[Reading]) -> Lim
 
 
 def _log_limits(values: Sequence[float], readings: Sequence[Reading]) -> Limits:
-    """The values and intervals with a little room; downwards an interval reaches by a decade at the most."""
+    """Limits of a logarithmic axis with some margin; downwards an interval extends by at most a decade."""
     positive = [value for value in values if value > 0.0]
     if not positive:
         return None, None
@@ -133,18 +133,18 @@ def _log_limits(values: Sequence[float], readings: Sequence[Reading]) -> Limits:
 
 
 def places_beside(count: int) -> list[float]:
-    """Offsets of several curves about a category of an axis, side by side."""
+    """Offsets of several curves that are drawn side by side about each category of an axis."""
     step = min(0.12, 0.7 / max(count, 1))
     return [(index - 0.5 * (count - 1)) * step for index in range(count)]
 
 
 def scaled(part: Part, x: Axis, y: Axis, beside: float = 0.0) -> Part:
-    """A part in the units of the axes; at words ``beside`` them."""
+    """A part in the units of the axes; on an axis of words it is offset by ``beside``."""
 
     def of(value: float | None) -> float | None:
         return None if value is None else value / y.factor
 
-    # What has no place on a logarithmic axis is a gap: not the line to the bottom that matplotlib would draw.
+    # A value that a logarithmic axis cannot show is a gap, where matplotlib would draw a line to the bottom.
     values = [math.nan if y.is_log and value <= 0.0 else value / y.factor for value in part.ys]
     readings = [
         Reading(

@@ -1,4 +1,4 @@
-"""Choices of a figure: its x axis, its metric, the axes that distinguish curves, and fixed values."""
+"""Choice of a figure's columns: x axis, metric, axes that distinguish curves, and axes held at one value."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from crossfade.errors import ResultsError, ScenarioError, shortened
 from crossfade.tables import Cell, Table, label, read_cell
 from crossfade.wording import METRICS_OF_COLUMNS, Label, curve_word, readable_unit
 
-# What the field draws along, in this order, where a sweep has it at three values or more.
+# Usual x axes of the field, in order of preference, for a sweep with three values or more.
 USUAL_X = ["snr_db", "mean_snr_db", "fading_margin_db", "p_e", "fd_t"]
-# The metric to draw where none is asked for: the first of these that has values.
+# Metrics to draw by default: the first of these that has values.
 USUAL_METRICS = [
     *METRICS_OF_COLUMNS,
     "throughput_per_slot",
@@ -27,19 +27,19 @@ USUAL_METRICS = [
 _FIRST_RESULT = re.compile(
     r"method|runs|frames|segments|wrong|ci95|.*_ci95(_low|_high)?|.*throughput_.*|transmissions_.*|.*goodput_bps|burst"
 )
-# Names of --where that compare.
+# Comparisons at the end of a column's name in --where.
 COMPARISONS: dict[str, Callable[[float, float], bool]] = {"<=": le, ">=": ge, "<": lt, ">": gt}
 COMPARISON = re.compile(r"(.*?)(<=|>=|<|>)")
-# More curves than this are a tangle: where nobody said what tells them apart, further axes are held.
+# Greatest number of curves that axes distinguish by default; further axes are held at one value.
 MOST_CURVES = 12
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The columns of a figure.
+    """Columns of a figure.
 
-    ``along`` is the axis that a curve runs along: ``x`` itself, unless that is a metric. ``held`` are the
-    axes at which only one of their values is shown.
+    ``along`` is the axis along which a curve runs: ``x``, unless that is a metric. ``held`` are the axes of
+    which only one value is shown.
     """
 
     x: str
@@ -57,11 +57,12 @@ def choose(
     by: str | Sequence[str] | None = None,
     panels: str | Sequence[str] | None = None,
 ) -> Choice:
-    """The columns to draw: those asked for, and for the others the usual ones of the table.
+    """Columns to draw: the given ones, and for the others defaults that depend on the table.
 
-    Along x: SNR, fading margin or packet error probability where the table has such an axis, else the numeric
-    axis with most values. Curves are told apart by the other axes, as far as those give no more than
-    ``MOST_CURVES``. What is neither on x, nor tells curves or panels apart, is held at its first value.
+    The default x axis is SNR, fading margin or packet error probability if the table has such an axis,
+    otherwise the numeric axis with most values. Curves are distinguished by the other axes, as long as they
+    give at most ``MOST_CURVES`` curves. An axis that is neither x nor distinguishes curves or panels is held
+    at its first value.
     """
     if not table.rows:
         raise ResultsError("nothing to draw: the table has no rows")
@@ -93,13 +94,13 @@ def choose(
 
 
 def can_be_drawn(table: Table, name: str) -> bool:
-    """Whether a metric has values; bounds are drawn as those of the throughput."""
+    """True if a metric has values; bounds of the throughput are drawn as ``throughput_per_slot``."""
     of_bounds = name == "throughput_per_slot" and "throughput_upper" in table.columns
     return name in table.columns and has_values(table, "throughput_upper" if of_bounds else name)
 
 
 def axis_columns(table: Table) -> list[str]:
-    """The columns before the first result."""
+    """Columns before the first result, which are the axes."""
     columns: list[str] = []
     for name in table.columns:
         if _FIRST_RESULT.fullmatch(name):
@@ -109,7 +110,10 @@ def axis_columns(table: Table) -> list[str]:
 
 
 def usual_x(table: Table, axes: Sequence[str]) -> str:
-    """The axis to draw along: see :func:`choose`. Axes of words are the last choice."""
+    """Default x axis among ``axes``: a usual one with three values, else the numeric one with most values.
+
+    An axis of words is the last choice.
+    """
     counts = {name: len(set(table.cells(name))) for name in axes}
     counts = {name: count for name, count in counts.items() if count > 1}
     numeric = [name for name in counts if is_numeric(table.cells(name))]
@@ -124,18 +128,18 @@ def usual_x(table: Table, axes: Sequence[str]) -> str:
 
 
 def _usual_curves(table: Table, others: Sequence[str], taken: Sequence[str]) -> list[str]:
-    """The other axes that together give no more curves than can be told apart."""
+    """Axes that distinguish curves by default: as many as give at most ``MOST_CURVES`` curves."""
     chosen: list[str] = []
     for name in others:
-        # An axis zipped with the one on x tells no curves apart.
+        # An axis zipped with the x axis distinguishes no curves.
         if not _depends(table, name, [*taken, *chosen]) and _count(table, [*chosen, name]) <= MOST_CURVES:
             chosen.append(name)
-    # A label zipped with what tells the curves apart belongs to their names.
+    # An axis zipped with those that distinguish curves is part of the curves' names.
     return [name for name in others if name in chosen or (chosen and _depends(table, name, chosen))]
 
 
 def _held(table: Table, others: Sequence[str], shown: Sequence[str]) -> dict[str, Cell]:
-    """The axes that would still mix several points into one, each with its first value."""
+    """Axes that would still mix several points into one, each with its first value."""
     held: dict[str, Cell] = {}
     for name in others:
         if name not in shown and not _depends(table, name, shown):
@@ -145,7 +149,7 @@ def _held(table: Table, others: Sequence[str], shown: Sequence[str]) -> dict[str
 
 
 def _depends(table: Table, name: str, others: Sequence[str]) -> bool:
-    """Whether a column has but one value wherever the others stand still."""
+    """True if a column has one value for each combination of values of the others."""
     return _count(table, [*others, name]) == _count(table, others)
 
 
@@ -154,10 +158,10 @@ def _count(table: Table, names: Sequence[str]) -> int:
 
 
 def where(table: Table, wanted: Mapping[str, Any]) -> Table:
-    """The rows in which columns have these values; ``ResultsError`` names the values where none has.
+    """Rows in which columns have the given values; ``ResultsError`` names the values if no row is left.
 
-    A number may be rounded to three digits, as it is printed. A name that ends with a comparison
-    (``time_s<``) keeps the rows whose number is on that side.
+    A number may be rounded to three digits, as printed. A name that ends with a comparison (``time_s<``)
+    keeps the rows with a number on that side.
     """
     if not isinstance(wanted, Mapping):
         raise ResultsError(f"where = {shortened(repr(wanted))}: must be a mapping from columns to values")
@@ -182,11 +186,11 @@ def where(table: Table, wanted: Mapping[str, Any]) -> Table:
 def where_lines(
     read: Callable[[], tuple[list[str], Iterator[list[str]]]], wanted: Mapping[str, Any]
 ) -> tuple[list[str], Iterator[list[str]]]:
-    """Like :func:`where`, of the lines of a CSV file, which are read twice and never kept."""
+    """Like :func:`where`, for the lines of a CSV file, which are read twice and never kept."""
     columns, lines = read()
     names = {} if isinstance(wanted, Mapping) else wanted
     if isinstance(wanted, Mapping):
-        # Of a mapping that is none of names to values the same is said as of a table.
+        # An invalid mapping gives the same error as for a table.
         names = {name: asked for name, asked in wanted.items() if not _compares(name)}
     if names:
         empty = Table(columns, [])
@@ -231,7 +235,7 @@ def _extent(least: float, most: float) -> str:
 
 
 def _compared(table: Table, name: str, sign: str, asked: Any) -> Table:
-    """The rows in which the number of a column is on one side of a limit."""
+    """Rows in which the number of a column is on the given side of a limit."""
     cells, value = table.cells(name), limit(f"{name}{sign}", asked)
     rows = [
         row for row, cell in zip(table.rows, cells, strict=True) if COMPARISONS[sign](number(cell), value)
@@ -244,7 +248,7 @@ def _compared(table: Table, name: str, sign: str, asked: Any) -> Table:
 
 
 def limit(condition: str, asked: Any) -> float:
-    """The number that a comparison is with."""
+    """Number with which ``condition`` compares; ``ResultsError`` if it is none."""
     try:
         value = float(asked)
     except (TypeError, ValueError):
@@ -255,7 +259,7 @@ def limit(condition: str, asked: Any) -> float:
 
 
 def _meant(value: Cell, known: Sequence[Cell]) -> Cell:
-    """The known value that matches a given one, None if none does."""
+    """Known value that matches a given one; None if none does."""
     if value in known or str(value) in known:
         return value if value in known else str(value)
     try:
@@ -267,13 +271,13 @@ def _meant(value: Cell, known: Sequence[Cell]) -> Cell:
 
 
 def held_note(table: Table, held: Mapping[str, Cell]) -> str:
-    """One line that says at which values a figure holds axes, and of how many."""
+    """Line that says at which values a figure holds axes, and how many values each has."""
     parts = [f"{name} = {value} (of {len(set(table.cells(name)))} values)" for name, value in held.items()]
     return f"the figure shows {', '.join(parts)}; --by and --panels show all, --where another"
 
 
 def column_list(by: str | Sequence[str] | None) -> list[str] | None:
-    """The columns that ``--by`` names, None where it does not say."""
+    """Names of columns in ``--by``, a list or a text with commas; None if it is not given."""
     if isinstance(by, str):
         return [name.strip() for name in by.split(",") if name.strip()]
     if by is None:
@@ -284,7 +288,7 @@ def column_list(by: str | Sequence[str] | None) -> list[str] | None:
 
 
 def prepared(table: Table, y: str | None) -> Table:
-    """The table, with a column more where ``y`` is a ratio, or where bounds alone tell the throughput."""
+    """Table with an additional column if ``y`` is a ratio, or if only bounds give the throughput."""
     bounds = {"method", "throughput_lower", "throughput_upper"} <= set(table.columns)
     if bounds and "throughput_per_slot" not in table.columns:
         table = Table([*table.columns, "throughput_per_slot"], [[*row, None] for row in table.rows])
@@ -292,9 +296,9 @@ def prepared(table: Table, y: str | None) -> Table:
 
 
 def with_ratio(table: Table, y: str | None) -> Table:
-    """The table, with a column more where ``y`` is the ratio of two (``a.goodput_bps/b.goodput_bps``).
+    """Table with an additional column if ``y`` is a ratio of two (``a.goodput_bps/b.goodput_bps``).
 
-    It is the ratio of the means. Its interval holds however the two depend on each other: the relative
+    It is the ratio of the means. Its interval holds whatever the dependence of the two means: their relative
     half-widths add up.
     """
     if y is None or "/" not in y or y in table.columns:
@@ -315,9 +319,9 @@ def with_ratio(table: Table, y: str | None) -> Table:
 
 
 def relabelled(table: Table, columns: Sequence[str], labels: Mapping[str, str]) -> Table:
-    """The table with values of these columns as somebody called them.
+    """Table in which values of these columns have the labels that the user gave.
 
-    A table of keys is known by any of its items: ``variant=sack``, or by several with commas.
+    A table of keys is matched by any of its items (``variant=sack``), or by several with commas.
     """
 
     for name in columns if labels else []:
@@ -326,10 +330,10 @@ def relabelled(table: Table, columns: Sequence[str], labels: Mapping[str, str]) 
 
 
 def called(cell: Cell, labels: Mapping[str, str]) -> Cell:
-    """A value as somebody called it; a table of keys is known by any of its items.
+    """Label that the user gave for a value, or the value; a table of keys is matched by any of its items.
 
-    Several items with commas (``variant=sack, congestion=cubic``) name the tables that have all of them; the
-    label with most items wins. ``profile=linux`` also stands for ``rfc=profile=linux``.
+    Several items with commas (``variant=sack, congestion=cubic``) match the tables that have all of them; the
+    label with most items wins. ``profile=linux`` also matches ``rfc=profile=linux``.
     """
     items = {*re.split(r" (?=[\w.-]+=)", cell)} if isinstance(cell, str) else set()
     items |= {nested for item in items if "=" in (nested := item.partition("=")[2])}
@@ -341,9 +345,9 @@ def called(cell: Cell, labels: Mapping[str, str]) -> Cell:
 
 
 def in_numbers(table: Table, name: str) -> tuple[Table, str]:
-    """The table with a column of quantities (``"64 kbit/s"``) as numbers, and their unit.
+    """Table with a column of quantities (``"64 kbit/s"``) as numbers, and their unit.
 
-    The unit is that of the column where it has but one, else one in which they are short.
+    The unit is that of the column if it has only one, otherwise one in which the numbers are short.
     """
     cells = table.cells(name)
     if is_plain(cells):
@@ -355,10 +359,10 @@ def in_numbers(table: Table, name: str) -> tuple[Table, str]:
 
 
 def in_places(table: Table, name: str) -> tuple[Table, list[str]]:
-    """The table with a column of words as places 0, 1, ... in order of appearance, and what is said there."""
+    """Table with a column of words as 0, 1, ... in order of appearance, and the labels of these places."""
     known = list(dict.fromkeys(table.cells(name)))
     places = _replaced(table, name, [known.index(cell) for cell in table.cells(name)])
-    # The axis is named: its symbol need not stand before each of its values.
+    # The label of the axis has its symbol, so that the labels of its values need not.
     symbol = curve_word(name, 0).removesuffix("0")
     return places, [curve_word(name, value).removeprefix(symbol) for value in known]
 
@@ -373,7 +377,7 @@ _ERROR_RATE = re.compile(r"(.*_)?(error_rate|fer|ber|ser|bler|per|residual)(_sim
 
 
 def is_error_rate(y: str, values: Sequence[float]) -> bool:
-    """Whether a metric is an error rate whose values span decades: such are drawn on logarithmic axes."""
+    """True if a metric is an error rate whose values span decades, which is drawn on logarithmic axes."""
     present = [value for value in values if value > 0.0]
     return bool(
         _ERROR_RATE.fullmatch(y.rsplit(".", 1)[-1]) and present and max(present) >= 30.0 * min(present)
@@ -381,20 +385,20 @@ def is_error_rate(y: str, values: Sequence[float]) -> bool:
 
 
 def is_numeric(cells: Sequence[Cell]) -> bool:
-    """Whether the cells are numbers, or quantities of one kind."""
+    """True if the cells are numbers, or quantities of one kind."""
     return is_plain(cells) or quantities.in_numbers([cell for cell in cells if cell is not None]) is not None
 
 
 def is_plain(cells: Sequence[Cell]) -> bool:
-    """Whether the cells are numbers."""
+    """True if the cells are numbers."""
     return all(cell is None or isinstance(cell, int | float) for cell in cells)
 
 
 def has_values(table: Table, name: str) -> bool:
-    """Whether a column has a number anywhere."""
+    """True if a column has a number in any row."""
     return any(not math.isnan(number(cell)) for cell in table.cells(name))
 
 
 def number(cell: Cell) -> float:
-    """A cell as a number, NaN where it is none."""
+    """A cell as a number; NaN for other cells."""
     return float(cell) if isinstance(cell, int | float) else math.nan

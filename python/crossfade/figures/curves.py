@@ -1,4 +1,4 @@
-"""The curves of a figure: which rows of a table belong to each, and what they say about a metric."""
+"""Curves of a figure: the rows of a table that belong to each, and their values of a metric."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crossfade.tables import EACH_RUN, ENOUGH_RUNS, Cell, Table, ends_shown
 from crossfade.wording import METHODS
 
 Record = dict[str, Cell]
-# Methods whose interval is Student's of the runs.
+# Methods whose interval is Student's over the runs.
 BY_RUNS = ("simulation", "live")
 
 
@@ -19,9 +19,9 @@ BY_RUNS = ("simulation", "live")
 class Reading:
     """Value of a metric in a row, with its interval or lower bound.
 
-    The interval is ``value ± half``, or from ``ends[0]`` to ``ends[1]`` where it is not like that: those of
-    rare events, shares at their ceiling, skewed runs. The value may be a lower bound itself (``at_least``).
-    Where there are too few runs for an interval, ``runs`` has the value of each.
+    The interval is ``value ± half``, or from ``ends[0]`` to ``ends[1]`` if it is asymmetric: for rare events,
+    shares near their bound, skewed runs. ``at_least`` is true if the value itself is a lower bound. With too
+    few runs for an interval, ``runs`` has the value of each run.
     """
 
     value: float
@@ -33,7 +33,7 @@ class Reading:
 
     @property
     def reach(self) -> tuple[float, float] | None:
-        """Lower and upper end of the interval, or of the runs; None without either."""
+        """Lower and upper end of the interval, or of the values of runs; None without either."""
         return (min(self.runs), max(self.runs)) if self.runs else self.interval
 
     @property
@@ -46,7 +46,7 @@ class Reading:
 
 @dataclass
 class Part:
-    """One curve by one method: where it lies, in order along the curve, and what is said there."""
+    """Values of one curve by one method: places on the x axis in order, and readings."""
 
     method: str
     xs: list[float] = field(default_factory=list)
@@ -54,24 +54,24 @@ class Part:
 
     @property
     def ys(self) -> list[float]:
-        """The values."""
+        """Values of the metric."""
         return [reading.value for reading in self.readings]
 
     @property
     def lowers(self) -> list[float] | None:
-        """The lower bounds, None where there are none."""
+        """Lower bounds of the metric; None if there are none."""
         found = [reading.lower for reading in self.readings]
         return [math.nan if lower is None else lower for lower in found] if any_number(found) else None
 
     @property
     def runs(self) -> list[tuple[float, float]]:
-        """Each run where there are too few for an interval: where it lies, and its value."""
+        """Place and value of each run, for points with too few runs for an interval."""
         each = zip(self.xs, self.readings, strict=True)
         return [(x, value) for x, reading in each for value in reading.runs]
 
     @property
     def intervals(self) -> list[tuple[float, float]] | None:
-        """The intervals (NaN at points that have none), None where there are none."""
+        """Intervals (NaN for points without one); None if no point has one."""
         found = [reading.interval for reading in self.readings]
         if not any(found):
             return None
@@ -79,16 +79,16 @@ class Part:
 
 
 def any_number(cells: Sequence[float | None]) -> bool:
-    """Whether there is one."""
+    """True if a cell is not None."""
     return any(cell is not None for cell in cells)
 
 
 Curve = tuple[tuple[Cell, ...], list[Part]]
-"""A key (the values that tell the curve apart), and its parts in the order of drawing."""
+"""Key of a curve (the values that distinguish it), and its parts in the order of drawing."""
 
 
 def curves(table: Table, x: str, y: str, by: Sequence[str], along: str | None = None) -> list[Curve]:
-    """The curves of a table; ``along`` is the column that they run along, where it is not ``x``."""
+    """Curves of a table with their keys; ``along`` is the column along which they run (default: ``x``)."""
     records: dict[tuple[Cell, ...], list[Record]] = {}
     for record in table.records():
         records.setdefault(tuple(record[name] for name in by), []).append(record)
@@ -107,15 +107,15 @@ def _parts(records: Sequence[Record], x: str, y: str, along: str) -> list[Part]:
 
 
 def drawing_order(method: str) -> int:
-    """The place of a method in the order of drawing: what is simulated lies on top."""
+    """Place of a method in the order of drawing; simulation is on top."""
     return list(METHODS).index(method) if method in METHODS else len(METHODS)
 
 
 def readings(record: Record, y: str) -> Iterator[tuple[str, Reading]]:
     """Value of a metric in a row, by method.
 
-    A row of results has one method; bounds on the throughput have columns of their own. A row of a paper's
-    table has a column a method.
+    A row of results has one method; bounds of the throughput have columns of their own. A row of a paper's
+    table has a column for each method.
     """
     if "method" in record:
         method = str(record["method"])
@@ -140,7 +140,7 @@ def _bounds(record: Record) -> Reading:
 
 
 def _value(record: Record, y: str) -> Reading:
-    # Papers' tables have short names: rlp_ci95 is that of rlp_throughput_bps, ci95 that of the figure's own.
+    # Tables of papers have short names: rlp_ci95 belongs to rlp_throughput_bps, ci95 to the figure's metric.
     names = (f"{y}_ci95", f"{y.split('_')[0]}_ci95", "ci95")
     given = next((record[name] for name in names if name in record), None)
     value, half = number(record[y]), _finite(given)

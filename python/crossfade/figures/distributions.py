@@ -1,9 +1,9 @@
-"""Figures of a distribution: the share of values that are no larger, with a band over runs.
+"""Figures of distributions: the share of values at or below each value, with a band over runs.
 
-The table has a row a value (:func:`crossfade.runs.transfers`, or any other with a column of numbers), or a
-row a share (:func:`crossfade.runs.delays`). Where it has a column ``run``, the curve is the mean of those of
-the runs, and the band its pointwise 95 % Student interval. A transfer that was unfinished at the end of its
-run counts as longer than all others: the curve is the share of all transfers that were seen to end.
+The table has a row for each value (:func:`crossfade.runs.transfers`, or any table with a column of numbers),
+or for each share (:func:`crossfade.runs.delays`). With a column ``run`` the curve is the mean over the runs,
+and the band its pointwise 95 % Student interval. A transfer that was unfinished at the end of its run counts
+as longer than all others: the curve is the share of all transfers that were observed to end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Floats = np.ndarray[Any, np.dtype[np.float64]]
 
-# Where a distribution is looked at.
+# Number of places at which a distribution is evaluated.
 PLACES = 400
 TRANSFERS = {"run", "flow", "start_s", "completion_time_s"}
 UNFINISHED = "unfinished_s"
@@ -41,25 +41,25 @@ DELAYS = {"run", "flow", "delay", "share", "value_s"}
 class Curve:
     """A distribution: its name, and the values of each run with the share that each stands for.
 
-    ``shares`` are None where all values count alike. Values without an end are infinite, and the last.
+    ``shares`` are None if all values count alike. A value without an end is infinite, and the last.
     """
 
     name: str
     runs: list[tuple[Floats, Floats | None]]
 
     def ends(self) -> tuple[float, float]:
-        """The smallest and the largest value that has an end."""
+        """Smallest and largest finite value."""
         known = [float(value) for values, _ in self.runs for value in values if math.isfinite(value)]
         return min(known), max(known)
 
 
 def is_transfers(table: Table) -> bool:
-    """Whether a table has a row a transfer."""
+    """True if a table has a row for each transfer."""
     return set(table.columns) >= TRANSFERS
 
 
 def is_delays(table: Table) -> bool:
-    """Whether a table has a row a share of delays."""
+    """True if a table has a row for each share of delays."""
     return set(table.columns) >= DELAYS
 
 
@@ -76,7 +76,7 @@ def plot(
     width: Width = "single",
     labels: Mapping[str, str] | None = None,
 ) -> Figure:
-    """Draw the distribution of a column; on a logarithmic y axis what is above it, where tails are seen."""
+    """Draw the distribution of a column; on a logarithmic y axis its complement, which shows the tail."""
     file = None if path is None else Path(path)
     if file is not None:
         check_plot_file(file)
@@ -98,7 +98,7 @@ def plot(
         axes = drawn.subplots()
         for index, curve in enumerate(curves):
             places, mean, half = _mean(curve, log_x is True)
-            # The share below the smallest value is none.
+            # The share below the smallest value is 0.
             places, mean, half = (
                 np.insert(of, 0, first) for of, first in ((places, places[0]), (mean, 0.0), (half, 0.0))
             )
@@ -136,13 +136,13 @@ def plot(
 
 
 def _curves(table: Table, of: str, by: list[str] | None, labels: Mapping[str, str]) -> list[Curve]:
-    """The curves of a table, told apart by its axes (and flows), where nobody says by what."""
+    """Curves of a table, distinguished by its axes (and flows) if ``by`` is not given."""
     import numpy as np  # it comes with matplotlib, and takes a while to load
 
     column = "value_s" if is_delays(table) else of
     cells = [number(cell) for cell in table.cells(column)]
     first = table.columns.index("run") if "run" in table.columns else 0
-    # Users of a cell are compared with each other, whosever they are.
+    # Users of a cell form one distribution, whichever flow they belong to.
     tells = "flow" in table.columns and "user" not in table.columns
     axes = [*table.columns[:first], *(["flow"] if tells else [])]
     for name in by or []:
@@ -194,13 +194,13 @@ def _curves(table: Table, of: str, by: list[str] | None, labels: Mapping[str, st
 
 
 def _mean(curve: Curve, is_log: bool) -> tuple[Floats, Floats, Floats]:
-    """The places, the mean over runs of the share at or below each, and the half-width of its interval."""
+    """Places, mean over runs of the share at or below each, and half-width of the mean's interval."""
     import numpy as np
 
     low, high = curve.ends()
     is_log = is_log and low > 0.0
     places = np.geomspace(low, high, PLACES) if is_log else np.linspace(low, high, PLACES)
-    places[-1] = high  # rounded, it might be below the largest value
+    places[-1] = high  # exactly, since rounding could leave it below the largest value
     each = np.array(
         [
             np.searchsorted(values, places, side="right") / len(values)

@@ -1,4 +1,4 @@
-"""Curves drawn with matplotlib, with their axes and their legend."""
+"""Drawing of curves with matplotlib, with their axes and their legend."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
     from matplotlib.transforms import Bbox
 
-# A run, where there are too few of them for an interval.
+# Mark of a single run, if there are too few runs for an interval.
 EACH: dict[str, Any] = {"linestyle": "none", "marker": "_", "markersize": 5.0, "markeredgewidth": 0.9}
-# A longer legend would hide the curves, and stands below the figure.
+# Greatest number of entries of a legend inside the axes; a longer one is below the figure.
 MOST_INSIDE = 8
 GREY = "#555555"
-# A curve of more points has no marks: they would be a chain.
+# Greatest number of points of a curve with marks; more would form a chain.
 MOST_MARKS = 25
-# How far curves are moved apart whose intervals overlap, in points. Of more curves the outer ones would stand
-# so far from their places that steep ones seem to cross elsewhere.
+# Distance in points between curves that are moved apart since intervals overlap, and the greatest number of
+# such curves: with more the outer ones would be so far off that steep ones seem to cross elsewhere.
 APART, MOST_APART = 2.6, 5
-# Above a mark that is a lower bound: the truth is higher.
+# Arrow above a mark that is a lower bound.
 BOUND: dict[str, Any] = {"linestyle": "none", "marker": r"$\uparrow$", "markersize": 6, "label": "at least"}
 
 
 def larger_marks(look: dict[str, Any]) -> dict[str, Any]:
-    """A look whose marks are as large as the figure's words ask for."""
+    """Look whose marks are scaled to the size of the figure's words."""
     return look | {name: scale() * look[name] for name in ("markersize", "markeredgewidth") if name in look}
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Common properties of the panels of a figure."""
+    """Properties that the panels of a figure share."""
 
     x: Axis
     y: Axis
@@ -52,11 +52,11 @@ class Drawing:
     intervals: str
     markers: bool = True
     span: tuple[float, float] = (0.0, 0.0)
-    """The smallest and the largest value of all panels across, in the axis' own unit."""
+    """Smallest and largest x value of all panels, in the unit of the axis."""
 
     @property
     def dashes_tell_curves(self) -> bool:
-        """Lines of a single method are free to differ in their dashes."""
+        """True if lines may differ in their dashes, since all are of one method."""
         return len(self.methods) == 1 and not has_marks(self.methods[0])
 
 
@@ -81,7 +81,7 @@ def draw_curves(axes: Axes, curves: Sequence[Curve], drawing: Drawing) -> None:
 
 
 def _set_span(axes: Axes, drawing: Drawing) -> None:
-    """The limits that values have by themselves: matplotlib takes marks that are moved for other values."""
+    """Set the x limits by the values alone, since matplotlib takes offset marks for other values."""
     low, high = drawing.span
     is_log = drawing.x.is_log and low > 0.0
     if high <= low or drawing.x.limits != (None, None):
@@ -95,16 +95,16 @@ def _set_span(axes: Axes, drawing: Drawing) -> None:
 
 
 def as_line(part: Part, drawing: Drawing) -> bool:
-    """Whether what is usually drawn as marks is a line, with its intervals as a band."""
+    """True if marks of this part are drawn as a line, with its intervals as a band."""
     return not drawing.x.words and (not drawing.markers or len(part.xs) > MOST_MARKS)
 
 
 def _apart(curves: Sequence[Curve], drawing: Drawing) -> dict[tuple[tuple[Cell, ...], str], float]:
-    """Horizontal offset in points of each curve by method, so that intervals stay visible.
+    """Horizontal offset in points of each curve by method, so that overlapping intervals stay visible.
 
-    Nothing is moved where no two intervals at one place overlap. At words curves stand beside each other
-    already. Where marks stand on lines (exact analysis, bounds), only the methods of one curve are moved
-    apart: on a steep line a mark beside its place would seem to be off the line.
+    Nothing is moved if no two intervals at one place overlap, or on an axis of words, where curves are side
+    by side. If marks lie on lines (exact analysis, bounds), only the methods of one curve are moved apart: on
+    a steep line an offset mark would seem to be off the line.
     """
     if drawing.x.words or drawing.intervals != "bars":
         return {}
@@ -192,7 +192,7 @@ def _draw_lines(axes: Axes, part: Part, look: Look, drawing: Drawing, is_alone: 
 
 def _line(method: str, look: Look, drawing: Drawing, is_alone: bool) -> dict[str, Any]:
     style = list(DASHES)[look.dash] if drawing.dashes_tell_curves else LINES.get(look_of(method), SOLID)[0]
-    # Curves of one colour differ in their marks, which a line does not have: there the shade differs.
+    # Curves of one colour differ in their marks; lines, which have none, differ in shade.
     is_pale = is_alone and not look.is_filled and not drawing.dashes_tell_curves
     return {"color": PALETTE[look.color], "linestyle": style, "alpha": 0.55 if is_pale else 1.0}
 
@@ -221,7 +221,7 @@ def _set_axis(axes: Axes, axis: Axis, which: str) -> None:
 
 
 def _plain_numbers(axes: Axes, which: str) -> None:
-    """Label a logarithmic axis with short plain numbers, and at 2 and 5 if it spans few decades."""
+    """Label a logarithmic axis with short plain numbers, also at 2 and 5 if it spans few decades."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
@@ -229,30 +229,30 @@ def _plain_numbers(axes: Axes, which: str) -> None:
     words = FuncFormatter(lambda value, _: number_word(value, low, high))
     axis.set_major_formatter(words)
     axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
-    # Fewer than two decades may hold but one power of ten.
+    # Less than two decades may contain only one power of ten.
     most = (60.0 if which == "x" else 1000.0) if is_short(low, high) else 30.0
     axis.set_minor_formatter(words if high < most * low else NullFormatter())
 
 
 def is_short(low: float, high: float) -> bool:
-    """Whether the numbers of a logarithmic axis are short as they are."""
+    """True if the numbers of a logarithmic axis from ``low`` to ``high`` are short without powers of ten."""
     return low >= 1e-3 and high <= 2e4
 
 
 def number_word(value: float, low: float, high: float) -> str:
-    """A number of a logarithmic axis from ``low`` to ``high``: itself where all of them are short."""
+    """Label of a number on a logarithmic axis: plain if all numbers from ``low`` to ``high`` are short."""
     return f"{value:g}" if is_short(low, high) else power(value)
 
 
 def power(value: float) -> str:
-    """A number as a power of ten, with what it is multiplied by."""
+    """Label of a number as a power of ten, with its factor."""
     digits, exponent = f"{value:.2e}".split("e")
     factor, raised = float(digits), f"10^{{{int(exponent)}}}"
     return f"${raised}$" if factor == 1.0 else f"${factor:g}\\times {raised}$"
 
 
 def settle_ticks(panels: Sequence[Axes], drawing: Drawing) -> None:
-    """Put a tick and its label at each of the few values of the x axis, where their labels have room."""
+    """Put a tick at each of the few values of the x axis, with labels as far as they have room."""
     from matplotlib.ticker import NullLocator
 
     axis = drawing.x
@@ -286,9 +286,9 @@ def settle_ticks(panels: Sequence[Axes], drawing: Drawing) -> None:
 
 
 def draw_legend(figure: Figure, panels: Sequence[Axes], curves: Sequence[Curve], drawing: Drawing) -> float:
-    """The curves, and what each method looks like; where they would hide a curve, below the figure.
+    """Draw the legend of curves and methods; below the figure if it would hide a curve.
 
-    Gives the height (in dots) of what stands below.
+    Returns the height (in dots) of a legend below the figure.
     """
     entries = [*_curve_entries(curves, drawing), *_method_entries(drawing), *_sign_entries(curves)]
     if not entries:
@@ -311,14 +311,14 @@ def draw_legend(figure: Figure, panels: Sequence[Axes], curves: Sequence[Curve],
 
 
 def draw_legend_onto(axes: Axes, curves: Sequence[Curve], drawing: Drawing) -> None:
-    """The legend in the Axes of somebody's figure: below them where it would hide a curve."""
+    """Draw the legend into Axes of the user; below them if it would hide a curve."""
     entries = [*_curve_entries(curves, drawing), *_method_entries(drawing), *_sign_entries(curves)]
     if entries:
         legend_clear(axes, [handle for handle, _ in entries], [label for _, label in entries])
 
 
 def legend_clear(axes: Axes, handles: Sequence[Artist], labels: Sequence[str]) -> None:
-    """A legend in a panel, or below it where it would hide a curve."""
+    """Legend in a panel, or below it if it would hide a curve."""
     legend = axes.legend(handles, labels)
     figure = axes.get_figure(root=True)
     assert figure is not None
@@ -388,7 +388,7 @@ def _sign_entries(curves: Sequence[Curve]) -> Iterator[tuple[Artist, str]]:
 
 
 def _hides(legend: Legend, axes: Axes) -> bool:
-    """Whether a legend lies on a curve, a mark or an interval."""
+    """True if a legend covers a curve, a mark or an interval."""
     box = legend.get_window_extent()
     for line in axes.lines:
         path = line.get_transform().transform_path(line.get_path())

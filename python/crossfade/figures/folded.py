@@ -1,4 +1,4 @@
-"""Figures of what happens within a period: a panel for each quantity, over the phase."""
+"""Figures of quantities over the phase of a period, a panel for each quantity."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# What a figure calls each quantity, and how many of its unit one is.
+# Label of each quantity in figures, and its factor to the label's unit.
 NAMES: dict[str, tuple[str, float]] = {
     "goodput_bps": ("Goodput (Mbit/s)", 1e-6),
     "rtt_mean_s": ("Round trip (ms)", 1e3),
@@ -35,7 +35,7 @@ MOST_CURVES = 6
 
 
 def quantities(y: Sequence[str] | None) -> list[str]:
-    """Metrics to draw: those given, else goodput and round-trip time."""
+    """Metrics to draw: the given ones, else goodput and round-trip time."""
     wanted = list(y or USUAL)
     for name in wanted:
         if name not in NAMES:
@@ -54,7 +54,7 @@ def plot(
     title: str = "",
     width: Width = "single",
 ) -> Figure:
-    """Draw quantities over the phase: means as lines, from the 5th to the 95th percentile as bands."""
+    """Draw quantities over the phase: means as lines, bands from the 5th to the 95th percentile."""
     file = None if path is None else Path(path)
     if file is not None:
         check_plot_file(file)
@@ -66,7 +66,7 @@ def plot(
         grid = drawn.subplots(len(y), 1, sharex=True, squeeze=False)[:, 0]
         for panel, name in zip(grid, y, strict=True):
             _draw(panel, folded, name)
-        # Below the panels, which names of several keys would cover.
+        # The legend is below the panels, since names of several keys would cover them.
         named = [panel.get_legend_handles_labels() for panel in grid]
         handles, labels = max(named, key=lambda one: len(one[1]))
         if labels:
@@ -117,7 +117,7 @@ def _draw(panel: Axes, folded: Table, name: str) -> None:
 
 
 def _common(cells: Sequence[Cell]) -> set[str]:
-    """Common content of a column whose cells hold tables of keys; it distinguishes no curves."""
+    """Parts of a column's tables of keys that all cells share, and that distinguish no curves."""
     parts = [set(_parts(cell)) for cell in cells if isinstance(cell, str)]
     return set.intersection(*parts) if parts and len(parts) == len(cells) else set()
 

@@ -1,4 +1,4 @@
-"""plotly.js for pages that ask the network for nothing: a file of its own, which loads no matplotlib."""
+"""Source of plotly.js for pages without network: a file of its own, which does not load matplotlib."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ LIBRARY = "plotly-basic.min.js"
 
 
 def plotly_js() -> str:
-    """The source of plotly.js, the basic bundle, to stand in a script of a page.
+    """Source text of plotly.js (basic bundle), to be put into a script of a page.
 
-    It comes with the package, under its own licence (MIT), and draws lines, marks and bars.
+    It is part of the package, under its own licence (MIT), and draws lines, marks and bars.
     """
     file = resources.files("crossfade.figures") / ASSETS / LIBRARY
     return file.read_text(encoding="utf-8").replace("</script", "<\\/script")

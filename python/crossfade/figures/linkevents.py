@@ -1,7 +1,7 @@
-"""Figures of a link-events file: frames, queues, slots, who was on the air, and where packets were late.
+"""Figures of link events: frames, queues, slots, occupancy of the air, and delays of packets.
 
 A link-events table has the columns of :func:`crossfade.runs.link_events`; those before ``time_s`` are the
-axes of a sweep. Each kind of event has its picture, and each link (and point of a sweep) its panel.
+axes of a sweep. Each kind of event has a kind of picture, and each link (and point of a sweep) a panel.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# What may be drawn, by its column: the kind of event that has it, and what stands on the axis.
+# Columns that may be drawn: the kind of event that has each, and the label of its axis.
 DRAWN = {
     "attempt": ("frame", "Earlier attempts"),
     "snr_db": ("frame", "SNR (dB)"),
@@ -33,7 +33,7 @@ DRAWN = {
     "node": ("air", "Node"),
     "delay": ("delay", "One-way delay (ms)"),
 }
-# Of each kind of event, what is drawn where nobody says.
+# Column of each kind of event that is drawn by default.
 USUAL = ["bin", "node", "attempt", "packets", "delay"]
 VERDICTS = {
     "good": (PALETTE[0], ".", "good"),
@@ -41,7 +41,7 @@ VERDICTS = {
     "corrupt": (PALETTE[5], "^", "corrupt"),
     "lost": (PALETTE[1], "x", "lost"),
 }
-# The frames of an exchange; None on a medium that has but one kind.
+# Kinds of frames in an exchange; None on a medium with one kind.
 FRAMES: dict[Cell, tuple[str, str]] = {
     None: (PALETTE[0], "on the air"),
     "rts": (PALETTE[3], "RTS"),
@@ -50,7 +50,7 @@ FRAMES: dict[Cell, tuple[str, str]] = {
     "ack": (PALETTE[2], "ACK"),
 }
 CHANGES = {"dropped": (PALETTE[1], "x", "dropped"), "marked": (PALETTE[3], "^", "marked")}
-# The parts of a packet's delay, from below: column, colour, and what they are called.
+# Parts of a packet's delay from bottom to top: column, colour, and label.
 PARTS = {
     "delay_air_s": ("0.75", "air"),
     "delay_grant_s": (PALETTE[0], "slot or grant"),
@@ -59,28 +59,28 @@ PARTS = {
     "delay_rlc_s": (PALETTE[1], "RLC"),
     "delay_reordering_s": (PALETTE[5], "reordering"),
 }
-# More packets than this are drawn as means of equal times.
+# Greatest number of packets that are drawn one by one; more are drawn as means over intervals.
 MOST_BARS = 150
-# More panels are too low to read, and a longer legend is none.
+# Greatest numbers of panels, and of entries of a legend, that can be read.
 MOST_PANELS = 6
 MOST_IN_LEGEND = 12
 
 
 @dataclass(frozen=True)
 class Panel:
-    """The events of one kind of one link at one point of a sweep."""
+    """Events of one kind on one link at one point of a sweep."""
 
     heading: str
     y: str
     events: list[dict[str, Cell]]
 
     def of(self, name: str, **only: str) -> list[float]:
-        """A column of the events that have these cells."""
+        """Values of a column in the events whose other cells are as given."""
         return [number(event[name]) for event in self.events if only.items() <= event.items()]
 
 
 def is_link_events(table: Table) -> bool:
-    """Whether a table holds link events rather than results."""
+    """True if a table holds link events rather than results."""
     return {"time_s", "link", "event", "verdict", "bin", "end_s", "change"} <= set(table.columns)
 
 
@@ -94,7 +94,7 @@ def plot(
     title: str = "",
     width: Width = "single",
 ) -> Figure:
-    """Draw a link-events table; see :func:`crossfade.plot`."""
+    """Draw a link-events table, as :func:`crossfade.plot` does."""
     file = None if path is None else Path(path)
     if file is not None:
         check_plot_file(file)
@@ -129,12 +129,12 @@ def plot(
 
 
 def _panels(table: Table, columns: Sequence[str]) -> Iterator[Panel]:
-    """Panels that these columns allow, with headings that distinguish them."""
+    """Panels for these columns, with headings that distinguish them."""
     names = table.columns[: table.columns.index("time_s")]
     varying = [name for name in names if len(set(table.cells(name))) > 1]
     groups: dict[tuple[Cell, ...], list[dict[str, Cell]]] = {}
     for record in table.records():
-        # Who defers is seen beside who is on the air.
+        # Deferrals are drawn in the panel of the transmissions.
         event = "air" if record["event"] == "defer" else record["event"]
         key = (*(record[name] for name in names), record["link"], event)
         groups.setdefault(key, []).append(record)
@@ -149,9 +149,9 @@ def _panels(table: Table, columns: Sequence[str]) -> Iterator[Panel]:
 
 
 def _frames(axes: Axes, panel: Panel) -> float:
-    """Each frame when it was sent, by its verdict. As all pictures do, it gives where it ends."""
+    """Draw each frame at its time of transmission, by its outcome; returns the last time."""
     for place, (verdict, (color, marker, words)) in enumerate(VERDICTS.items()):
-        # Beside each other, or what is lost would hide what is not.
+        # Outcomes have rows of their own, since lost frames would hide the others.
         beside = 0.12 * (place - 1.5) if panel.y == "attempt" else 0.0
         xs = panel.of("time_s", verdict=verdict)
         ys = [value + beside for value in panel.of(panel.y, verdict=verdict)]
@@ -165,7 +165,7 @@ def _frames(axes: Axes, panel: Panel) -> float:
 
 
 def _queue(axes: Axes, panel: Panel) -> float:
-    """Queue length after each change, by node if there are any, with drops and marks."""
+    """Draw the queue length after each change (by node), drops and marks; returns the last time."""
     queues: dict[Cell, list[dict[str, Cell]]] = {}
     for event in panel.events:
         queues.setdefault(event["node"], []).append(event)
@@ -184,7 +184,7 @@ def _queue(axes: Axes, panel: Panel) -> float:
 
 
 def _slots(axes: Axes, panel: Panel) -> float:
-    """A map of slots and bins: the colour is the user's."""
+    """Draw a map of slots and bins, in the colours of the users; returns the last time."""
     times = sorted(set(panel.of("time_s")))
     slot = min((b - a for a, b in pairwise(times)), default=1.0)
     users = sorted(set(panel.of("user")))
@@ -203,7 +203,7 @@ def _slots(axes: Axes, panel: Panel) -> float:
 
 
 def _air(axes: Axes, panel: Panel) -> float:
-    """Transmissions by node with start, end and nulled nodes, and deferrals of RTS frames."""
+    """Draw transmissions by node, with nulled nodes, and deferrals of RTS frames; returns the last time."""
     nodes = sorted(set(panel.of("node")))
     rows = {node: row for row, node in enumerate(nodes)}
     frames = [event for event in panel.events if event["event"] == "air"]
@@ -239,7 +239,7 @@ def _air(axes: Axes, panel: Panel) -> float:
 
 
 def _delays(axes: Axes, panel: Panel) -> float:
-    """The delay of each packet, part on part, by when it came out; of many the mean over equal times."""
+    """Draw the parts of each packet's delay by departure time; for many packets, means of intervals."""
     import numpy as np
 
     times = np.array(panel.of("time_s"))
@@ -268,7 +268,7 @@ def _span(event: Mapping[str, Cell]) -> tuple[float, float]:
 
 
 def _color(index: int) -> Any:
-    """The colour of a user: of the palette while it lasts, then around the circle of hues."""
+    """Colour of a user: from the palette, then from the circle of hues."""
     if index < len(PALETTE):
         return PALETTE[index]
     from matplotlib.colors import hsv_to_rgb
@@ -277,7 +277,7 @@ def _color(index: int) -> Any:
 
 
 def _legend(drawn: Figure, panels: Iterable[Axes]) -> None:
-    """Legend of marks and colours, once for all panels and below them, so that it covers no data."""
+    """Draw one legend of marks and colours below all panels, so that it covers no data."""
     found: dict[str, Any] = {}
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()

@@ -1,4 +1,4 @@
-"""A map of a mesh: its nodes, the hops of its routes, and exchanges that go together."""
+"""Map of a mesh: its nodes, the hops of its routes, and simultaneous exchanges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crossfade.figures.style import PALETTE, Width, check_plot_file, figure, in_
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Numbers of more nodes than this would hide each other.
+# Greatest number of nodes whose numbers are drawn; more would hide each other.
 MOST_NUMBERS = 120
 
 
@@ -26,9 +26,10 @@ def plot_map(
     title: str = "",
     width: Width = "single",
 ) -> Figure:
-    """Draw nodes at their places, ``links`` as thin lines, ``exchanges`` as thick ones.
+    """Draw nodes at their positions, ``links`` as thin lines, ``exchanges`` as thick ones.
 
-    Circles are how far the first node of the first exchange is understood and, dashed, how far it interferes.
+    Circles show the range of reception of the first node of the first exchange and, dashed, its range of
+    interference.
     """
     from matplotlib.patches import Circle
 

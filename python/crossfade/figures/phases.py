@@ -1,8 +1,7 @@
-"""Samples and events by their phase in a period: what happens at boundaries of slots, and how slots differ.
+"""Samples and events by their phase in a period, such as a satellite slot, and means over whole periods.
 
-A table of samples has the columns of :func:`crossfade.runs.samples`; with the events of the senders between
-them (:func:`crossfade.events` with ``run.sample``) losses and retransmissions without a cause are counted
-too.
+A table of samples has the columns of :func:`crossfade.runs.samples`. With sender events between the samples
+(:func:`crossfade.events` with ``run.sample``), losses and spurious retransmissions are counted too.
 """
 
 from __future__ import annotations
@@ -21,31 +20,31 @@ from crossfade.figures.choice import number
 from crossfade.quantities import in_common_unit
 from crossfade.tables import Cell, Table, read_cell
 
-# What samples have of flows and links, and what is counted of events, in a second.
+# Quantities of samples of flows and links, and counts of events per second.
 SAMPLED = ["goodput_bps", "rtt_mean_s", "queue_packets", "capacity_bps", "retransmissions", "cwnd"]
 COUNTED = ["losses_per_s", "spurious_per_s"]
-# A figure has no room for more.
+# Greatest number of bins that a figure has room for.
 MOST_BINS = 150
-# Of fewer slots an interval says little.
+# Number of periods below which an interval is not meaningful.
 FEW_SLOTS = 10
 RESAMPLES = 2000
-# A flow has recovered once its goodput is this part of what it is in the rest of the slot.
+# Share of the period's median goodput at which a flow has recovered.
 RECOVERED = 0.9
 
 Key = tuple[Cell, ...]
-"""The axes of a sweep, a flow and a link."""
+"""Values of the axes of a sweep, a flow and a link, by which quantities are kept."""
 
 
 @dataclass(frozen=True)
 class Period:
-    """A time after which all begins again, and when it did first, in seconds."""
+    """A period with the time of its first beginning, in seconds."""
 
     seconds: float
     offset: float = 0.0
 
     @classmethod
     def read(cls, text: str) -> Period:
-        """The period that a text such as ``"15 s"`` or ``"15 s from 8.76 s"`` names."""
+        """Period from a text such as ``"15 s"`` or ``"15 s from 8.76 s"``."""
         first, _, second = text.partition(" from ")
         seconds, offset = _seconds(first), _seconds(second or "0 s")
         if seconds is None or offset is None or seconds <= 0.0 or offset < 0.0:
@@ -56,7 +55,7 @@ class Period:
         return cls(seconds, offset)
 
     def locate(self, time: float) -> tuple[int, float]:
-        """The number of the period at a time, and how far into it that is."""
+        """Number of the period at a time, and the phase in it in seconds."""
         periods = math.floor((time - self.offset) / self.seconds)
         return periods, time - self.offset - periods * self.seconds
 
@@ -69,7 +68,7 @@ def _seconds(text: str) -> float | None:
 class Seen:
     """Segments of a flow that are in flight or have arrived, as far as known.
 
-    Those from the first one on that were sent in their order are one range.
+    Segments sent in order from the first one on are kept as one range.
     """
 
     def __init__(self) -> None:
@@ -78,7 +77,7 @@ class Seen:
         self.others: set[Cell] = set()
 
     def send(self, segment: Cell) -> bool:
-        """A segment is sent; whether it was there before."""
+        """Add a sent segment; returns True if it is in flight or has arrived already."""
         if not isinstance(segment, int):
             return self._other(segment)
         if self.first == self.next and not self.others:
@@ -101,7 +100,7 @@ class Seen:
         return was_there
 
     def miss(self, segment: Cell) -> None:
-        """A segment is lost or dropped."""
+        """Remove a lost or dropped segment."""
         if isinstance(segment, int) and self.first <= segment < self.next:
             self.missing.add(segment)
         else:
@@ -110,31 +109,31 @@ class Seen:
 
 @dataclass
 class Measured:
-    """Samples of a table of events that can be folded.
+    """Samples and counted events of a table that can be folded.
 
     A number takes 8 bytes; of events only their times are kept.
     """
 
     axes: list[str]
-    #: Of samples; one that is at the time of the one before it is left out.
+    #: Times of the samples, each once.
     times: array[float] = field(default_factory=lambda: array("d"))
-    #: Of each flow or link and quantity when it was sampled, and its values.
+    #: Times and values of the samples of each flow or link and quantity.
     samples: dict[tuple[Key, str], tuple[array[float], array[float]]] = field(default_factory=dict)
-    #: Of each flow when segments went missing, and when some were retransmitted that had not.
+    #: Times at which segments of each flow were lost, and at which segments were retransmitted spuriously.
     counted: dict[tuple[Key, str], array[float]] = field(default_factory=dict)
-    #: The last time of all.
+    #: Time of the last row.
     last: float = -math.inf
 
     @classmethod
     def of_table(cls, table: Table, y: Sequence[str] | None = None) -> Measured:
-        """Values of the quantities ``y`` in a table."""
+        """Values of the quantities ``y`` (None: all) in a table."""
         return cls._of(table.columns, table.rows, y, lambda cell: cell)
 
     @classmethod
     def of_lines(
         cls, columns: list[str], lines: Iterable[Sequence[str]], y: Sequence[str] | None = None
     ) -> Measured:
-        """Values of the quantities ``y`` in the lines of a CSV file."""
+        """Values of the quantities ``y`` (None: all) in the lines of a CSV file."""
         return cls._of(columns, lines, y, read_cell)
 
     @classmethod
@@ -202,7 +201,7 @@ class Measured:
             spurious.append(now)
 
     def step(self) -> float:
-        """Time between samples."""
+        """Time between two samples, in seconds."""
         times = sorted(set(self.times))
         if not times:
             raise ResultsError(
@@ -211,18 +210,18 @@ class Measured:
         return min((b - a for a, b in pairwise(times)), default=times[0]) or times[0]
 
     def points(self) -> Iterator[tuple[Key, str, Iterator[tuple[float, float]]]]:
-        """Times (middles) and values of the samples of each flow or link and quantity."""
+        """Times (middles of the sampled intervals) and values of each flow or link and quantity."""
         half = self.step() / 2.0
         for (key, name), (times, values) in self.samples.items():
             yield key, name, ((time - half, value) for time, value in zip(times, values, strict=True))
 
 
 def fold(measured: Measured, period: Period) -> Table:
-    """Each quantity by phase: its mean and its 5th and 95th percentile over the periods.
+    """Table of each quantity by phase: mean and 5th and 95th percentile over the periods.
 
     Columns are the axes of a sweep, flow, link, quantity, phase_s (the middle of a bin), mean, p05, p95 and
-    periods. Bins are as wide as samples are apart, or wider; of what is counted (``losses_per_s``,
-    ``spurious_per_s``: segments that were retransmitted though nothing was lost) there is the mean alone.
+    periods. Bins are as wide as the sampling interval, or wider. For counted quantities (``losses_per_s``,
+    and ``spurious_per_s``: segments retransmitted although not lost) there is only the mean.
     """
     bins = max(1, min(MOST_BINS, round(period.seconds / measured.step())))
     width = period.seconds / bins
@@ -238,7 +237,7 @@ def fold(measured: Measured, period: Period) -> Table:
                 phase = (index + 0.5) * period.seconds / bins
                 rows.append([*key, quantity, phase, fmean(ordered), low, high, len(ordered)])
     periods = max(1.0, (measured.last - period.offset) / period.seconds)
-    # By quantity, as the curves of a figure.
+    # Rows are in the order of quantities, as the curves of a figure.
     for name in COUNTED:
         for (key, quantity), times in measured.counted.items():
             if quantity != name:
@@ -259,11 +258,12 @@ def fold(measured: Measured, period: Period) -> Table:
 
 
 def by_slots(measured: Measured, period: Period) -> Table:
-    """Each quantity over whole periods: its mean, a 95 % interval of it, and how long goodput is down.
+    """Table of each quantity over whole periods: mean, its 95 % interval, and recovery time of goodput.
 
     The interval is a percentile bootstrap of whole periods (Efron and Tibshirani 1993, chapter 13; blocks of
-    a period, as neighbours within one are alike). ``recovery_s`` is the median over the periods of the time
-    from their beginning to the end of the first sample whose goodput is 90 % of the median of the period.
+    a period, since neighbours within one are correlated). ``recovery_s`` is the median over the periods of
+    the time from their beginning to the end of the first sample with a goodput of 90 % of the period's
+    median.
     """
     rows: list[list[Cell]] = []
     step = measured.step()
@@ -302,7 +302,7 @@ def _bin(period: Period, bins: int, time: float) -> int:
 def _whole_periods(
     points: Iterable[tuple[float, float]], period: Period, step: float
 ) -> Iterator[list[tuple[float, float]]]:
-    """The samples of each period from its beginning to its end, by phase."""
+    """Samples of each complete period, by phase."""
     blocks: dict[int, tuple[array[float], array[float]]] = {}
     for time, value in points:
         which, phase = period.locate(time)
@@ -322,14 +322,14 @@ def _recovery(block: Sequence[tuple[float, float]], step: float) -> float | None
 
 
 def _bootstrap(values: Sequence[float]) -> tuple[float, float]:
-    """The 95 % interval of a mean: the same for the same values."""
+    """Percentile bootstrap 95 % interval of a mean, with a fixed seed."""
     draws = random.Random(1)
     means = sorted(fmean(draws.choices(values, k=len(values))) for _ in range(RESAMPLES))
     return quantile(means, 0.025), quantile(means, 0.975)
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The value below which a share of sorted values lies, interpolated."""
+    """Quantile ``share`` of sorted values, interpolated."""
     place = share * (len(ordered) - 1)
     low = math.floor(place)
     high = min(low + 1, len(ordered) - 1)

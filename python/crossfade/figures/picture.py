@@ -1,4 +1,4 @@
-"""A figure that a notebook shows by itself: a file of its own, since it cannot do without matplotlib."""
+"""Figure that a notebook shows: a file of its own, since it needs matplotlib."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-# How fine a figure is that a notebook shows.
+# Resolution, in dots per inch, of a figure in a notebook.
 SHOWN_DPI = 144
 
 
 class Picture(Figure):
-    """A figure of matplotlib in the style of this package; a notebook shows it without ``pyplot``."""
+    """Figure of matplotlib in the style of this package, which a notebook shows without ``pyplot``."""
 
     settings: dict[str, Any]
 

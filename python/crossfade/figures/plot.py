@@ -1,8 +1,8 @@
-"""Figures of a table: the same bytes for the same table.
+"""Figures of a table; equal tables give equal bytes.
 
-Simulation is drawn as marks with 95 % intervals, exact analysis as lines, bounds as bands (those a paper
-prints as dotted lines), a formula as dashes. Where a curve is simulated only, a thin line joins its marks to
-guide the eye; it states nothing between them.
+Simulation is drawn as marks with 95 % intervals, exact analysis as lines, bounds as bands (those that a paper
+prints as dotted lines), a formula as dashes. If a curve is only simulated, a thin line joins its marks to
+guide the eye; it says nothing about values between them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Envelope:
-    """The best of several curves: its places and values, and where it changes from one curve to another."""
+    """Envelope of several curves: its places and values, and the places where the best curve changes."""
 
     xs: Sequence[float]
     ys: Sequence[float]
@@ -53,9 +53,9 @@ class Envelope:
 
 
 INTERVALS = ["bars", "bands", "none"]
-# More panels are too small to read.
+# Greatest number of panels that are large enough to read.
 MOST_PANELS = 12
-# The height that a letter of a label takes where it stands upright, in inches.
+# Length in inches that a letter takes in a vertical label.
 LETTER_IN = 0.065
 
 
@@ -77,7 +77,7 @@ def plot(
     labels: Mapping[str, str] | None = None,
     envelope: Envelope | None = None,
 ) -> Figure:
-    """Draw a table; see :func:`crossfade.plot`."""
+    """Draw a table of results, as :func:`crossfade.plot` does."""
     file = None if path is None else Path(path)
     if file is not None:
         check_plot_file(file)
@@ -138,8 +138,8 @@ def plot_wanted(
     labels: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Figure:
-    """Draw a table as its scenario says, where nothing else is asked for."""
-    # What is drawn over time says nothing about a figure of results.
+    """Draw a table as its scenario's ``figure`` says, except for the given options."""
+    # A figure over time in the scenario does not apply to a figure of results.
     wanted = (Wanted() if wanted.of in OVER_TIME else wanted).over(table, x, y, by, panels, where)
     return plot(
         table,
@@ -158,18 +158,18 @@ def plot_wanted(
 
 @dataclass(frozen=True)
 class Row:
-    """A metric: its axis, and its curves in each panel, by the values of what tells panels apart."""
+    """A metric of a figure: its y axis, and its curves in each panel, by the values of the panel."""
 
     axis: Axis
     panels: dict[tuple[Cell, ...], list[Curve]]
 
     def parts(self) -> list[Part]:
-        """All parts of all curves."""
+        """All parts of all curves of the metric."""
         return [part for found in self.panels.values() for _, parts in found for part in parts]
 
 
 def _row(table: Table, choice: Choice, log_y: bool | None) -> Row:
-    """The curves of a metric; :class:`ResultsError` where it has no value."""
+    """Curves of a metric; :class:`ResultsError` if it has no value."""
     values = [[v for v in dict.fromkeys(table.cells(name)) if v is not None] for name in choice.panels]
     found: dict[tuple[Cell, ...], list[Curve]] = {
         key: curves(_rows_of(table, choice.panels, key), choice.x, choice.y, choice.by, choice.along)
@@ -185,7 +185,7 @@ def _row(table: Table, choice: Choice, log_y: bool | None) -> Row:
 
 
 def _rows_of(table: Table, names: Sequence[str], values: Sequence[Cell]) -> Table:
-    """The rows of a panel."""
+    """Rows of the table that belong to a panel."""
     places = [table.columns.index(name) for name in names]
     wanted = list(values)
     return Table(table.columns, [row for row in table.rows if [row[place] for place in places] == wanted])
@@ -193,7 +193,7 @@ def _rows_of(table: Table, names: Sequence[str], values: Sequence[Cell]) -> Tabl
 
 @dataclass(frozen=True)
 class Panel:
-    """A part of a figure with axes of its own: the values it stands for, its curves, and how they look."""
+    """A panel of a figure: the values that it stands for, its curves, and how they are drawn."""
 
     values: tuple[Cell, ...]
     curves: list[Curve]
@@ -202,7 +202,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Grid:
-    """Layout of panels, and the size of the figure (``height`` times the usual height)."""
+    """Layout of panels, and size of the figure (``height`` times the usual height)."""
 
     rows: int
     columns: int
@@ -212,9 +212,9 @@ class Grid:
 
     @staticmethod
     def of(panels_by: Sequence[str], panels: Sequence[Panel], metrics: int, width: Width | None) -> Grid:
-        """Panels of one metric along one axis: as many beside each other as there is room for.
+        """Layout of the panels. For one metric and one axis, as many are side by side as have room.
 
-        Otherwise the first axis runs across, the second and metrics down.
+        Otherwise the first axis runs across, the second axis and metrics run down.
         """
         if len(panels) > MOST_PANELS:
             raise ResultsError(
@@ -242,7 +242,7 @@ class Grid:
         return Grid(rows, across, metrics, width, (rows * each + 0.4) / height_beside(inches, page.scale))
 
     def in_order(self, panels: Sequence[Panel]) -> list[Panel]:
-        """Line by line: of two axes that tell panels apart the first runs across."""
+        """Panels line by line; of two axes that distinguish panels the first runs across."""
         if len(panels[0].values) < 2:
             return list(panels)
         down = len(panels) // (self.metrics * self.columns)
@@ -255,7 +255,7 @@ class Grid:
 
 
 def _draw(figure: Figure, panels: Sequence[Panel], panels_by: Sequence[str], grid: Grid, title: str) -> None:
-    """The panels, what they have in common, and below them the legend."""
+    """Draw the panels, their common labels, and the legend below them."""
     shared: Literal["all", "row"] = "all" if grid.metrics == 1 else "row"
     panels = grid.in_order(panels)
     places = list(figure.subplots(grid.rows, grid.columns, sharex=True, sharey=shared, squeeze=False).flat)
@@ -280,7 +280,7 @@ def _draw(figure: Figure, panels: Sequence[Panel], panels_by: Sequence[str], gri
 
 
 def _draw_onto(onto: Onto, panels: Sequence[Panel], title: str) -> None:
-    """The one panel of a figure, in the Axes of somebody's own."""
+    """Draw the only panel of a figure into Axes of the user."""
     (panel,) = panels
     axes, drawing = onto.ax, panel.drawing
     draw_curves(axes, panel.curves, drawing)
@@ -293,7 +293,7 @@ def _draw_onto(onto: Onto, panels: Sequence[Panel], title: str) -> None:
 
 
 def _shade(axes: Axes, envelope: Envelope, x: Axis, y: Axis) -> None:
-    """Shade what lies below the envelope, and mark its changes."""
+    """Shade the area below the envelope, and mark its changes."""
     xs, ys = (
         [value / axis.factor for value in values] for values, axis in ((envelope.xs, x), (envelope.ys, y))
     )
@@ -306,9 +306,9 @@ def _shade(axes: Axes, envelope: Envelope, x: Axis, y: Axis) -> None:
 def _label(
     figure: Figure, places: Sequence[Axes], panels: Sequence[Panel], grid: Grid, title: str
 ) -> tuple[Text, Text | None] | None:
-    """Name the axes and the figure: of several panels once for all, by the texts that are given back.
+    """Label the axes and the title of a figure; several panels share labels, which are returned.
 
-    Several metrics are named beside their panels.
+    With several metrics each row of panels has its own y label.
     """
     drawing = panels[0].drawing
     if len(places) == 1:
@@ -319,7 +319,7 @@ def _label(
         return None
     if title:
         figure.suptitle(in_lines(title, figure), fontsize="medium")
-    # Not a supxlabel: that would stand at the bottom of the figure, where the legend is.
+    # Not a supxlabel, which would be at the bottom of the figure, where the legend is.
     across = figure.text(0.5, 0.5, drawing.x.label, fontsize="medium", va="top", ha="center")
     if grid.metrics == 1:
         return across, figure.supylabel(drawing.y.label, fontsize="medium")
@@ -331,7 +331,7 @@ def _label(
 
 
 def _keep_room(figure: Figure, height: float) -> None:
-    """Make the figure higher by that many dots, and keep them free below the panels."""
+    """Make the figure higher by ``height`` dots, and keep them free below the panels."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     if height:
@@ -343,7 +343,7 @@ def _keep_room(figure: Figure, height: float) -> None:
 
 
 def _centre(labels: tuple[Text, Text | None], figure: Figure, panels: Sequence[Axes]) -> None:
-    """Put common labels beside the middle of the panels: the figure has a title and a legend too."""
+    """Centre common labels on the panels, since the figure has a title and a legend too."""
     from matplotlib.transforms import Bbox
 
     figure.draw_without_rendering()

@@ -1,4 +1,4 @@
-"""Figures of samples: what flows and links did over time, a panel for each quantity.
+"""Figures of samples of flows and links over time, a panel for each quantity.
 
 A table of samples has the columns of :func:`crossfade.runs.samples`; those before ``time_s`` are the axes of
 a sweep.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# What a sample has beside the state of a sender: what a figure calls it, and how many of its unit one is.
+# Quantities of samples beside the sender's state: label in figures, and factor to the label's unit.
 QUANTITIES: dict[str, tuple[str, float]] = {
     "goodput_bps": ("Goodput (Mbit/s)", 1e-6),
     "rtt_mean_s": ("Round trip (ms)", 1e3),
@@ -30,18 +30,18 @@ QUANTITIES: dict[str, tuple[str, float]] = {
     "capacity_bps": ("Capacity (Mbit/s)", 1e-6),
     "retransmissions": ("Retransmissions", 1.0),
 }
-# More panels are too low to read, and more curves cannot be told apart.
+# Greatest numbers of panels that are high enough to read, and of curves that can be told apart.
 MOST_PANELS = 6
 MOST_CURVES = 12
 
 
 def has_samples(table: Table) -> bool:
-    """Whether there are samples between the events of a table."""
+    """True if a table of events has the columns of samples."""
     return set(QUANTITIES) <= set(table.columns)
 
 
 def without_links(table: Table) -> Table:
-    """The lines of flows alone: those of links have no sender."""
+    """Table with the rows of flows only; rows of links have no sender."""
     flow = table.columns.index("flow")
     return Table(table.columns, [row for row in table.rows if row[flow] not in (None, "")])
 
@@ -56,7 +56,7 @@ def plot(
     title: str = "",
     width: Width = "single",
 ) -> Figure:
-    """Draw these quantities one above the other; a curve for each flow, link and point that has it."""
+    """Draw the quantities ``y`` one above the other, with a curve for each flow, link and point."""
     place = {name: index for index, name in enumerate(table.columns)}
     rows = [row for row in table.rows if row[place["event"]] == "sample"]
     if not rows:

@@ -1,4 +1,4 @@
-"""Style of figures: palette, marks, sizes of journals, and files with the same bytes every time."""
+"""Style of figures: palette, marks, sizes for journals, and files that are equal for equal figures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette ("Color Universal Design", 2008), told apart by colour-blind readers too; its yellow
 # is left out, being too pale for thin lines on white.
 PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
-# Marks and dashes as matplotlib has them and as HTML figures do.
+# Marks and dashes: names of matplotlib, and names in HTML figures.
 MARKERS = {
     "o": "circle",
     "s": "square",
@@ -46,25 +46,25 @@ DASHES: dict[str | tuple[float, tuple[float, ...]], str] = {
     (0.0, (8.0, 2.0)): "longdash",
     (0.0, (8.0, 1.5, 1.0, 1.5)): "longdashdot",
 }
-# The lines of methods, where several are drawn, by their look: as matplotlib has them and as HTML figures do.
+# Lines of methods by their look, if several methods are drawn: name of matplotlib, and name in HTML figures.
 LINES = {"dots": (":", "dot"), "dashes": ("--", "dash"), "dash-dots": ("-.", "dashdot")}
 SOLID = ("-", "solid")
 
 
 def has_marks(method: str) -> bool:
-    """Whether what a method finds is drawn as marks: what is simulated (or measured), not what is solved."""
+    """True if values of a method are drawn as marks: those of simulation and measurement."""
     return look_of(method) in ("marks", "crosses")
 
 
 def mark_of(method: str, methods: Sequence[str], usual: str) -> str:
-    """The mark of a curve by a method; what is measured live stands out beside what is simulated."""
+    """Mark of a curve by a method; method live has its own beside simulation."""
     return "x" if look_of(method) == "crosses" and len(methods) > 1 else usual
 
 
 STYLE: dict[str, Any] = {
     "figure.dpi": 300,
     "savefig.dpi": 300,
-    "font.family": "DejaVu Sans",  # it comes with matplotlib: the same on every machine
+    "font.family": "DejaVu Sans",  # part of matplotlib, and so the same on every machine
     "font.size": 7.5,
     "axes.linewidth": 0.6,
     "axes.grid": True,
@@ -88,27 +88,27 @@ STYLE: dict[str, Any] = {
     "svg.hashsalt": "crossfade",  # otherwise the ids in an SVG are drawn at random
 }
 
-# What grows with the words of a figure: on a slide marks are seen from as far away as letters.
+# Settings that are scaled with the words of a figure: on a slide marks are seen from as far away as letters.
 DRAWN_THICKER = (
     *("axes.linewidth", "grid.linewidth", "lines.linewidth", "lines.markersize", "xtick.major.width"),
     *("ytick.major.width", "xtick.minor.width", "ytick.minor.width"),
 )
 
-# Not a matter of style: matplotlib chooses its backend once a process.
+# Settings that are left unchanged: matplotlib chooses its backend once per process.
 UNCHANGED = ("backend", "backend_fallback", "interactive", "toolbar", "timezone", "webagg.port")
 
-# What a file says about when and by what it was made: nothing, so that equal figures are equal files.
+# Metadata of files: dates and programs are left out, so that equal figures are equal files.
 METADATA: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     ".svg": {"Date": None, "Creator": None},
 }
 
-# One and both columns of a journal's page, in inches (those of the IEEE).
+# Widths in inches of one and of both columns of a journal's page (IEEE).
 WIDTHS = {"single": 3.5, "double": 7.16}
 MILLIMETRES = (40.0, 500.0)
 POINTS = (4.0, 40.0)
-# Of the points of a figure's words, those of its legend.
+# Font size of the legend relative to that of the figure's other words.
 LEGEND = 6.5 / 7.5
 
 
@@ -116,7 +116,7 @@ LEGEND = 6.5 / 7.5
 class Page:
     """Target of a figure: a figure of its own of some width, or the ``ax`` of an existing one.
 
-    ``font_size`` are the points of its words (those of the legend are a little smaller).
+    ``font_size`` is the size of its words in points (the legend's are a little smaller).
     """
 
     width: str | float = "single"
@@ -133,21 +133,21 @@ class Page:
 
     @property
     def scale(self) -> float:
-        """Scale of the words of a figure, which its lines and marks follow."""
+        """Scale of the words of the figure, and of its lines and marks."""
         return 1.0 if self.font_size is None or self.ax is not None else self.font_size / STYLE["font.size"]
 
 
 Width = str | float | Page
-"""A width alone, or with what else there is to say of a page."""
+"""Width of a figure, or a page with its width and further properties."""
 
 
 def page_of(width: Width) -> Page:
-    """The page for a width, with defaults for the rest."""
+    """Page for a width, with defaults for its other properties."""
     return width if isinstance(width, Page) else Page(width)
 
 
 def width_in_inches(width: Width) -> float:
-    """The width of a figure: ``single`` or ``double`` column, or a number of millimetres."""
+    """Width of a figure in inches: ``single`` or ``double`` column, or a number of millimetres."""
     width = page_of(width).width
     if isinstance(width, str) and width in WIDTHS:
         return WIDTHS[width]
@@ -164,7 +164,7 @@ def width_in_inches(width: Width) -> float:
 
 
 def height_beside(width: float, scale: float = 1.0) -> float:
-    """The height of a figure: 4/5 of a narrow one, less than half of a wide one.
+    """Height in inches of a figure of ``width`` inches: 4/5 of a narrow one, less than half of a wide one.
 
     With large words a wide figure is higher, up to the 9/16 of a slide.
     """
@@ -177,7 +177,7 @@ def height_beside(width: float, scale: float = 1.0) -> float:
 
 
 class Onto:
-    """The Axes of somebody's figure, in place of a figure with one panel."""
+    """Axes of a user's figure, in place of a figure with one panel."""
 
     def __init__(self, ax: Axes) -> None:
         self.ax = ax
@@ -187,7 +187,7 @@ class Onto:
         self.figure: Figure = figure
 
     def subplots(self, rows: int = 1, columns: int = 1, *, squeeze: bool = True, **_: Any) -> Any:
-        """The one panel that there is; :class:`ScenarioError` where there are to be more."""
+        """The Axes as the only panel; :class:`ScenarioError` for more than one."""
         if rows * columns > 1:
             raise ScenarioError(f"ax: holds one panel, and this figure has {rows * columns}")
         if squeeze:
@@ -197,24 +197,24 @@ class Onto:
         return np.array([[self.ax]])
 
     def suptitle(self, text: str, **options: Any) -> None:
-        """The title of the panel."""
+        """Set the title of the panel."""
         self.ax.set_title(text, **options)
 
     def supylabel(self, text: str, **options: Any) -> None:
-        """The label of its y axis."""
+        """Set the label of the y axis."""
         self.ax.set_ylabel(text, **options)
 
     def legend(self, handles: Sequence[Any], labels: Sequence[str], **_: Any) -> None:
-        """A legend below the panel."""
+        """Draw a legend below the panel."""
         self.ax.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2)
 
     def get_figwidth(self) -> float:
-        """The width of the figure."""
+        """Width of the user's figure in inches."""
         return float(self.figure.get_figwidth())
 
 
 def _rc(page: Page) -> dict[str, Any]:
-    """The settings of a figure. A stranger's matplotlibrc decides nothing (text.usetex runs LaTeX)."""
+    """Settings of matplotlib for a figure; a matplotlibrc has no effect (text.usetex would run LaTeX)."""
     from matplotlib import rcParamsDefault
 
     sizes: dict[str, Any] = {}
@@ -235,7 +235,7 @@ def scale() -> float:
 
 @contextmanager
 def scaled(by: float) -> Iterator[None]:
-    """Draw the marks of figures ``by`` times as large inside the context."""
+    """Scale the marks of figures by ``by`` inside the context."""
     token = _SCALE.set(by)
     try:
         yield
@@ -245,7 +245,7 @@ def scaled(by: float) -> Iterator[None]:
 
 @contextmanager
 def figure(file: Path | None, height: float = 1.0, width: Width = "single") -> Iterator[Any]:
-    """An empty figure in the common style, ``height`` times as high as usual; ``file`` is written at the end.
+    """Empty figure in the common style, ``height`` times as high as usual; written to ``file`` at the end.
 
     Without a file it is only drawn. On a page with Axes (:class:`Page`) it is drawn into these, in the style
     of their owner.
@@ -263,7 +263,7 @@ def figure(file: Path | None, height: float = 1.0, width: Width = "single") -> I
                 onto.figure.savefig(file)
         return
 
-    # Here: it takes half a second that other commands need not wait.
+    # Imported here, since it takes half a second that other commands need not wait.
     from matplotlib import rc_context
     from matplotlib.text import Text
 
@@ -271,13 +271,13 @@ def figure(file: Path | None, height: float = 1.0, width: Width = "single") -> I
 
     settings = _rc(page)
     with scaled(page.scale), rc_context(rc=settings), warnings.catch_warnings():  # type: ignore[arg-type]  # the stubs want literals
-        # A letter that the font has not is seen as a box.
+        # A character that the font lacks is drawn as a box.
         warnings.filterwarnings("ignore", message="Glyph ")
         drawn = Picture(figsize=(inches, height * height_beside(inches, page.scale)), layout="constrained")
         drawn.settings = settings
         yield drawn
         for text in drawn.findobj(Text):
-            text.set_text(visible(text.get_text()))  # no SVG may have what steers a terminal
+            text.set_text(visible(text.get_text()))  # no control characters in an SVG
         _fit_texts(drawn)
         if file is not None:
             kind = file.suffix.lower()
@@ -285,7 +285,7 @@ def figure(file: Path | None, height: float = 1.0, width: Width = "single") -> I
             drawn.savefig(content, format=kind[1:], metadata=METADATA[kind])
             data = content.getvalue()
             if kind == ".svg":
-                # Verdana is as wide, and is where DejaVu is not.
+                # Verdana is as wide as DejaVu Sans, and present where that is missing.
                 data = data.replace(
                     b"font-family: 'DejaVu Sans'", b"font-family: 'DejaVu Sans', Verdana, sans-serif"
                 )
@@ -293,13 +293,13 @@ def figure(file: Path | None, height: float = 1.0, width: Width = "single") -> I
 
 
 def made(drawn: Any) -> Figure:
-    """The figure of matplotlib that :func:`figure` gave."""
+    """Figure of matplotlib behind the object that :func:`figure` gives."""
     found: Figure = drawn
     return drawn.figure if isinstance(drawn, Onto) else found
 
 
 def _fit_texts(drawn: Figure) -> None:
-    """Keep every label and legend on the figure: smaller where it is too long, moved where it sticks out."""
+    """Keep every label and legend on the figure: a long one becomes smaller, one outside is moved."""
     drawn.draw_without_rendering()
     width, height = drawn.bbox.width, drawn.bbox.height
     edge = 0.01 * width
@@ -320,14 +320,14 @@ def _fit_texts(drawn: Figure) -> None:
 
 
 def _labels(drawn: Figure) -> Iterator[Text]:
-    """Labels of axes and panels, and the text of the figure."""
+    """Labels of axes, and the texts of the figure."""
     for axes in drawn.axes:
         yield from (axes.xaxis.label, axes.yaxis.label)
     yield from drawn.texts
 
 
 def _move_inside(label: Text, along: int, edge: float, size: float) -> None:
-    """Move a label of an axis along it until it is all on the figure."""
+    """Move a label of an axis along the axis until it is inside the figure."""
     if not label.get_text():
         return
     box = label.get_window_extent()
@@ -345,7 +345,7 @@ def _move_inside(label: Text, along: int, edge: float, size: float) -> None:
 
 
 def check_plot_file(file: Path, *inputs: Input) -> None:
-    """Raise ``OutputError`` for a file that cannot be a figure, or that ``check_output`` bars."""
+    """Raise ``OutputError`` for a file that cannot be a figure, or is refused by ``check_output``."""
     if file.suffix.lower() not in METADATA:
         raise OutputError(f"{file}: cannot be written (a figure ends in .png, .pdf or .svg)")
     check_output(file, *inputs)
@@ -353,9 +353,9 @@ def check_plot_file(file: Path, *inputs: Input) -> None:
 
 @dataclass(frozen=True)
 class Look:
-    """Colour, mark and dash of a curve, as indices into the lists, and whether its mark is filled.
+    """Colour, mark and dash of a curve, as indices into the lists of the style.
 
-    Only the first mark is filled, so that curves which coincide are seen to.
+    Only the first mark is filled, so that coinciding curves can be seen.
     """
 
     color: int
@@ -367,8 +367,8 @@ class Look:
         return self.mark == 0
 
 
-# The colour and the mark of an algorithm, on every page: as places in PALETTE and MARKERS. Those that are
-# usually compared differ in both.
+# Colour and mark of an algorithm in all figures, as indices into PALETTE and MARKERS. Algorithms that are
+# often compared differ in both.
 ALGORITHMS = {
     "reno": (0, 0),
     "sack": (1, 1),
@@ -388,7 +388,7 @@ ALGORITHMS = {
 
 
 def _algorithm(cell: Cell) -> str | None:
-    """The algorithm that a value names, also as an item of a table of keys; None of any other value."""
+    """Algorithm that a value names, also as an item of a table of keys; None for other values."""
     value = cell.of if isinstance(cell, Label) else cell
     items = value.split() if isinstance(value, str) else []
     found = [item for item in (text.rpartition("=")[2] for text in items) if item in ALGORITHMS]
@@ -396,11 +396,11 @@ def _algorithm(cell: Cell) -> str | None:
 
 
 def looks(keys: Sequence[tuple[Cell, ...]]) -> list[Look]:
-    """Styles of curves by their keys; curves with the same first value share a colour.
+    """Looks of curves by their keys; curves with the same first value share a colour.
 
-    The other values tell marks (of lines alone: dashes) apart. Curves that are told by one value, or are too
-    many for that, differ in both. An algorithm has its own colour, and where nothing else tells curves apart
-    its own mark, in every figure.
+    The other values choose marks (for lines: dashes). Curves that are distinguished by one value, or are too
+    many for that, differ in both. An algorithm has its own colour in every figure, and its own mark if
+    nothing else distinguishes curves.
     """
     named = _by_algorithm(keys)
     if named is not None:
@@ -416,7 +416,7 @@ def looks(keys: Sequence[tuple[Cell, ...]]) -> list[Look]:
 
 
 def _by_algorithm(keys: Sequence[tuple[Cell, ...]]) -> list[Look] | None:
-    """The looks of curves that are told apart by algorithms; None where they are not, or would look alike."""
+    """Looks of curves that are distinguished by algorithms; None if they are not, or would look alike."""
     for place in range(len(keys[0]) if keys else 0):
         names = [_algorithm(key[place]) for key in keys]
         if None in names or len(set(names)) < 2:
@@ -444,15 +444,15 @@ def _by_algorithm(keys: Sequence[tuple[Cell, ...]]) -> list[Look] | None:
 
 
 def in_lines(title: str, figure: Any) -> str:
-    """Title of ``figure``, its symbols set as mathematics, in lines that are not wider than the figure.
+    """Title with its symbols as mathematics, broken into lines that are not wider than the figure.
 
-    Matplotlib's own ``wrap`` is not used: its wrapped titles above axes make the constrained layout collapse.
+    Matplotlib's own ``wrap`` is not used, since its wrapped titles make the constrained layout collapse.
     """
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
 
     points = FontProperties(size="medium").get_size_in_points()
-    # The middle of the axes, around which a title stands, is not that of the figure.
+    # A title is centred on the axes, whose middle is not that of the figure.
     room = 0.84 * 72.0 * figure.get_figwidth()
 
     def is_narrow(line: str) -> bool:
@@ -461,7 +461,7 @@ def in_lines(title: str, figure: Any) -> str:
             return bool(TextPath((0, 0), line, size=points).get_extents().width <= room)
 
     lines: list[str] = []
-    # The words of a symbol stay together.
+    # The words of a symbol are not separated.
     for word in re.findall(r"(?:\\.|\$[^$]*\$|\S)+", typeset(title)):
         if lines and is_narrow(f"{lines[-1]} {word}"):
             lines[-1] += f" {word}"

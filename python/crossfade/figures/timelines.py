@@ -1,4 +1,4 @@
-"""Figures of an events file: the sender's variables over time, or the time-sequence plot.
+"""Figures of sender events: state variables over time, or the time-sequence plot.
 
 An events table has the columns of :func:`crossfade.events`; those before ``time_s`` are the axes of a sweep.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STATE = ["cwnd", "ssthresh", "flight_size", "dupacks", "backoff"]
-# What is known of a kernel's sockets, and of the link at the same instants.
+# Quantities of the kernel's sockets, and of the link at the same times.
 LIVE = [
     "srtt_s",
     "delivery_rate_bps",
@@ -56,39 +56,39 @@ NAMES = {
     "link_dropped": "Dropped by the queue (packets)",
 }
 CHOICES = [*STATE, "seq"]
-# What a curve of a state variable is marked with.
+# Marks of events on the curve of a state variable, and their labels.
 MARKS = {"fast_retransmit": ("v", "fast retransmit"), "timeout": ("X", "timeout")}
-# More panels are too low to read, and a longer legend hides the curves.
+# Greatest numbers of panels that are high enough to read, and of entries of a legend inside a panel.
 MOST_PANELS = 6
 MOST_IN_LEGEND = 10
 
 Window = tuple[float, float]
-"""A part of the time, from when to when."""
+"""A time window: its beginning and end in seconds."""
 EVER = (-math.inf, math.inf)
 
 
 @dataclass
 class Timeline:
-    """One flow at one point."""
+    """Events of one flow at one point."""
 
     axes: tuple[Cell, ...]
     flow: Cell
-    # Where each column stands in a row.
+    # Index of each column in a row.
     place: dict[str, int]
     rows: list[list[Cell]] = field(default_factory=list)
 
     def times(self, *events: str) -> list[float]:
-        """Times of these events; without any, the times of all events."""
+        """Times of the events of these kinds, or of all events."""
         return self.values("time_s", *events)
 
     def values(self, name: str, *events: str) -> list[float]:
-        """A variable right after these events; without any, after all."""
+        """Values of a variable right after the events of these kinds, or after all events."""
         index, kind = self.place[name], self.place["event"]
         return [number(row[index]) for row in self.rows if not events or row[kind] in events]
 
 
 def is_events(table: Table) -> bool:
-    """Whether a table holds events rather than results."""
+    """True if a table holds events rather than results."""
     return {"time_s", "event", "flow", "seq", "cwnd", "ssthresh"} <= set(table.columns)
 
 
@@ -104,7 +104,7 @@ def plot(
     width: Width = "single",
     labels: Mapping[str, str] | None = None,
 ) -> Figure:
-    """Draw an events table; see :func:`crossfade.plot`."""
+    """Draw an events table, as :func:`crossfade.plot` does."""
     file = None if path is None else Path(path)
     if file is not None:
         check_plot_file(file)
@@ -157,9 +157,10 @@ def plot(
 
 
 def _window(table: Table, where: Mapping[str, Any]) -> tuple[Window, dict[str, Any]]:
-    """The part of the time that is shown, and what else is asked of rows.
+    """Time window to show, and the other conditions on rows.
 
-    What was before belongs to a curve: a window has a size as it begins, and a segment may have been sent.
+    Events before the window are kept: a congestion window has a value at its beginning, and a segment may
+    have been sent before.
     """
     rest: dict[str, Any] = {}
     start, end = EVER
@@ -182,10 +183,10 @@ def _window(table: Table, where: Mapping[str, Any]) -> tuple[Window, dict[str, A
 def _panels(
     table: Table, by: str | Sequence[str] | None, alone: bool
 ) -> tuple[list[str], list[tuple[str, list[Timeline]]]]:
-    """The axes of the sweep, and what each panel shows, with its heading.
+    """Axes of the sweep, and the timelines of each panel with its heading.
 
-    The last axis that varies (or ``by``) tells the curves of a panel apart; ``alone``: nothing does, and a
-    point has a panel to itself.
+    The last axis that varies (or ``by``) distinguishes the curves of a panel; with ``alone`` each point has a
+    panel of its own.
     """
     names = table.columns[: table.columns.index("time_s")]
     varying = [name for name in names if len(set(table.cells(name))) > 1]
@@ -216,7 +217,7 @@ def _panels(
 
 
 def _differing(timelines: Sequence[Timeline]) -> list[int]:
-    """Axes that distinguish the curves."""
+    """Indices of the axes that distinguish the curves."""
     return [i for i in range(len(timelines[0].axes)) if len({line.axes[i] for line in timelines}) > 1]
 
 
@@ -255,25 +256,25 @@ def _draw_state(
                 linewidth=0.5,
                 alpha=0.7,
             )
-    # The threshold begins anywhere, also far above every window.
+    # The limits follow the windows: the initial threshold may be far above them.
     axes.set_ylim(0.0, 1.08 * highest or 1.0)
 
 
 def _steps(timeline: Timeline, name: str) -> tuple[list[float], list[float]]:
-    """Times at which a variable changes, and its new values; first and last point included."""
+    """Times at which a variable changes, and its new values, with the first and the last point."""
     points = list(zip(timeline.times(), timeline.values(name), strict=True))
     kept = [points[0], *(point for before, point in pairwise(points) if point[1] != before[1]), points[-1]]
     return [time for time, _ in kept], [value for _, value in kept]
 
 
 def _seen(xs: Sequence[float], ys: Sequence[float], seen: Window) -> Iterator[float]:
-    """The values that a curve of steps has in a part of the time, with that as it begins."""
+    """Values of a step curve inside a time window, including the value at its beginning."""
     ends = [*xs[1:], math.inf]
     yield from (y for x, end, y in zip(xs, ends, ys, strict=True) if x <= seen[1] and end > seen[0])
 
 
 def _draw_sequence(axes: Axes, timelines: Sequence[Timeline], seen: Window) -> None:
-    """Transmissions, retransmissions, losses and acknowledgements of a flow."""
+    """Draw transmissions, retransmissions, losses and acknowledgements of flows."""
     for index, timeline in enumerate(timelines):
         color = PALETTE[index % len(PALETTE)]
         first: list[tuple[float, float]] = []
@@ -323,7 +324,7 @@ def _flow_word(timeline: Timeline, timelines: Sequence[Timeline]) -> str | None:
 
 
 def _legend(panels: Sequence[Axes]) -> None:
-    """The curves of the first panel; below them what the marks of all panels mean."""
+    """Draw the legend of the curves in the first panel, and below it that of the marks of all panels."""
     from matplotlib.lines import Line2D
 
     handles, labels = panels[0].get_legend_handles_labels()

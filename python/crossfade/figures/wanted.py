@@ -11,7 +11,7 @@ from crossfade.errors import ScenarioError, shortened
 from crossfade.figures.choice import column_list
 from crossfade.tables import Table
 
-# What is drawn: metrics of all points, or a single run of each over time.
+# Contents of a figure: metrics of all points, or a single run of each point over time.
 OVER_TIME = ("events", "link-events")
 KINDS = ("results", *OVER_TIME)
 _CONDITION = re.compile(r"([^<>=]+)(<=|>=|<|>|=)(.*)", re.DOTALL)
@@ -19,7 +19,7 @@ _CONDITION = re.compile(r"([^<>=]+)(<=|>=|<|>|=)(.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Wanted:
-    """A figure as a scenario describes it (``crossfade explain figure``); None: as it is usual."""
+    """Figure as a scenario describes it (``crossfade explain figure``); None stands for a default."""
 
     of: str = "results"
     x: str | None = None
@@ -33,7 +33,7 @@ class Wanted:
 
     @staticmethod
     def read(scenario: Mapping[str, Any]) -> Wanted:
-        """Figure that a resolved scenario requests, without entries of another version."""
+        """Figure that a resolved scenario requests; entries that only another version knows are ignored."""
         said = scenario.get("figure")
         said = said if isinstance(said, dict) else {}
         labels = said.get("labels")
@@ -51,7 +51,7 @@ class Wanted:
 
     @property
     def columns(self) -> list[str]:
-        """The axes and metrics that it names."""
+        """Names of the axes and metrics of the figure."""
         return [name for name in (self.x, *(self.by or []), *(self.panels or [])) if name is not None]
 
     def over(
@@ -63,9 +63,9 @@ class Wanted:
         panels: str | Sequence[str] | None = None,
         where: Mapping[str, Any] | None = None,
     ) -> Wanted:
-        """The figure with options in place of its own, and without columns that this table lacks.
+        """Copy with options in place of its own entries, and without columns that the table lacks.
 
-        An axis that was taken out of a sweep cannot be drawn along any more; what is asked for must be there.
+        An axis that was removed from a sweep cannot be drawn along; columns given as options must exist.
         """
         asked_by, asked_panels = column_list(by), column_list(panels)
         taken = {x, *(asked_by or []), *(asked_panels or [])}
@@ -100,7 +100,7 @@ def _flag(said: Any) -> bool | None:
 
 
 def condition(option: str, text: str) -> tuple[str, str]:
-    """``KEY=VALUE``, or with another comparison, which stays at the end of the column."""
+    """Column and value of ``KEY=VALUE``; another comparison stays at the end of the column."""
     found = _CONDITION.fullmatch(text)
     if found is None or not found[1].strip() or not found[3].strip():
         raise ScenarioError(f"{option} {shortened(text)}: must be KEY=VALUE (or <, <=, >, >=)")

@@ -1,4 +1,4 @@
-"""Reading and writing files so that whatever is wrong with one is one clear line."""
+"""Reading and writing of files; any problem with a file becomes an error of one line."""
 
 from __future__ import annotations
 
@@ -22,39 +22,40 @@ from crossfade.errors import CrossfadeError, OutputError, ScenarioError, shorten
 from crossfade.files.foreign import check_own_way
 from crossfade.records import SQLITE_MAGIC, Input, begins, check_not_kept, draft
 
-# Far above any scenario, trace or results table; it keeps a device or a wrong file from filling the memory.
+# Largest file that is read into memory, in bytes: far above any scenario, trace or results table, so a wrong
+# file cannot fill the memory.
 LARGEST_FILE = 256 * 1024 * 1024
 
-# A scenario of 100,000 points with several keys each is smaller. What is larger would take some hundred times
-# its size to read.
+# Largest text of a scenario, in characters; one of 100,000 points with several keys each is smaller. Reading
+# takes some hundred times this size in memory.
 LARGEST_SCENARIO = 8 * 1024 * 1024
 
-# Bytes of a line of a text that is read line by line.
+# Longest line of a text that is read line by line, in bytes.
 LONGEST_LINE = 1024 * 1024
 
-# Bytes of the name of a file (NAME_MAX of all usual file systems).
+# Longest name of a file, in bytes (NAME_MAX of all usual file systems).
 LONGEST_NAME = 255
 
-# How long a pipe may be silent, and how long it may take in all.
+# Longest silence of a pipe, and longest time to read it to its end, in seconds.
 PIPE_WAITS_S = 10.0
 PIPE_TAKES_S = 60.0
 
-# The scenarios that come with the package.
+# Folder of the scenarios that come with the package.
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
-# What says of a folder of scenarios that it is a suite.
+# File that makes a folder of scenarios a suite.
 SUITE_FILE = "suite.toml"
 
-# The folder of profiles of links, and what names one in a scenario.
+# Folder of the profiles of links, and prefix of a profile's name in a scenario.
 PROFILES = "profiles"
 PROFILE = "profile:"
 
-# Files beside the scenarios that are none.
+# Names of TOML files in the scenarios' folders that are no scenarios.
 NO_SCENARIOS = ("claims", "readings", "suite")
 
 
 def as_path(name: object, value: object, error: type[CrossfadeError]) -> Path:
-    """A file that a function was given as ``name``; ``error`` for what can be no file."""
+    """Path of a file given as argument ``name``; raises ``error`` if the value is no name of a file."""
     if not isinstance(value, str | os.PathLike) or isinstance(os.fspath(value), bytes):
         raise error(f"{name} = {shortened(repr(value))}: must be the name of a file")
     return Path(value)
@@ -62,7 +63,7 @@ def as_path(name: object, value: object, error: type[CrossfadeError]) -> Path:
 
 @contextmanager
 def reading(path: Path, error: type[CrossfadeError]) -> Iterator[None]:
-    """Raise ``error`` with one line if the file cannot be read or unpacked."""
+    """Context in which a failure to read or unpack a file becomes ``error`` with one line."""
     name = shortened(path)
     try:
         yield
@@ -70,14 +71,14 @@ def reading(path: Path, error: type[CrossfadeError]) -> Iterator[None]:
         raise error(f"{name}: a damaged gzip file ({reason})") from None
     except OSError as reason:
         raise error(f"{name}: cannot be read ({reason.strerror or reason})") from None
-    except ValueError as reason:  # a NUL in the name
+    except ValueError as reason:  # NUL in the file name
         raise error(f"{name!r}: cannot be read ({reason})") from None
 
 
 def read_text(path: Path, error: type[CrossfadeError]) -> str:
-    """The UTF-8 text of a file, unpacked where its name ends in ``.gz``; raises ``error`` with one line.
+    """UTF-8 text of a file, unpacked if its name ends in ``.gz``; raises ``error`` with one line.
 
-    A pipe is read to its end, where that comes in time; a device has none.
+    A pipe is read to its end, if that comes in time; a device is refused, since it may have no end.
     """
     name = shortened(path)
     with reading(path, error):
@@ -97,7 +98,9 @@ def read_text(path: Path, error: type[CrossfadeError]) -> str:
 
 
 def text_lines(path: Path, error: type[CrossfadeError]) -> Iterator[str]:
-    """The lines of what :func:`read_text` reads, one at a time: a regular file may be of any size."""
+    """Lines of a text file, read one at a time, so a regular file may be of any size; otherwise like
+    :func:`read_text`.
+    """
     name = shortened(path)
     with reading(path, error):
         is_regular = stat.S_ISREG(os.stat(path).st_mode)
@@ -120,7 +123,7 @@ def text_lines(path: Path, error: type[CrossfadeError]) -> Iterator[str]:
 
 
 def read_bytes(path: Path, error: type[CrossfadeError]) -> bytes:
-    """The bytes of a file; raises ``error`` with one line."""
+    """Bytes of a file or pipe; raises ``error`` with one line."""
     try:
         data = _read_bytes(path)
     except OSError as reason:
@@ -131,8 +134,8 @@ def read_bytes(path: Path, error: type[CrossfadeError]) -> bytes:
 
 
 def _read_bytes(path: Path) -> bytes:
-    """Content of a file, up to one byte more than the largest size that is read."""
-    # To open a pipe waits for who writes to it, and to read some files of the system for what happens there.
+    """Content of a file, at most one byte more than :data:`LARGEST_FILE`: then it is too large."""
+    # Without O_NONBLOCK, opening a pipe would wait for a writer, and reading some system files for an event.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(descriptor, "rb", buffering=0) as file:
         kind = os.fstat(descriptor).st_mode
@@ -142,7 +145,7 @@ def _read_bytes(path: Path) -> bytes:
                 raise OSError("it does not end")
             while more := file.read(
                 LARGEST_FILE + 1 - len(found)
-            ):  # a read stops at a signal, or after 2 GiB
+            ):  # one read ends at a signal, or after 2 GiB
                 found += more
             return found
         if not stat.S_ISFIFO(kind):
@@ -152,7 +155,9 @@ def _read_bytes(path: Path) -> bytes:
 
 @contextmanager
 def regular_file(path: Path) -> Iterator[io.BufferedReader]:
-    """A file that is read in pieces, several times over; ``OSError`` for a folder, a pipe or a device."""
+    """Context of an open regular file, to be read in pieces, several times; ``OSError`` for a folder, pipe or
+    device.
+    """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(descriptor, "rb") as file:
         kind = os.fstat(descriptor).st_mode
@@ -163,7 +168,7 @@ def regular_file(path: Path) -> Iterator[io.BufferedReader]:
 
 def _unpacked(data: bytes) -> bytes:
     """Content of a gzip file; raises ``OSError`` if it is too large."""
-    # A small file may be packed from a large one: first the size, without keeping anything.
+    # A small file may unpack to a huge one, so the size is determined first, without keeping the content.
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
         size = 0
         while size <= LARGEST_FILE and (chunk := packed.read(1 << 20)):
@@ -191,27 +196,30 @@ def _read_pipe(pipe: io.FileIO) -> bytes:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file, but no record; ``OutputError`` where that fails."""
+    """Write a text file as UTF-8; ``OutputError`` if that fails, or if the path is a record
+    (:mod:`crossfade.records`).
+    """
     write_bytes(path, text.encode("utf-8", "surrogateescape"))
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file, but no record; ``OutputError`` where that fails."""
+    """Write a file; ``OutputError`` if that fails, or if the path is a record (:mod:`crossfade.records`)."""
     with whole_file(path) as file:
         file.write_bytes(data)
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """The name under which to write a file that gets the name ``path`` when it is whole, and never before.
+    """Context with a temporary name to write to; the file gets the name ``path`` only once it is complete.
 
-    Raises ``OutputError`` where it cannot be written (then what was there is there still), and for a record.
+    Raises ``OutputError`` if it cannot be written (an existing file then stays unchanged), or if ``path`` is
+    a record.
     """
     check_own_way(path)
     check_not_kept(path)
     try:
         target = Path(os.path.realpath(path))
-        # A pipe or a device is written to; so is a file in a folder where there can be no other one.
+        # A pipe, a device, and a file in a folder without write permission are written in place.
         if (target.exists() and not target.is_file()) or not os.access(target.parent, os.W_OK):
             yield path
             return
@@ -227,30 +235,30 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def check_output(path: Path, *inputs: Input) -> None:
-    """Raise ``OutputError`` now for a file that cannot be written later, or must not be: a record, the input.
+    """Raise ``OutputError`` for an output that cannot be written, is a record, or is one of the ``inputs``.
 
-    What writes a file for the user asks here first, with the files that it reads.
+    Every function that writes a file for the user calls this before its work, with the files that it reads.
     """
     check_writable(path)
     check_not_kept(path, inputs)
 
 
 def check_outputs(paths: Iterable[Path | None], *inputs: Input) -> None:
-    """Check of all outputs of a command, as :func:`check_output`; two outputs need different files."""
+    """Check all outputs of a command like :func:`check_output`; two outputs must be different files."""
     seen: set[str] = set()
     for path in paths:
         if path is None:
             continue
         check_output(path, *inputs)
         name = os.path.realpath(path)
-        # A device or a pipe (/dev/null) loses nothing.
+        # Two outputs may share a device or a pipe (/dev/null), where nothing is overwritten.
         if name in seen and (os.path.isfile(name) or not os.path.exists(name)):
             raise OutputError(f"{shortened(path)}: not written twice (two outputs have this name)")
         seen.add(name)
 
 
 def check_writable(path: Path) -> None:
-    """Raise ``OutputError`` now for a file that could not, or must not, be written after a long run."""
+    """Raise ``OutputError`` before a long run for a file that cannot, or must not, be written at its end."""
     check_own_way(path)
     if os.path.isdir(path):
         raise OutputError(f"{shortened(path)}: cannot be written (it is a folder)")
@@ -264,12 +272,12 @@ def check_writable(path: Path) -> None:
 
 
 def cannot_write(path: Path, reason: Exception) -> str:
-    """The one line for a file that could not be written."""
+    """One-line message for a file that could not be written."""
     return f"{shortened(path)}: cannot be written ({getattr(reason, 'strerror', None) or reason})"
 
 
 def shipped_scenarios() -> list[str]:
-    """The names of the scenarios that come with the package, as ``crossfade run`` takes them."""
+    """Names of the scenarios that come with the package, as ``crossfade run`` takes them."""
     return list(_shipped_scenarios())
 
 
@@ -281,12 +289,14 @@ def _shipped_scenarios() -> list[str]:
 
 
 def shipped_profiles() -> list[str]:
-    """The names of the profiles of links that come with the package (``link = "profile:NAME"``)."""
+    """Names of the profiles of links that come with the package (``link = "profile:NAME"``)."""
     return sorted(file.stem for file in (SCENARIOS / PROFILES).glob("*.toml"))
 
 
 def profile_text(name: str) -> str:
-    """The text of a shipped profile, or of a table beside it; ``ScenarioError`` names the nearest."""
+    """Text of a shipped profile, or of a CSV table beside it; :class:`ScenarioError` names the nearest
+    profile if there is none.
+    """
     file = SCENARIOS / PROFILES / (name if name.endswith(".csv") else f"{name}.toml")
     if "/" in name or not file.is_file():
         known = shipped_profiles()
@@ -297,38 +307,39 @@ def profile_text(name: str) -> str:
 
 
 def shipped_suites() -> list[str]:
-    """The names of the suites that come with the package, as ``crossfade suite`` takes them."""
+    """Names of the suites that come with the package, as ``crossfade suite`` takes them."""
     return sorted(file.parent.name for file in (SCENARIOS / "suites").glob(f"*/{SUITE_FILE}"))
 
 
 def shipped_file(name: str) -> Path:
-    """The file of a shipped scenario; ``ScenarioError`` names the nearest where there is none."""
+    """File of a shipped scenario; :class:`ScenarioError` names the nearest if there is no such scenario."""
     if name not in shipped_scenarios():
         raise ScenarioError(f"{shortened(name)}: no shipped scenario of that name ({_nearest(name)})")
     return SCENARIOS / f"{name}.toml"
 
 
 def inputs_of(scenario: object, *options: object) -> list[Input]:
-    """The files that a run reads: a scenario (or a results file), and those that it or ``options`` name.
+    """Files that a run may read: the scenario (or results file), and those that it or ``options`` name.
 
-    Which keys mean a file is known only when all is read; so any text counts that is the name of one.
+    Which keys name files is known only once the scenario is read, so every text in it counts as a possible
+    file name.
     """
     if not isinstance(scenario, str | os.PathLike) or "\n" in str(scenario):
         return []
     file = _shipped(Path(scenario)) or Path(scenario)
     values = [*options]
-    # Whatever is wrong with a scenario is said by what reads it in earnest. A pipe can be read but once.
+    # Errors are left to the later reading of the scenario. A pipe is skipped here: it can be read only once.
     with suppress(CrossfadeError, ValueError):
         if os.path.isfile(file) and begins(file, len(SQLITE_MAGIC)) != SQLITE_MAGIC:
             text = _checked_size(file.name, read_text(file, ScenarioError))
             values.append(tomllib.loads(text))
-    # A list on the command line is one text.
+    # On the command line, a list of names is one text with commas.
     names = [name.strip() for value in values for text in _texts(value) for name in (text, *text.split(","))]
     return [file, *(folder / name for name in names for folder in (file.parent, Path()))]
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All texts in a value of TOML."""
+    """All texts in a value of TOML, those in tables and lists included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -337,10 +348,11 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def read_scenario(scenario: str | os.PathLike[str]) -> tuple[str, str, Callable[[str], str]]:
-    """The name and the text of a scenario: a file, a shipped one, or (with a line break in it) TOML itself.
+    """Name and text of a scenario, and a reader of the files that it names.
 
-    A file wins over a shipped scenario of the same name. With them comes what reads a file that the scenario
-    names: in its folder, or else in the working directory.
+    ``scenario`` is a file, the name of a shipped scenario, or (with a line break in it) TOML text; a file
+    takes precedence over a shipped scenario of its name. The reader looks in the scenario's folder, then in
+    the working folder.
     """
     if not isinstance(scenario, str | os.PathLike):
         raise ScenarioError(
@@ -362,14 +374,14 @@ def read_scenario(scenario: str | os.PathLike[str]) -> tuple[str, str, Callable[
 
 
 def _checked_size(name: str, text: str) -> str:
-    """A scenario's text, if it can be one; ``ScenarioError`` for too much of it."""
+    """The text of a scenario; :class:`ScenarioError` if it is longer than :data:`LARGEST_SCENARIO`."""
     if len(text) > LARGEST_SCENARIO:
         raise ScenarioError(f"{name}: larger than {LARGEST_SCENARIO // 1024**2} MiB, which no scenario is")
     return text
 
 
 def _shipped(path: Path) -> Path | None:
-    """The file of a shipped scenario, where there is no other one of that name."""
+    """File of a shipped scenario; None if there is none, or if a file of the user has this name."""
     name = path.as_posix().removesuffix(".toml")
     return SCENARIOS / f"{name}.toml" if not os.path.isfile(path) and name in shipped_scenarios() else None
 
@@ -377,8 +389,8 @@ def _shipped(path: Path) -> Path | None:
 def _reader(folder: Path) -> Callable[[str], str]:
     """Reader of the files that a scenario in ``folder`` names.
 
-    Who sets such a key on the command line stands elsewhere: what is not there is looked for in the working
-    directory.
+    A file that is not in ``folder`` is looked for in the working folder, since keys set on the command line
+    name files from there.
     """
 
     def read(name: str) -> str:
@@ -392,14 +404,16 @@ def _reader(folder: Path) -> Callable[[str], str]:
 
 
 def _nearest(name: str) -> str:
-    """The shipped scenarios that may have been meant, else all, those of a folder together."""
+    """Hint with the shipped scenarios that may be meant; without a similar name, a list of all, grouped by
+    folder.
+    """
     shipped = shipped_scenarios()
     meant = [known for known in shipped if known.rsplit("/", 1)[-1] == name]
     meant = meant or get_close_matches(name, shipped, cutoff=0.7)
     if meant:
         return f"did you mean {' or '.join(meant)}?"
     folders: dict[str, list[str]] = {}
-    # Whoever needs all names needs the first one most, and a long list is cut.
+    # ``quickstart`` comes first, since a long list is cut.
     for known in sorted(shipped, key=lambda known: known != "quickstart"):
         folder, _, last = known.rpartition("/")
         folders.setdefault(folder, []).append(last)

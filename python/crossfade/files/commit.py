@@ -1,7 +1,7 @@
 """Commit of the source, read from git's own files.
 
-A file of its own, which imports nothing: the build reads it too (``scripts/build_backend.py``), before there
-is a package.
+This module imports nothing of the package, since the build backend (``scripts/build_backend.py``) reads it
+before the package exists.
 """
 
 from __future__ import annotations
@@ -9,21 +9,23 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-# Where a build writes the commit, within the package.
+# File within the package to which a build writes the commit.
 WRITTEN = "files/commit.txt"
 
 
 def commit_of(package: Path) -> str | None:
-    """The commit of the package in this folder: of the clone that it stands in, else what its build wrote."""
+    """Commit of the package in this folder: that of the clone around it, otherwise the one its build
+    wrote.
+    """
     clone = package.parents[1]
-    # The package may stand in a clone of something else.
+    # The package may be installed inside a clone of another project.
     if (clone / "crates" / "python" / "Cargo.toml").is_file() and (found := head_of(clone)):
         return found
     return _commit(_text(package / WRITTEN))
 
 
 def head_of(clone: Path) -> str | None:
-    """The commit that is checked out in a clone or one of its work trees; None where there is none."""
+    """Commit that is checked out in a clone or in one of its work trees; None if there is none."""
     git = clone / ".git"
     if link := re.match(r"gitdir: (.+)", _text(git)):
         git = clone / link[1].strip()
@@ -39,7 +41,7 @@ def head_of(clone: Path) -> str | None:
 
 
 def _commit(text: str) -> str | None:
-    """A hash as git writes it, SHA-1 or SHA-256."""
+    """The text if it is a hash as git writes it, SHA-1 or SHA-256; otherwise None."""
     found = re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text.strip())
     return found[0] if found else None
 

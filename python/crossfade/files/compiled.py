@@ -1,12 +1,13 @@
-"""Congestion controls in one Rust file: compiled when a connection begins, and kept.
+"""Congestion controls in one Rust file: compiled when a connection begins, and cached.
 
-A library is known by the SHA-256 of its source with that of the crate it is compiled with, and by its
-compiler. Its source is one file: what the compiler reads besides it is refused. Beside a library lies its own
-hash, so that half a library is never loaded. Libraries lie in a folder of this user's alone
-(:mod:`crossfade.files.private`), and the bytes that are loaded are those that were hashed.
+The name of a compiled library contains the SHA-256 of its source and of the ``crossfade-control`` crate, and
+that of the compiler's version. The source is one file: a control of which the compiler read other files is
+refused. The hash of a library lies beside it, so that an incomplete library is never loaded. Libraries lie in
+a folder that only this user can write (:mod:`crossfade.files.private`), and exactly the checked bytes are
+loaded.
 
-The compiler is run by its absolute name, in that folder: a ``rust-toolchain.toml`` in the folder of somebody
-else (or the working folder) chooses none.
+The compiler is run by its absolute name, outside the working folder, so that no ``rust-toolchain.toml`` of
+another user chooses the compiler.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from crossfade.files.places import cache_folder
 from crossfade.files.private import as_file, passing_folder, private_folder, read_private
 
 SUFFIX = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
-# What a library may be made of: since 2 one file alone, before also what that included.
+# Part of a library's hash: the rule for sources, "one file". Earlier libraries could include other files.
 SOURCES = b"\0one file"
-# What the compiler says it has read.
+# File to which the compiler writes the list of files that it read.
 DEPENDENCIES = "library.d"
 EXPORT = "crossfade_control::export!(Mine);"
 INSTALL = "install one (https://rustup.rs), or write the control in Python (mine.py)"
 
-# A crate for editors and for cargo; the control needs no other.
+# Manifests of a crate for editors and cargo, with the control's only dependency.
 MANIFEST = """\
 [package]
 name = "{name}"
@@ -63,14 +64,14 @@ edition = "2024"
 publish = false
 """
 
-# One compiler at a time, and one library of a name.
+# Lock so that one compiler runs at a time, and no library is built twice.
 _building = threading.Lock()
 
 
 class CompiledControl:
-    """A control in a Rust file, of which each connection gets one of its own.
+    """A congestion control in a Rust file, of which each connection gets its own instance.
 
-    Raises :class:`ScenarioError` for a text that exports none.
+    Raises :class:`ScenarioError` for a source text that exports no control.
     """
 
     def __init__(self, name: str, text: str) -> None:
@@ -82,7 +83,7 @@ class CompiledControl:
             raise ScenarioError(f"{self.name} exports no control: it must end with {EXPORT}")
 
     def table(self) -> int:
-        """The address of the table of C functions that its library exports."""
+        """Address of the table of C functions that the control's library exports."""
         path = self.build()[0]
         try:
             library = _opened(path)
@@ -91,7 +92,7 @@ class CompiledControl:
             raise ScenarioError(f"{path}: cannot be loaded ({reason}); remove it") from None
 
     def build(self, *, anew: bool = False) -> tuple[Path, bool]:
-        """The library, and whether it was compiled now: it is if there is none, or if asked for ``anew``."""
+        """Path of the library, and whether it was compiled now: if there was none, or with ``anew``."""
         with _building:
             compiler = _compiler()
             there = [path for path in self._libraries(compiler) if os.path.lexists(path)]
@@ -106,7 +107,9 @@ class CompiledControl:
             return library, True
 
     def crate(self, folder: Path) -> None:
-        """Write what it is compiled of, as a crate that cargo builds without a network."""
+        """Write the control and the crate it depends on into ``folder``, as a crate that cargo builds
+        offline.
+        """
         stem = re.sub(r"[^a-z0-9_]", "_", PurePath(self.name).stem.lower())
         manifest = MANIFEST.format(name=f"control_{stem}", file=json.dumps(self.name))
         sources = {f"crossfade-control/src/{name}": text for name, text in _crossfade.CONTROL_CRATE}
@@ -120,12 +123,14 @@ class CompiledControl:
             (folder / name).write_text(text, encoding="utf-8")
 
     def _libraries(self, compiler: str | None) -> list[Path]:
-        """Possible places of a control's library: of this compiler, or of any if there is none."""
+        """Paths that the control's library may have: for this compiler, or for any if there is no
+        compiler.
+        """
         of = hashlib.sha256(self._text.encode())
         of.update(SOURCES)
         for name, text in _crossfade.CONTROL_CRATE:
             of.update(f"\0{name}\0{text}".encode())
-        # The hash tells files apart, their names people: a part of a long one will do.
+        # The hash identifies the library; the name is for people, so part of a long one is enough.
         stem = f"{PurePath(self.name).stem[:32]}-{of.hexdigest()[:32]}"
         folder = _folder()
         if compiler is None:
@@ -154,7 +159,7 @@ class CompiledControl:
             self._refuse_others((Path(temporary) / DEPENDENCIES).read_text("utf-8", "surrogateescape"))
             data = (Path(temporary) / out).read_bytes()
         try:
-            # A name of its own until it is whole: other processes build it, too.
+            # A temporary name until the file is complete, since other processes may build the library too.
             for path, content in (
                 (_hash_of(library), hashlib.sha256(data).hexdigest().encode()),
                 (library, data),
@@ -167,14 +172,15 @@ class CompiledControl:
         return library
 
     def _refuse_others(self, dependencies: str) -> None:
-        """Refuse a control of which the compiler read more than its file: its hash, which tells rows of
-        results apart, would not change with that."""
+        """Raise :class:`ScenarioError` if the compiler read more than the control's file: the hash that
+        identifies rows of results would not change with the other files.
+        """
         whole = "a control is one file, so that its hash tells results apart; write it into that"
         for line in dependencies.splitlines():
             if line.startswith("# env-dep:"):
                 name = line.removeprefix("# env-dep:").partition("=")[0]
                 raise ScenarioError(f"{self.name}: reads the environment variable {shortened(name)}: {whole}")
-            # What was read stands in lines of its own, as a target that depends on nothing.
+            # Each file that was read has its own line, as a target without dependencies.
             name = line.removesuffix(":").replace("\\ ", " ")
             if line.endswith(":") and name != self.name:
                 raise ScenarioError(f"{self.name}: reads {shortened(name)}: {whole}")
@@ -194,17 +200,18 @@ class CompiledControl:
             raise ScenarioError(f"{place}{shortened(said)}")
 
     def problem(self, error: BaseException, _traceback: types.TracebackType | None, *_where: object) -> str:
-        """An exception as one line."""
+        """One-line message for an exception in the control."""
         said = str(error) or type(error).__name__
         return said if self.name in said else f"{self.name}: {said}"
 
 
 def rustc_path() -> str | None:
-    """The compiler by its absolute name, None where there is none: of a proxy of rustup that behind it.
+    """Absolute path of the Rust compiler, None if there is none; of a rustup proxy, that of the compiler it
+    runs.
 
-    A proxy asks ``rust-toolchain.toml`` of the working folder, and of those above, which compiler is meant;
-    what is in the root folder is the administrator's. ``RUSTC`` and ``RUSTUP_TOOLCHAIN`` are the user's own
-    words.
+    A proxy would choose the compiler by a ``rust-toolchain.toml`` in the working folder or above, which may
+    belong to another user; the proxy is therefore asked in the root folder. ``RUSTC`` and
+    ``RUSTUP_TOOLCHAIN`` are respected: the user sets them.
     """
     found = shutil.which(os.environ.get("RUSTC") or "rustc")
     return found and _behind(os.path.abspath(found))
@@ -212,14 +219,16 @@ def rustc_path() -> str | None:
 
 @cache
 def _behind(path: str) -> str:
-    """The compiler of the folder that one names as its own."""
+    """Compiler in the toolchain folder (sysroot) that the program ``path`` reports; ``path`` itself if there
+    is none.
+    """
     said = _asked(path, "--print", "sysroot")
     own = Path((said or "").strip(), "bin", Path(path).name)
     return str(own) if said and os.access(own, os.X_OK) else path
 
 
 def _asked(path: str, *arguments: str) -> str | None:
-    """Output of a compiler, None if it fails."""
+    """Output of the compiler ``path`` with some arguments, run in the root folder; None if it fails."""
     try:
         done = subprocess.run(
             [path, *arguments], cwd=os.path.abspath(os.sep), capture_output=True, text=True, check=False
@@ -235,31 +244,31 @@ def _said_by(path: str) -> str | None:
 
 
 def _compiler() -> str | None:
-    """Version text of the compiler, None if there is none."""
+    """Version text of the Rust compiler; None if there is none."""
     path = rustc_path()
     return path and _said_by(path)
 
 
 def rust_version() -> str | None:
-    """The first line of what the compiler says of itself and where it is, None where there is none."""
+    """First line of the Rust compiler's version text, and its path; None if there is no compiler."""
     said = _compiler()
     return said and f"{said.splitlines()[0]}, {rustc_path()}"
 
 
 @cache
 def _opened(path: Path) -> ctypes.CDLL:
-    """A library, which is never closed: exactly the bytes that were checked."""
+    """Library loaded from exactly the checked bytes; it is never closed."""
     return ctypes.CDLL(as_file(_checked(path), SUFFIX))
 
 
 @cache
 def _passing_folder() -> Path:
-    """Folder for a user without a home, for as long as this process lives; only its user may write to it."""
+    """Temporary folder of libraries for a user without a home; it lasts as long as this process."""
     return Path(passing_folder("crossfade-controls-"))
 
 
 def _folder() -> Path:
-    """Folder of libraries; :class:`ScenarioError` if other users could have written to it."""
+    """Folder of libraries; :class:`ScenarioError` if other users could write to it."""
     folder = cache_folder()
     return private_folder(folder / "controls") if folder else _passing_folder()
 
@@ -270,7 +279,9 @@ def _hash_of(library: Path) -> Path:
 
 @cache
 def _checked(library: Path) -> bytes:
-    """The bytes of a library; :class:`ScenarioError` for one that is not what was written, by this user."""
+    """Bytes of a library; :class:`ScenarioError` if they do not have the stored hash, or others could write
+    the file.
+    """
     again = "build it again: crossfade control build --anew"
     try:
         data, wanted = read_private(library), read_private(_hash_of(library))

@@ -1,8 +1,8 @@
-"""Congestion control that a scenario names: ``tcp.congestion = "mine.py"``, ``"mine.py:Class"``,
+"""Congestion controls in files that a scenario names: ``tcp.congestion = "mine.py"``, ``"mine.py:Class"``,
 ``"mine.rs"``.
 
-A Python file is looked at when the scenario is read, and carried out when a connection begins: for each of
-them anew, so that connections, runs and threads share nothing, and a run gives the same whoever makes it.
+A Python file is checked when the scenario is read, and executed for each connection anew, so that
+connections, runs and threads share nothing, and a run gives the same result in any process.
 """
 
 from __future__ import annotations
@@ -24,43 +24,43 @@ from typing import Any
 from crossfade.errors import ScenarioError, shortened
 from crossfade.files.compiled import CompiledControl
 
-# What a connection calls; teaching.CongestionControl has all of them.
+# Methods that a connection calls; teaching.CongestionControl defines all of them.
 METHODS = ("start", "on_ack", "on_loss", "on_timeout", "on_ecn", "set_cwnd", "undo", "on_idle_end")
 BASE = "derive it from crossfade.teaching.CongestionControl"
-# The same of a class with on_acks, which hears of many acknowledgements at once.
+# Methods that a connection calls of a class with on_acks, which gets acknowledgements in batches.
 BATCHED_METHODS = ("start", "on_acks")
 
-# The names of the files that have congestion controls.
+# Names of all files with congestion controls, by which interrupt() finds their frames.
 _files: set[str] = set()
 
-# A module needs a name of its own while it is made: dataclasses look themselves up by it.
+# Numbers for unique module names: dataclasses look up their module by name while it is executed.
 _numbers = itertools.count()
 
 
 def control(name: str, class_name: str | None, text: str) -> PythonControl | CompiledControl:
-    """Kind of control in a file of this name and text: a class in Python, or a control in Rust.
+    """The congestion control in a file with this name and text: a class in Python, or a control in Rust.
 
-    Raises :class:`ScenarioError` where it is none.
+    Raises :class:`ScenarioError` if the text holds no control.
     """
     return CompiledControl(name, text) if name.endswith(".rs") else PythonControl(name, class_name, text)
 
 
 class PythonControl:
-    """A class of a Python file, of which each connection gets an object of its own.
+    """A class of a Python file, of which each connection gets its own object.
 
-    Raises :class:`ScenarioError` for a text that is no Python, or has no such class.
+    Raises :class:`ScenarioError` if the text is not Python, or has no such class.
     """
 
     def __init__(self, name: str, class_name: str | None, text: str) -> None:
         self._name = name
         _files.add(name)
-        text = text.removeprefix("\ufeff")  # as Python does
+        text = text.removeprefix("\ufeff")  # as Python itself drops a byte order mark
         try:
             tree = ast.parse(text, name)
             self._code = compile(tree, name, "exec", dont_inherit=True)
         except SyntaxError as error:
             raise ScenarioError(f"{name}:{error.lineno}: {error.msg}") from None
-        except (ValueError, RecursionError, MemoryError) as error:  # a zero byte, too deeply nested
+        except (ValueError, RecursionError, MemoryError) as error:  # a NUL byte, or too deep nesting
             raise ScenarioError(f"{name}: no Python ({error})") from None
         classes = {node.name: node.lineno for node in tree.body if isinstance(node, ast.ClassDef)}
         self._class = class_name or self._only(list(classes))
@@ -82,7 +82,7 @@ class PythonControl:
         return public[0]
 
     def __call__(self) -> object:
-        """A congestion control for a connection, of a module of its own."""
+        """A congestion control for a new connection, from its own execution of the file."""
         module = types.ModuleType(f"{PurePath(self._name).stem}_{next(_numbers)}")
         module.__dict__.update(__file__=self._name, __builtins__=builtins)
         sys.modules[module.__name__] = module
@@ -103,7 +103,7 @@ class PythonControl:
         control: object = None,
         method: str = "",
     ) -> str:
-        """An exception as one line: where in the file it comes from, and what it says."""
+        """One-line message for an exception: its place in the file, its type and its text."""
         place = f"{self._name}:{self._line}"
         said = _said_by(error)
         if not isinstance(error, _errors()):
@@ -121,7 +121,7 @@ class PythonControl:
 
 
 def _said_by(error: BaseException) -> str:
-    """Message of an exception, if it has one."""
+    """Message of an exception; empty if formatting it fails."""
     try:
         return str(error)
     except Exception:
@@ -129,7 +129,9 @@ def _said_by(error: BaseException) -> str:
 
 
 def interrupt() -> None:
-    """Raise KeyboardInterrupt in each congestion control that a thread carries out: it may not end else."""
+    """Raise KeyboardInterrupt in every other thread that runs a congestion control, which may not end by
+    itself.
+    """
     for thread, innermost in sys._current_frames().items():
         frame: types.FrameType | None = innermost
         while frame is not None and frame.f_code.co_filename not in _files:
@@ -152,9 +154,9 @@ def _frames(step: types.TracebackType | None) -> Iterator[types.TracebackType]:
 
 
 def text_of(control: type) -> str:
-    """The text of a file that holds a class, with all that it uses of the module that it was written in.
+    """Text of a Python file with a class and everything that it uses of its module.
 
-    Raises :class:`ScenarioError` where that cannot be told: then the class belongs into a file.
+    Raises :class:`ScenarioError` if the source cannot be determined; the user then has to write a file.
     """
     parts: dict[str, str] = {}
     _collect(control, parts, {control.__name__}, control.__name__)
@@ -162,7 +164,7 @@ def text_of(control: type) -> str:
 
 
 def _collect(what: Any, parts: dict[str, str], seen: set[str], whose: str) -> None:
-    """Add the source of a class or a function, behind that of all it uses."""
+    """Add the source of a class or function to ``parts``, after everything that it uses."""
     into_a_file = f"; write {whose} into a file, and name that"
     try:
         source = textwrap.dedent(inspect.getsource(what))

@@ -1,4 +1,6 @@
-"""Another user's links and pipes on the way to an output, in folders where everybody may make files."""
+"""Checks for other users' symbolic links and pipes on the path of an output, in folders that others can
+write.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,12 @@ MOST_LINKS = 40
 
 
 def check_own_way(path: Path) -> None:
-    """Refuse an output on whose way lies another user's link, or that is another user's pipe or device.
+    """Raise :class:`OutputError` if another user's link is on the path of an output, or the output is another
+    user's pipe or device.
 
-    A link in a folder where others may make files is followed only if it is the user's own or that of the
-    folder's owner: Linux's rule for sticky folders (``fs.protected_symlinks``), which programs that rename
-    their output into place would go round, and which holds here also where the folder is not sticky.
-
-    Raises :class:`OutputError`.
+    In a folder that others can write, a link is followed only if it belongs to the user or to the owner of
+    the folder. This is Linux's rule for sticky folders (``fs.protected_symlinks``), which does not protect
+    programs that rename their output into place; here it also holds in folders without the sticky bit.
     """
     if not hasattr(os, "geteuid"):
         return
@@ -34,7 +35,7 @@ def check_own_way(path: Path) -> None:
         try:
             found = os.lstat(here)
         except (OSError, ValueError):
-            return  # what is not there is said by who opens it
+            return  # a missing file is reported when it is opened
         if stat.S_ISLNK(found.st_mode):
             _refuse(path, here, found, way, "link")
             links += 1

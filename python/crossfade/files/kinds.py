@@ -1,4 +1,4 @@
-"""Kinds of files, by their first bytes, and the commands that take them."""
+"""Kinds of files by their first bytes, and the commands that read each kind."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _MAGIC = {
     b"\x89PNG\r\n\x1a\n": FIGURE,
     b"%PDF-": FIGURE,
 }
-# What the end of a name promises.
+# Kind of file that a suffix of the name announces.
 _NAMED = {".sqlite": RESULTS, ".cfj": JOURNAL, ".pcap": CAPTURE, ".pcapng": CAPTURE}
 MOST_BYTES = 1_000_000
 
 
 def kind_of(path: str | os.PathLike[str]) -> str | None:
-    """Kind of a file; None if it is unknown or there is no such file."""
+    """Kind of a file by its first bytes or its suffix; None if it is unknown or there is no such file."""
     if not os.path.isfile(path):
         return None
     try:
@@ -66,7 +66,9 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
 def expect(
     path: str | os.PathLike[str], kinds: Sequence[str], error: type[CrossfadeError] = ResultsError
 ) -> None:
-    """Raise ``error`` for a file of another kind than a command takes, with what it is and what takes it."""
+    """Raise ``error`` if a file is surely of no kind in ``kinds``; the message names its kind and the
+    commands that read it.
+    """
     found = kind_of(path)
     if found is not None and found not in kinds:
         raise error(f"{shortened(path)}: is {TAKEN_BY[found]}")
@@ -76,14 +78,16 @@ def expect(
 
 
 def refuse(path: str | os.PathLike[str], kinds: Sequence[str], error: type[CrossfadeError]) -> None:
-    """Raise ``error`` for a file that is surely of one of ``kinds``, with what it is and what takes it."""
+    """Raise ``error`` if a file is surely of one of ``kinds``; the message names the kind and the commands
+    that read it.
+    """
     found = kind_of(path)
     if found is not None and found in kinds:
         raise error(f"{shortened(path)}: is {TAKEN_BY[found]}")
 
 
 def _held(path: str | os.PathLike[str]) -> str:
-    """Description of a file of no known kind; empty if it is unreadable or endless."""
+    """Description of the content of a file of unknown kind; empty if it is unreadable or endless."""
     if not os.path.isfile(path):
         return ""
     try:

@@ -1,4 +1,4 @@
-"""The user's cache folder: a file of its own, since results and compiled controls need nothing else here."""
+"""The user's cache folder: a file of its own, since results and compiled controls both use it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def cache_folder() -> Path | None:
-    """The folder of this user's cache that is ours, or None where the user has no home at all."""
+    """Crossfade's folder in this user's cache (XDG base directories); None if the user has no home."""
     base = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(base):  # the XDG rule: a relative path is to be ignored
+    if not os.path.isabs(base):  # XDG: a relative path is to be ignored
         base = os.path.expanduser("~/.cache")
         if not os.path.isabs(base):
             return None

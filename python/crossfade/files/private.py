@@ -1,4 +1,4 @@
-"""Folders and files that nobody else may have a hand in: what lies there is loaded as code."""
+"""Folders and files that no other user can change, since their content is loaded as code."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 
 from crossfade.errors import ScenarioError, shortened
 
-# A library is a few hundred kB.
+# Largest library that is read, in bytes; a control takes a few hundred kB.
 LARGEST_LIBRARY = 64 * 1024 * 1024
 
 
 def private_folder(folder: Path) -> Path:
-    """Make a folder with mode 0700, or take the one that is there.
+    """Create a folder with mode 0700, or check the existing one.
 
-    Raises :class:`ScenarioError` for one of another user's, one that others may write to, and one below
-    a folder that they may write to (unless it is sticky, as the system's temporary folder is).
+    Raises :class:`ScenarioError` if the folder belongs to another user, if others can write to it, or if they
+    can write to a folder above it without the sticky bit (which temporary folders of a system have).
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -38,10 +38,10 @@ def private_folder(folder: Path) -> Path:
 
 
 def read_private(path: Path) -> bytes:
-    """The bytes of a file of this user's that nobody else may write to.
+    """Bytes of a file that belongs to this user and that no other user can write.
 
-    Raises ``OSError`` where it cannot be read, :class:`ScenarioError` for one of another user's or for one
-    that others may write to. It is opened once, and through no symbolic link.
+    Raises ``OSError`` if it cannot be read, and :class:`ScenarioError` if it belongs to another user or
+    others can write to it. The file is opened once, and not through a symbolic link.
     """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with open(descriptor, "rb") as file:
@@ -56,7 +56,7 @@ def read_private(path: Path) -> bytes:
 
 
 def _refuse_others(path: Path, status: os.stat_result, *, may_be_roots: bool) -> None:
-    if not hasattr(os, "geteuid"):  # Windows has lists of rights, which the profile's folder inherits
+    if not hasattr(os, "geteuid"):  # Windows has access control lists, inherited from the profile folder
         return
     user = os.geteuid()
     if status.st_uid != user and not (may_be_roots and status.st_uid == 0):
@@ -65,7 +65,7 @@ def _refuse_others(path: Path, status: os.stat_result, *, may_be_roots: bool) ->
             "could put code there; remove it, or set XDG_CACHE_HOME to a folder of your own"
         )
     if stat.S_ISDIR(status.st_mode) and may_be_roots and status.st_mode & stat.S_ISVTX:
-        return  # whoever may write there may not rename what is another's
+        return  # the sticky bit forbids renaming files of other users
     is_open = status.st_mode & stat.S_IWOTH or (
         status.st_mode & stat.S_IWGRP and not _is_own_group(status.st_gid)
     )
@@ -78,7 +78,7 @@ def _refuse_others(path: Path, status: os.stat_result, *, may_be_roots: bool) ->
 
 @cache
 def _is_own_group(group: int) -> bool:
-    """Whether a group is the one of this user alone that many systems make with a user."""
+    """True if a group is the user's private group: of this user's name, without other members."""
     import grp
     import pwd
 
@@ -93,10 +93,10 @@ def _is_own_group(group: int) -> bool:
 
 
 def as_file(data: bytes, suffix: str) -> str:
-    """The name of a file with exactly these bytes, which nobody can change any more while it is loaded.
+    """Name of a file with exactly these bytes, which no other user can change while it is loaded.
 
-    In memory where the system can (Linux), sealed; else in a folder of its own that only this user may
-    enter. It lasts as long as the process: a loader takes an equal name for an equal library.
+    On Linux it is a sealed file in memory, otherwise a file in a temporary folder that only this user can
+    enter. It exists as long as the process, since a loader takes a file of a known name for the same library.
     """
     if hasattr(os, "memfd_create"):
         import fcntl
@@ -123,7 +123,7 @@ def _passing_folder() -> str:
 
 
 def passing_folder(prefix: str) -> str:
-    """A folder of this user's alone that is removed when the process ends."""
+    """Temporary folder of this user, removed when the process ends."""
     import atexit
     import shutil
 

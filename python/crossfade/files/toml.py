@@ -1,4 +1,4 @@
-"""A mapping as a text of TOML, which Python's own library reads and does not write."""
+"""Writer of TOML, which Python's standard library only reads."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _BARE = re.compile("[A-Za-z0-9_-]+")
 
 
 def document(values: Mapping[str, Any]) -> str:
-    """The text of a file with these keys, in their order; a dotted key is that of the table it names.
+    """TOML text of a mapping, keys in their order; a dotted key addresses a key of a table.
 
-    ``values`` are as JSON has them. Raises :class:`ScenarioError` for None, which TOML has no word for, and
-    for a key that stands twice.
+    ``values`` are plain values as in JSON. Raises :class:`ScenarioError` for None, which TOML lacks, and for
+    a key that occurs twice.
     """
     root = _nested(values)
     plain = {key: value for key, value in root.items() if not isinstance(value, dict)}
@@ -29,7 +29,9 @@ def document(values: Mapping[str, Any]) -> str:
 
 
 def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Dotted keys as tables in each other; below the first level a key is what it is (an axis of a sweep)."""
+    """Mapping with dotted keys as nested tables; below the first level, keys keep their dots (axes of a
+    sweep).
+    """
     root: dict[str, Any] = {}
     for key, value in values.items():
         if not isinstance(key, str):
@@ -57,7 +59,7 @@ def _key(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    # The escapes of JSON are those of TOML, but for DEL.
+    # JSON escapes are valid in TOML, which also requires one for DEL.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -77,5 +79,5 @@ def _value(key: str, value: Any) -> str:
 
 
 def inline(value: Any) -> str:
-    """A value as it stands behind a key."""
+    """TOML text of a value, as it follows a key; tables are inline tables."""
     return _value("value", value)

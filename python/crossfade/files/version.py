@@ -1,8 +1,8 @@
-"""The version of the program: the release, and the commit that it was built from wherever one is known.
+"""Version of the program: the release, and the commit from which it was built, if known.
 
-``0.2.0`` is the release, ``0.2.0.dev0`` what leads to it, ``0.2.0.dev0+g1a2b3c4d5e6f`` one commit of that. In
-a clone the commit is read from git's own files whenever the package is loaded; a built package has it in
-``commit.txt``, which the build writes (``scripts/build_backend.py``).
+``0.2.0`` is a release, ``0.2.0.dev0`` a state before it, ``0.2.0.dev0+g1a2b3c4d5e6f`` such a state with its
+commit. In a clone, the commit is read from git's own files each time the package is loaded; a built package
+has it in ``commit.txt``, which the build writes (``scripts/build_backend.py``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import crossfade._crossfade as _crossfade
 from crossfade.errors import ScenarioError, shortened
 from crossfade.files.commit import commit_of
 
-# So many digits name a commit: git itself shows 7 of a small repository.
+# Number of hexadecimal digits shown of a commit; git shows 7 for a small repository.
 DIGITS = 12
 YEAR = 2026
 TITLE = "Crossfade: cross-layer evaluation of transport protocols over fading wireless links"
@@ -25,7 +25,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 @cache
 def version() -> str:
-    """The release, and ``+g`` with the commit where one is known."""
+    """The release, followed by ``+g`` and the commit if it is known."""
     commit = commit_of(_PACKAGE)
     return _crossfade.__version__ if commit is None else f"{_crossfade.__version__}+g{commit[:DIGITS]}"
 

@@ -1,4 +1,4 @@
-"""The papers: every figure and table as ours, and every sentence that states a result with its verdict."""
+"""Papers: their figures and tables computed anew, and verdicts on their claims."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Paper(Protocol):
     SET: Figures
 
     def table(self, name: str, options: Options) -> Table:
-        """The rows of a figure or table."""
+        """Rows of a figure or table of the paper."""
         ...
 
 
@@ -44,7 +44,7 @@ PAPERS: dict[str, Paper] = {
 
 
 def find(key: str) -> Paper:
-    """The paper of a key; ``ScenarioError`` names the keys there are."""
+    """Paper with this key; ``ScenarioError`` names the known keys."""
     if key not in PAPERS:
         raise ScenarioError(f"paper {key}: no such paper (there are: {', '.join(PAPERS)})")
     return PAPERS[key]
@@ -59,7 +59,7 @@ def paper(
     methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> pd.DataFrame:
-    """The rows of a paper's figure or table, as ``crossfade paper KEY NAME --csv`` writes them.
+    """Rows of a paper's figure or table, as ``crossfade paper KEY NAME --csv`` writes them.
 
     Parameters
     ----------
@@ -68,19 +68,19 @@ def paper(
     name : str
         Name of the figure or table (``"fig2"``).
     quick : bool
-        Whether runs are shorter, for a first look.
+        True for shorter runs, for a first look.
     reading : str, optional
-        Reading by whose rule it is decided what the paper leaves open.
+        Name of the reading that decides what the paper leaves open (default: that of its figures).
     methods : sequence of str, optional
-        Names of methods, above those of the figure.
+        Names of methods, in place of those of the figure.
     **options
-        Those of :func:`crossfade.run`; ``over`` replaces an axis, named as its column
+        Options of :func:`crossfade.run`; ``over`` replaces an axis, named as its column
         (``{"p_e": [0.01, 0.1], "channel": ["iid", 0.08]}``).
 
     Returns
     -------
     pandas.DataFrame
-        A row a point and method; columns and units are those that the paper's page tells.
+        A row for each point and method; the paper's page in the documentation has the columns and units.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def paper_table(
     methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> Table:
-    """Results of :func:`paper`, as a table."""
+    """Result of :func:`paper` as a :class:`Table`."""
     asked = Options.of(RunOptions, options, methods=methods, quick=quick, reading=_reading(key, reading))
     return find(key).table(name, asked)
 
@@ -120,22 +120,22 @@ def claims(
     methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> list[Verdict]:
-    """The verdicts on a paper's claims, each computed from our own results and their intervals.
+    """Verdicts on a paper's claims, computed from our own results and their intervals.
 
     Parameters
     ----------
     key : str
         Key of the paper (``"tcp-markov"``; ``crossfade paper`` lists them).
     quick : bool
-        Whether runs are shorter, for a first look.
+        True for shorter runs, for a first look.
     reading : str, optional
-        Reading of what the paper leaves open (default: that of its figures).
+        Name of the reading that decides what the paper leaves open (default: that of its figures).
     only : sequence of str, optional
-        Claims to judge, by their names.
+        Names of the claims to judge (default: all).
     methods : sequence of str, optional
-        Names of methods, above those of the figures.
+        Names of methods, in place of those of the figures.
     **options
-        Those of :func:`crossfade.run` but ``over``.
+        Options of :func:`crossfade.run`, without ``over``.
 
     Returns
     -------
@@ -167,25 +167,25 @@ def readings(
     methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> Matrix:
-    """The verdicts on a paper's claims under each of its readings, as ``crossfade paper KEY --readings``.
+    """Verdicts on a paper's claims under each of its readings, as in ``crossfade paper KEY --readings``.
 
     Parameters
     ----------
     key : str
         Key of the paper (``"tcp-rlp"``; ``crossfade paper`` lists them).
     quick : bool
-        Whether runs are shorter, for a first look.
+        True for shorter runs, for a first look.
     only : sequence of str, optional
-        Claims to judge, by their names.
+        Names of the claims to judge (default: all).
     methods : sequence of str, optional
-        Names of methods, above those of the figures.
+        Names of methods, in place of those of the figures.
     **options
-        Those of :func:`crossfade.run` but ``over``.
+        Options of :func:`crossfade.run`, without ``over``.
 
     Returns
     -------
     Matrix
-        Verdicts by the names of readings.
+        Verdicts by the names of the readings.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def _reading(key: str, name: str | None) -> Reading | None:
 
 @contextmanager
 def _one_store(asked: Options) -> Iterator[Options]:
-    """One store for all figures: with the cache off, runs that several claims need are computed once."""
+    """Options with one store of runs for all figures: even without a cache no run is computed twice."""
     if asked.over is not None:
         raise ScenarioError("over: claims are judged at points of their own; cf.papers.paper takes axes")
     with nullcontext(asked.cache) if isinstance(asked.cache, Cache) else open_cache(asked.cache) as store:

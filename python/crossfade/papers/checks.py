@@ -1,4 +1,4 @@
-"""Checks of claims: what the points of curves say, computed from the curves and their intervals."""
+"""Checks of claims at the points of curves, computed from the curves and their intervals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crossfade.papers.verdicts import Outcome, Silence
 from crossfade.tables import Cell
 
 Curve = Mapping[str, Cell]
-"""Columns and values that select a curve among points."""
+"""Values by column, which select a curve among points."""
 
 Range = tuple[float, float]
 
@@ -32,13 +32,13 @@ class FigurePoint:
 
 @dataclass(frozen=True)
 class Curves:
-    """The points of a figure, along its axis."""
+    """Points of a figure, along its axis."""
 
     along: Along
     points: Sequence[FigurePoint]
 
     def of(self, curve: Curve) -> dict[float, Sample]:
-        """The points of a curve by their place, in rising order."""
+        """Samples of a curve by place on the axis, in rising order."""
         chosen = [
             point
             for point in self.points
@@ -50,12 +50,12 @@ class Curves:
         return dict(sorted(found.items()))
 
     def where(self, x: float, curves: Sequence[Curve]) -> str:
-        """A place, and what all curves have in common."""
+        """Text of a place on the axis, with the columns that all curves have in common."""
         return ", ".join(filter(None, [self.along.words(x), common(curves)]))
 
 
 class Difference(NamedTuple):
-    """Location, mean and half-width of the interval; ``nothing`` if all curves are 0 in every run."""
+    """Difference at a place: its mean and the half-width of its interval; ``nothing`` if all curves are 0."""
 
     where: str
     value: float
@@ -66,16 +66,15 @@ class Difference(NamedTuple):
 def compare(
     check: Mapping[str, Any], curves: Curves, plus: Sequence[Curve], minus: Sequence[Curve]
 ) -> list[Outcome]:
-    """A check on curves; a key named as the axis (``p_e = [low, high]``) narrows the range that it is about.
+    """Check of kind ``check["kind"]`` on curves; a key named as the axis (``p_e = [low, high]``) is a range.
 
-    ``above``, ``below``, ``apart`` and ``within`` are about the sum of the curves in ``plus`` less the sum of
-    those in ``minus``; ``level`` is taken off the difference, ``relative`` gives it as a share of the first
-    curve of ``minus``. ``visible`` is the difference that the paper's figure could show: of a smaller one
-    neither side can be seen to be the higher. With ``some`` one place of the range is enough, the one that
-    speaks most for the claim; its interval allows for their number (Bonferroni).
-    ``moves`` is about the pairs of a curve in ``plus`` and one in ``minus``, in order;
-    ``ranking`` is about the curves in ``plus``, the highest first, ``zero-below`` about the one in ``plus``,
-    the others about the first of either.
+    ``above``, ``below``, ``apart`` and ``within`` check the sum of the curves in ``plus`` less the sum of
+    those in ``minus``; ``level`` is subtracted from the difference, and ``relative`` makes it a share of the
+    first curve of ``minus``. ``visible`` is the smallest difference that the paper's figure could show: a
+    smaller one cannot be seen. With ``some`` one place of the range suffices, the one that supports the claim
+    most; its interval allows for the number of places (Bonferroni). ``moves`` checks the pairs of a curve in
+    ``plus`` and one in ``minus``, in order, ``ranking`` the curves in ``plus``, the highest first, and
+    ``zero-below`` the one in ``plus``. The other kinds check the first curve of ``plus`` and of ``minus``.
     """
     match check["kind"]:
         case "above" | "below" | "apart" | "within" as kind:
@@ -101,12 +100,12 @@ def compare(
 
 
 def above(differences: Sequence[Difference], margin: float, visible: float = 0.0) -> list[Outcome]:
-    """Each is more than ``margin``."""
+    """Check that each difference is more than ``margin``."""
     return [_more(difference, difference.value, margin, visible) for difference in differences]
 
 
 def below(differences: Sequence[Difference], margin: float) -> list[Outcome]:
-    """Each is at most ``margin``."""
+    """Check that each difference is at most ``margin``."""
     outcomes = []
     for where, value, ci95, nothing in differences:
         holds = True if value + ci95 <= margin else False if value - ci95 > margin else None
@@ -115,12 +114,12 @@ def below(differences: Sequence[Difference], margin: float) -> list[Outcome]:
 
 
 def apart(differences: Sequence[Difference], margin: float, visible: float = 0.0) -> list[Outcome]:
-    """Each is further than ``margin`` from 0, on either side."""
+    """Check that the size of each difference is more than ``margin``."""
     return [_more(difference, abs(difference.value), margin, visible) for difference in differences]
 
 
 def within(differences: Sequence[Difference], tolerance: float) -> list[Outcome]:
-    """Each is within ``tolerance`` of 0."""
+    """Check that the size of each difference is at most ``tolerance``."""
     outcomes = []
     for where, value, ci95, nothing in differences:
         size = abs(value)
@@ -130,7 +129,7 @@ def within(differences: Sequence[Difference], tolerance: float) -> list[Outcome]
 
 
 def printed(where: str, value: Cell, text: str) -> Outcome:
-    """A printed number against ours, rounded to as many digits as are printed."""
+    """Check that a value, rounded to the digits of a printed number, equals it."""
     assert isinstance(value, float)
     digits = len(text.partition(".")[2])
     holds = f"{value:.{digits}f}" == text
@@ -138,7 +137,7 @@ def printed(where: str, value: Cell, text: str) -> Outcome:
 
 
 def identical(curves: Curves, first: Curve, second: Curve) -> list[Outcome]:
-    """At every place: every run the same to the last digit (runs share their random numbers)."""
+    """Check that two curves are equal in every run, which have the same random numbers, to the last digit."""
     outcomes = []
     ones, others = curves.of(first), curves.of(second)
     for (x, one), (other_x, other) in zip(ones.items(), others.items(), strict=True):
@@ -152,9 +151,9 @@ def identical(curves: Curves, first: Curve, second: Curve) -> list[Outcome]:
 def crossing_ratio(
     curves: Curves, first: Curve, second: Curve, level: float, between: Range
 ) -> list[Outcome]:
-    """The place at which one curve falls to a level, over that of another, lies in a range.
+    """Check that the place where one curve falls to a level, divided by that of another, lies in a range.
 
-    The interval is the ratio of the ends of theirs that are furthest apart.
+    The interval is the ratio of the most distant ends of the two intervals.
     """
     above, below = (_fall(curves, curve, level) for curve in (first, second))
     value = above[1] / below[1]
@@ -165,12 +164,12 @@ def crossing_ratio(
 
 
 def crosses(curves: Curves, first: Curve, second: Curve, between: Range) -> list[Outcome]:
-    """The curve ``first`` lies above ``second`` up to a place in a range, and below it from there on.
+    """Check that ``first`` is above ``second`` up to a place in a range, and below it from there on.
 
-    There is a crossing where the curves differ significantly on both sides of it, by intervals that hold at
-    all places at once (Bonferroni). Where they significantly change sides several times, or the other way
-    round, or the only place that is left for a crossing lies outside the range, the claim does not hold;
-    where a side is missing otherwise, it is undecided.
+    There is a crossing if the curves differ significantly on both sides of it, by intervals that hold at all
+    places at once (Bonferroni). The claim does not hold if the curves significantly change sides several
+    times or the other way round, or if a crossing is only possible outside the range. It is undecided if they
+    differ significantly on one side only.
     """
     ones, others = curves.of(first), curves.of(second)
     differences = [one - other for one, other in zip(ones.values(), others.values(), strict=True)]
@@ -191,7 +190,7 @@ def crosses(curves: Curves, first: Curve, second: Curve, between: Range) -> list
         ]
     if len(sides) != 1:
         return [Outcome(f"{where}: no such crossing", math.nan, None, False if sides else None, -math.inf)]
-    # Beyond the last place where they can be told apart they may cross yet.
+    # The curves may still cross beyond the last place at which they differ significantly.
     left, right = (told[-1][0], xs[-1]) if sides == ["higher"] else (xs[0], told[0][0])
     if left == right or right < between[0] or left > between[1]:
         return [Outcome(f"{where}: no such crossing", math.nan, None, False, -math.inf)]
@@ -201,7 +200,7 @@ def crosses(curves: Curves, first: Curve, second: Curve, between: Range) -> list
 def _crossing(
     curves: Curves, curve: paired.Curve, left: float, right: float, between: Range, where: str
 ) -> Outcome:
-    """The crossing between two places, with the interval of its own."""
+    """Outcome for a crossing between two places, with its own interval."""
     zeros = [x for x in curve.zeros if left <= x <= right]
     x = zeros[len(zeros) // 2] if zeros else curve.middle(left, right)
     found = curve.crossing_at(x)
@@ -213,9 +212,10 @@ def _crossing(
 
 
 def moves(curves: Curves, pairs: Sequence[tuple[Curve, Curve]]) -> list[Outcome]:
-    """Each pair of curves crosses once, and each next crossing lies elsewhere than the one before.
+    """Check that each pair of curves crosses once, and each crossing lies elsewhere than the one before.
 
-    What cannot be told apart says nothing; where a pair has no crossing there is none that could move.
+    Crossings whose intervals overlap are undecided; a pair without a crossing has the outcome of
+    :func:`crosses`.
     """
     outcomes: list[Outcome] = []
     before: Range | None = None
@@ -235,11 +235,11 @@ def moves(curves: Curves, pairs: Sequence[tuple[Curve, Curve]]) -> list[Outcome]
 
 
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""Levels at which a shift is looked at where the paper names none, as shares of what a link carries."""
+"""Default levels of a shift, as shares of a link's rate, if the paper names none."""
 
 
 def _levels(check: Mapping[str, Any], curves: Curves, reference: Curve) -> list[tuple[float, str]]:
-    """The levels of a shift: the one said, those of the reference ``at`` places, or shares of ``link``."""
+    """Levels of a shift: the given one, those of the reference ``at`` places, or shares of ``link``."""
     if "level" in check:
         return [(check["level"], f"level {check['level']:g}")]
     if "at" in check:
@@ -249,10 +249,10 @@ def _levels(check: Mapping[str, Any], curves: Curves, reference: Curve) -> list[
 
 
 def shift(curves: Curves, first: Curve, second: Curve, level: float, words: str, between: Range) -> Outcome:
-    """By how many dB ``first`` lies to the right of ``second`` where both first pass a level: in a range.
+    """Check that ``first`` is shifted to the right of ``second``, in dB at a level, by an amount in a range.
 
-    Negative is to the left: a gain, where curves rise. The interval goes from end to end of theirs, as if the
-    two had nothing to do with each other. Where a curve never passes the level, nothing can be told.
+    A negative shift is to the left: a gain, if curves rise. The interval reaches from end to end of the two
+    places' intervals, as if they were independent. A curve that never passes the level is undecided.
     """
     one, other = (pass_of(curves, curve, level) for curve in (first, second))
     where = ", ".join(filter(None, [words, common([first, second])]))
@@ -267,15 +267,15 @@ def shift(curves: Curves, first: Curve, second: Curve, level: float, words: str,
 def ranking(
     curves: Curves, order: Sequence[Curve], margin: float, places: Range, visible: float = 0.0
 ) -> list[Outcome]:
-    """At every place of a range each curve is more than ``margin`` above the next one.
+    """Check that at every place of a range each curve is more than ``margin`` above the next one.
 
-    Ours is the smallest of the differences between neighbours, each with the interval of its own.
+    The value of an outcome is the smallest difference between neighbours, each with its own interval.
     """
     pairs = list(pairwise(order))
     steps = [above(_differences_in(places, curves, [high], [low]), margin, visible) for high, low in pairs]
     outcomes = []
     for x, here in zip(_places_in(places, curves.of(order[0])), zip(*steps, strict=True), strict=True):
-        # Neighbours of which neither is anything are in no order.
+        # Two neighbours that are both 0 have no order.
         there = [one for one in here if one.holds is not None or one.silent != "nothing to tell"] or here
         least = min(there, key=lambda outcome: outcome.value)
         told = [outcome.holds for outcome in there]
@@ -287,7 +287,7 @@ def ranking(
 
 
 def zero_below(curves: Curves, curve: Curve, below: float, tolerance: float, places: Range) -> list[Outcome]:
-    """At every place below one the curve is at most ``tolerance``, and from there on it is more."""
+    """Check that a curve is at most ``tolerance`` at places below ``below``, and more from there on."""
     outcomes = []
     found = curves.of(curve)
     for x in _places_in(places, found):
@@ -304,7 +304,7 @@ def zero_below(curves: Curves, curve: Curve, below: float, tolerance: float, pla
 def _of_differences(
     kind: str, check: Mapping[str, Any], curves: Curves, plus: Sequence[Curve], minus: Sequence[Curve]
 ) -> list[Outcome]:
-    """The checks of a difference at each place of a range, or at one of them."""
+    """Check of a difference at each place of a range, or with ``some`` at one of them."""
     level, relative = check.get("level", 0.0), bool(check.get("relative"))
     some = bool(check.get("some"))
     differences = _differences_in(_range(check, curves), curves, plus, minus, level, relative, some)
@@ -322,16 +322,16 @@ def _of_differences(
 
 
 def best_place(outcomes: Sequence[Outcome]) -> Outcome:
-    """The place that speaks most for a claim, of those with anything to tell if there are any."""
+    """Outcome of the place that supports a claim most, among those with anything to tell."""
     telling = [one for one in outcomes if one.holds is not None or one.silent == "undecided"]
     most = max(telling or outcomes, key=lambda outcome: outcome.slack)
     undecided = next((one for one in telling if one.holds is None), None)
-    # That none holds is not known while one of them may.
+    # While a place is undecided, the claim may still hold there.
     return undecided if most.holds is False and undecided is not None else most
 
 
 def _more(difference: Difference, size: float, margin: float, visible: float) -> Outcome:
-    """Whether a difference of that size is more than a margin, and could be seen to be."""
+    """Outcome for a difference of size ``size``: it must exceed a margin, and be large enough to be seen."""
     where, value, ci95, nothing = difference
     holds = True if size - ci95 > margin else False if size + ci95 <= margin else None
     outcome = Outcome(where, value, ci95, holds, size - ci95 - margin)
@@ -357,7 +357,7 @@ def _places_in(places: Range, curve: Mapping[float, Sample]) -> list[float]:
 
 
 def _lies(low: float, high: float, between: Range) -> bool | None:
-    """Whether an interval lies inside a range (True), outside (False), or neither."""
+    """True if an interval lies inside a range, False if outside, None otherwise."""
     inside = between[0] <= low and high <= between[1]
     outside = high < between[0] or low > between[1]
     return True if inside else False if outside else None
@@ -372,11 +372,11 @@ def _differences_in(
     relative: bool = False,
     at_once: bool = False,
 ) -> list[Difference]:
-    """The sum of some curves less others at each place of a range, with its interval.
+    """Sum of some curves less that of others at each place of a range, with its interval.
 
-    The difference is taken run by run: a run has the same random numbers at every point, so that what the
-    channel did to both cancels, and the interval is that of the differences, of 95 % at each place or
-    ``at_once`` at all of them.
+    The difference is taken run by run: run r has the same random numbers at every point, so that effects of
+    the channel on both cancel. The interval covers 95 % at each place, or with ``at_once`` at all places
+    together.
     """
     chosen = [curves.of(curve) for curve in [*plus, *minus]]
     if any(list(curve) != list(chosen[0]) for curve in chosen):
@@ -387,7 +387,7 @@ def _differences_in(
     for x in xs:
         values = [curve[x] for curve in chosen]
         where = curves.where(x, [*plus, *minus])
-        # What is compared is nothing on all sides: no difference, and no share of it.
+        # All curves are 0: there is no difference, and no share of one.
         if minus and not any(value for sample in values for value in sample.values.values()):
             differences.append(Difference(where, 0.0, 0.0, nothing=True))
             continue
@@ -400,10 +400,10 @@ def _differences_in(
 
 
 def _share(mean: float, half: float, divisor: float) -> tuple[float, float]:
-    """A difference as a share of what it is compared with.
+    """Difference and half-width as shares of a divisor.
 
-    That the divisor is an estimate too is left out: its own error is far below the difference's. Of nothing
-    any difference is infinitely much.
+    The error of the divisor is neglected, since it is far below that of the difference. With divisor 0 the
+    share is infinite.
     """
     if divisor > 0.0:
         return mean / divisor, half / divisor
@@ -411,7 +411,7 @@ def _share(mean: float, half: float, divisor: float) -> tuple[float, float]:
 
 
 def _fall(curves: Curves, curve: Curve, level: float) -> tuple[float, float, float]:
-    """First place where a curve falls below a level, within the interval's ends; NaN if it does not."""
+    """First place where a curve falls below a level, between the ends of its interval; NaN if it does not."""
     for crossing in _over(curves, curve, level).crossings:
         if crossing.x is not None and crossing.before != "lower" and crossing.after != "higher":
             low, high = (math.nan if end is None else end for end in (crossing.low, crossing.high))
@@ -420,7 +420,7 @@ def _fall(curves: Curves, curve: Curve, level: float) -> tuple[float, float, flo
 
 
 def pass_of(curves: Curves, curve: Curve, level: float) -> tuple[float, float, float] | None:
-    """First place where a curve crosses a level, within the interval's ends, if it does.
+    """First place where a curve crosses a level, between the ends of its interval; None if it does not.
 
     An interval that reaches the end of the axis ends there.
     """
@@ -433,13 +433,13 @@ def pass_of(curves: Curves, curve: Curve, level: float) -> tuple[float, float, f
 
 
 def _over(curves: Curves, curve: Curve, level: float) -> paired.Curve:
-    """A curve less a level."""
+    """Curve less a level."""
     found = curves.of(curve)
     return paired.Curve(list(found), [sample - level for sample in found.values()], curves.along.is_log)
 
 
 def common(curves: Sequence[Curve]) -> str:
-    """The columns that all curves have in common, as text."""
+    """Columns with equal values in all curves, as text."""
     first, *others = curves
     same = {name: value for name, value in first.items() if all(curve.get(name) == value for curve in others)}
     return ", ".join(f"{name} {value}" for name, value in same.items())

@@ -14,9 +14,9 @@ Scale = Literal["linear", "log", "dB"]
 
 @dataclass(frozen=True)
 class Along:
-    """The axis that the curves of a figure run along: a column, and how its values are spaced.
+    """Axis along which the curves of a figure run: a column, and the spacing of its values.
 
-    On a ``log`` axis equal steps are equal ratios; in ``dB`` the logarithm is taken already.
+    On a ``log`` axis equal steps are equal ratios; values in ``dB`` are logarithms already.
     """
 
     column: str
@@ -24,36 +24,35 @@ class Along:
 
     @property
     def is_log(self) -> bool:
-        """Whether straight lines are drawn over the logarithm."""
+        """True if curves are interpolated over the logarithm of the axis."""
         return self.scale == "log"
 
     def place(self, columns: dict[str, Cell]) -> float:
-        """Coordinate of a point."""
+        """Coordinate of a point on the axis."""
         return float(str(columns[self.column]))
 
     def distance(self, low: float, high: float) -> float:
-        """Distance of two places, in the steps of the axis (nepers of a ``log`` axis)."""
+        """Distance of two places in the units of the axis (nepers on a ``log`` axis)."""
         return math.log(high / low) if self.is_log else high - low
 
     def shift_db(self, low: float, high: float) -> float:
-        """Distance of two places in dB; ``ValueError`` for an axis without ratios."""
+        """Distance of two places in dB; ``ValueError`` for a linear axis."""
         if self.scale == "linear":
             raise ValueError(f"{self.column} is neither in dB nor logarithmic: no shift in dB")
         return high - low if self.scale == "dB" else 10.0 * math.log10(high / low)
 
     def words(self, x: float) -> str:
-        """A place as text."""
+        """Text of a place on the axis."""
         return f"{self.column} {x:.3g}"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure or (without an axis) a table: its caption, its axis, and the column that is drawn.
+    """A figure or (without an axis) a table of a paper: its caption, its axis, and the drawn column.
 
-    Without ``y`` that is the usual metric of the table. ``drawn`` makes the table that is drawn of the table
-    of the figure, where its columns do not tell the curves apart; ``panels`` are columns that tell panels
-    apart, across and down; ``across`` is the column of what is drawn that stands for the axis, where it has
-    another name.
+    ``y`` None is the table's default metric. ``drawn`` converts the table of the figure to the one that is
+    drawn, if its columns do not distinguish the curves. ``panels`` are columns that distinguish panels,
+    across and down. ``across`` is the name of the axis in the drawn table, if it has another name there.
     """
 
     caption: str
@@ -64,7 +63,7 @@ class Figure:
     across: str | None = None
 
     def to_draw(self, table: Table) -> Table:
-        """The table that is drawn."""
+        """Table that is drawn."""
         return table if self.drawn is None else self.drawn(table)
 
     def asked(self, table: Table) -> dict[str, Any]:
@@ -73,7 +72,7 @@ class Figure:
         return {"x": self.x_of(table), "y": self.y, "panels": varying or None, "title": self.caption}
 
     def x_of(self, table: Table) -> str | None:
-        """The column to draw along; None, for the usual one, where it does not vary."""
+        """Column to draw along; None for the default one, if the axis of the figure does not vary."""
         if self.along is None or len(set(table.cells(self.along.column))) < 2:
             return None
         return self.across or self.along.column

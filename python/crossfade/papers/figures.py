@@ -25,30 +25,30 @@ from crossfade.results.rows import value_at
 from crossfade.tables import Cell, Table
 
 SpecialCheck = Callable[[Mapping[str, Any], Options], list[Outcome]]
-"""Outcome of a check that is special to a paper."""
+"""Function that carries out a check of a kind that only one paper has."""
 
 
-# Keys of which one says how fast gains change: a set one replaces that of a reading.
+# Alternative keys for the speed of fading: one that is set replaces that of a reading.
 GAINS = ("channel.fd_t", "channel.speed", "channel.block_length")
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A column that is an axis, and the key of a scenario that it stands for."""
+    """A column that is an axis, and the scenario key that it stands for."""
 
     key: str
-    # What a value asked for (one item of "a,b,c") is in the scenario; as it is where None.
+    # Converts a requested value (an item of "a,b,c") to that of the scenario; None: unchanged.
     read: Callable[[Any], Any] | None = None
-    # What stands in the column for the value of `shown` (the key itself where None).
+    # Cell of the column for the scenario's value of `shown` (None: of the key itself).
     cell: Callable[[Any], Cell] = lambda value: value if isinstance(value, int | float | str) else None
     shown: str | None = None
 
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of a paper that are scenarios (``FOLDER/NAME.toml``), its claims and its readings.
+    """Figures of a paper that are scenarios (``FOLDER/NAME.toml``), with its claims and readings.
 
-    ``values`` gives the columns of a point that are no axes; ``quick`` is set under ``--quick``.
+    ``values`` gives the columns of a point that are not axes; ``quick`` are the keys set by ``--quick``.
     """
 
     folder: Path
@@ -57,40 +57,40 @@ class Figures:
     columns: list[str]
     values: Callable[[Point], dict[str, Cell]]
     quick: Mapping[str, Any]
-    # What claims are about, unless they say, and how it is computed, unless a check needs runs.
+    # Default metric of claims, and default methods unless a check needs runs.
     metric: str
     claims_methods: list[str]
-    # Axes of figures under quick, without curves that short runs cannot carry.
+    # Axes of figures under --quick, without curves that need longer runs.
     quick_axes: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
-    # What is set, and the axes of figures, under quick with method live, which takes as long as it lasts.
+    # Keys, and axes of figures, under --quick with method live, which runs in real time.
     quick_live: Mapping[str, Any] = field(default_factory=dict)
     live_axes: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
-    # A metric at a point, run by run, where the paper's is not that of the results.
+    # Metric of a point by run, if the paper defines it differently from the results.
     sample: Callable[[Point, str], Sample] = Sample.of
-    # Checks of the paper's own kinds.
+    # Checks of kinds that only this paper has, by kind.
     kinds: Mapping[str, SpecialCheck] = field(default_factory=dict)
-    # Where claims.toml and readings.toml are, if not beside the scenarios.
+    # Folder of claims.toml and readings.toml; None: that of the scenarios.
     claims_folder: Path | None = None
 
     def table(self, name: str, options: Options) -> Table:
-        """The rows of a figure under its columns."""
+        """Rows of a figure under its columns."""
         try:
             return self.rows(self.results(name, options).points)
         except Interrupted as error:
             raise error.with_table(lambda results: self.rows(results.points)) from None
 
     def results(self, name: str, options: Options) -> Results:
-        """The results of a figure's scenario."""
+        """Results of a figure's scenario."""
         return api.solve(self.path(name), self.asked(name, options))
 
     def path(self, name: str) -> Path:
-        """The scenario of a figure."""
+        """Path of a figure's scenario."""
         return self.folder / f"{name}.toml"
 
     def asked(self, name: str, options: Options) -> Options:
-        """Options of a figure's scenario, with axes by its keys.
+        """Options for a figure's scenario, with axes by scenario keys.
 
-        What is set besides, and axes, stand above what a reading sets, and that above ``quick``.
+        The caller's keys and axes take precedence over those of a reading, and these over ``quick``.
         """
         quick = self.quick if options.quick else {}
         read, axes = options.reading.of(name) if options.reading else ({}, {})
@@ -107,51 +107,51 @@ class Figures:
         return replace(options, set={**quick, **read, **(options.set or {})}, over=keys)
 
     def axes_of(self, point: Point) -> dict[str, Cell]:
-        """Coordinates of a point, in the figure's columns."""
+        """Values of a point's axes, by the figure's columns."""
         return {
             column: axis.cell(value_at(point.scenario, axis.shown or axis.key))
             for column, axis in self.axes.items()
         }
 
     def along(self, name: str) -> Along:
-        """The axis of a figure."""
+        """Axis of a figure."""
         found = self.figures[name].along
         assert found is not None, f"{name} is a table"
         return found
 
     def place(self, name: str, point: Point) -> str:
-        """Coordinates of a point of a figure, as text."""
+        """Values of the axes of a figure's point, as text."""
         along, axes = self.along(name), self.axes_of(point)
         others = (f"{column} {value}" for column, value in axes.items() if column != along.column)
         return ", ".join([along.words(along.place(axes)), *others])
 
     def claims(self, options: Options, only: Sequence[str] | None = None) -> list[Verdict]:
-        """The verdicts on the claims of ``claims.toml``, under the reading that is asked for or the first."""
+        """Verdicts on the claims of ``claims.toml`` under the reading of the options, or else the first."""
         asked = replace(options, reading=options.reading or self.readings().listed[0])
         chosen = [claim for claim in self.listed() if only is None or claim["id"] in only]
         return [self.judge(claim, asked) for claim in chosen]
 
     def judge(self, claim: Mapping[str, Any], options: Options) -> Verdict:
-        """The verdict on one claim."""
+        """Verdict on one claim."""
         return verdicts.judge(claim, lambda check: self._outcomes(check, options))
 
     def listed(self) -> list[dict[str, Any]]:
-        """The claims as they are written down."""
+        """Claims as tables of ``claims.toml``."""
         with open(self._beside("claims.toml"), "rb") as file:
             found: list[dict[str, Any]] = tomllib.load(file)["claim"]
         return found
 
     def readings(self) -> Readings:
-        """The readings of the paper, that of its figures first."""
+        """Readings of the paper, the first of which is that of its figures."""
         return reading.read(self._beside("readings.toml"))
 
     def _beside(self, name: str) -> Path:
         return (self.claims_folder or self.folder) / name
 
     def rows(self, points: Iterable[Point]) -> Table:
-        """Points under the columns of the figures."""
+        """Table of points under the columns of the figures."""
         records: dict[str, dict[str, Cell]] = {}
-        # Methods have columns of their own, or a row each.
+        # Methods have either rows or columns of their own.
         by_row = "method" in self.columns
         for point in points:
             place = json.dumps([point.axes, point.method if by_row else ""])
@@ -160,7 +160,7 @@ class Figures:
         return Table.of(self.columns, records.values())
 
     def _over(self, figure: str, over: Mapping[str, Any]) -> dict[str, Any]:
-        """Axes named as columns, as axes of the scenario."""
+        """Axes named as columns, converted to axes of the scenario."""
         axes: dict[str, Any] = {}
         for column, values in over.items():
             if column not in self.axes:
@@ -172,7 +172,7 @@ class Figures:
         return axes
 
     def _outcomes(self, check: Mapping[str, Any], options: Options) -> list[Outcome]:
-        """The outcomes of one check; ``each`` repeats it with more columns of its curves fixed."""
+        """Outcomes of one check; ``each`` repeats it with further columns of its curves fixed."""
         kind = check["kind"]
         if kind in self.kinds:
             return self.kinds[kind](check, options)
@@ -186,10 +186,10 @@ class Figures:
         return outcomes
 
     def _points(self, check: Mapping[str, Any], options: Options) -> Iterator[FigurePoint]:
-        """The points that a check is about, told apart by the column ``setting``.
+        """Points of a check; the column ``setting`` distinguishes its settings.
 
-        They are those of its figure as it is (``none``), under each of its ``settings``, and of the figures
-        ``beside`` it. Where the analysis can tell, no interval blurs the answer; it knows no settings.
+        They are those of its figure unchanged (``none``), those under each of its ``settings``, and those of
+        the figures ``beside`` it. Analysis is preferred, since it has no intervals, but it has no settings.
         """
         settings = check.get("settings", {})
         by_run = check["kind"] == "identical" or settings
@@ -210,12 +210,12 @@ class Figures:
 
 
 def channel_axis() -> Axis:
-    """The column ``channel``: ``iid``, or the ``fd_t`` of a Markov channel."""
+    """Column ``channel``: ``iid``, or the ``fd_t`` of a Markov channel."""
     return Axis("channel", read=_channel, cell=_channel_cell)
 
 
 RAYLEIGH = "rayleigh "
-"""Prefix of the ``fd_t`` of a sampled fading process, in place of the Markov channel."""
+"""Prefix of a value of column ``channel`` for a sampled fading process; the f_d T follows."""
 
 
 def _channel(value: Any) -> dict[str, Any]:
@@ -239,7 +239,7 @@ LIGHT_M_PER_S = 299_792_458.0
 
 
 def speeds(check: Mapping[str, Any], _: Options) -> list[Outcome]:
-    """The speed in km/h that makes an f_d T, at a carrier and a slot: about what is said."""
+    """Check that the speed in km/h of an f_d T, with a carrier and a slot, is about the stated one."""
     outcomes = []
     for row in check["rows"]:
         doppler_hz = row["fd_t"] / check["slot_s"]
@@ -251,7 +251,7 @@ def speeds(check: Mapping[str, Any], _: Options) -> list[Outcome]:
 
 
 def of_formula(name: str, axes: Mapping[str, list[float]], options: Options) -> dict[str, list[float]]:
-    """The axes of a table that has no scenario, with those that ``over`` replaces."""
+    """Axes of a table without a scenario; ``over`` replaces some of them."""
     names = ", ".join(axes)
     if options.set:
         raise ScenarioError(f"{next(iter(options.set))} (set): {name} has no scenario; its axes are {names}")
@@ -264,12 +264,12 @@ def of_formula(name: str, axes: Mapping[str, list[float]], options: Options) -> 
 
 
 def items(values: Any) -> list[Any]:
-    """The values of an axis, one by one."""
+    """Values of an axis as a list."""
     return values.split(",") if isinstance(values, str) else list(values)
 
 
 def real(name: str, value: Any, allowed: str = "a number") -> float:
-    """A value of an axis as a number."""
+    """Value of an axis as a number; ``ScenarioError`` for another value."""
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -277,6 +277,6 @@ def real(name: str, value: Any, allowed: str = "a number") -> float:
 
 
 def find(paper: str, name: str, figures: Mapping[str, Figure]) -> None:
-    """Raise ``ScenarioError`` for a figure or table that there is not."""
+    """Raise ``ScenarioError`` for an unknown figure or table."""
     if name not in figures:
         raise ScenarioError(f"{paper} {name}: no such figure or table (there are: {', '.join(figures)})")

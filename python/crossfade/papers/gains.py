@@ -1,4 +1,4 @@
-"""Checks of gains in dB: how steeply a curve falls, and which of several gains is the larger."""
+"""Checks of gains in dB: steepness of a curve, and order of several gains."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LEAST, MOST = 0.1, 0.9
 def compare(
     check: Mapping[str, Any], curves: Curves, plus: Sequence[Curve], minus: Sequence[Curve]
 ) -> list[Outcome]:
-    """Kinds ``wider`` and ``gains``, or any kind of :func:`crossfade.papers.checks.compare`.
+    """Check of kind ``wider`` or ``gains``, or of any kind of :func:`crossfade.papers.checks.compare`.
 
-    ``wider``: from 10 to 90 % of ``link`` the curve in ``plus`` takes more dB than the one in ``minus``.
-    ``gains``: at a ``share`` of its ``link`` each curve of ``order`` is shifted to the left by more dB than
-    the next one, from the setting ``none`` to the other one of the check.
+    ``wider``: from 10 to 90 % of the rate ``link`` the curve in ``plus`` needs more dB than the one in
+    ``minus``. ``gains``: at the share ``share`` of its ``link`` each curve of ``order`` is shifted to the
+    left by more dB than the next one, from the setting ``none`` to the other setting of the check.
     """
     match check["kind"]:
         case "wider":
@@ -34,14 +34,14 @@ def compare(
 
 
 def wider(curves: Curves, first: Curve, second: Curve, link: float) -> Outcome:
-    """Check that the first curve needs more dB to rise from 10 to 90 % of the link's rate."""
+    """Check that the first curve needs more dB than the second to rise from 10 to 90 % of the link's rate."""
     where = f"from 10 to 90 % of the link, {checks.common([first, second])}"
     one, other = (_width(curves, curve, link) for curve in (first, second))
     return _larger(where, one, other)
 
 
 def in_order(curves: Curves, order: Sequence[Curve], setting: str, share: float) -> list[Outcome]:
-    """The gain in dB of each curve less that of the next one, at a share of their links: above 0."""
+    """Check that the gain in dB of each curve exceeds that of the next, at a share of the links' rates."""
     outcomes = []
     for one, other in pairwise(order):
         gains = [_gain(curves, curve, setting, share) for curve in (one, other)]
@@ -53,7 +53,7 @@ def in_order(curves: Curves, order: Sequence[Curve], setting: str, share: float)
 
 
 Ends = tuple[float, float, float]
-"""A value between the ends of its interval."""
+"""A value and its interval: lower end, value, upper end."""
 
 
 def _width(curves: Curves, curve: Curve, link: float) -> Ends | None:
@@ -69,13 +69,13 @@ def _gain(curves: Curves, curve: Curve, setting: str, share: float) -> Ends | No
 
 
 def _apart(curves: Curves, left: Ends, right: Ends) -> Ends:
-    """By how many dB one place lies to the left of another, from end to end of their intervals."""
+    """Shift in dB of one place to the left of another, with its interval, from end to end of theirs."""
     shift = curves.along.shift_db
     return shift(left[2], right[0]), shift(left[1], right[1]), shift(left[0], right[2])
 
 
 def _larger(where: str, one: Ends | None, other: Ends | None) -> Outcome:
-    """The first value less the second, as if the two had nothing to do with each other: above 0."""
+    """Check that the first value exceeds the second, as if the two were independent."""
     if one is None or other is None:
         return Outcome(f"{where}: not reached", math.nan, None, None, -math.inf)
     value, low, high = one[1] - other[1], one[0] - other[2], one[2] - other[0]

@@ -1,4 +1,4 @@
-"""Sentences by readings: every claim of a paper judged under each of its readings."""
+"""Verdicts on every claim of a paper under each of its readings."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Matrix:
-    """The verdicts on a paper's claims by the name of the reading.
+    """Verdicts on a paper's claims under each of its readings.
 
     Attributes
     ----------
     readings : Readings
-        The readings that there are.
+        Readings of the paper.
     verdicts : mapping of str to sequence of Verdict
         Verdicts on the same claims, by the name of the reading.
 
@@ -46,13 +46,13 @@ class Matrix:
         Returns
         -------
         dict of str to int
-            Counts by verdict.
+            Number of claims with each verdict.
         """
         found = Counter(verdict.verdict for verdict in self.verdicts[reading])
         return {word: found[word] for word in WORDS}
 
     def score_words(self, reading: str) -> str:
-        """The score as text: how many hold, hold partly and do not hold, and what else there is.
+        """Score as text: numbers of claims that hold, hold partly and do not hold, and of other verdicts.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class Matrix:
         Returns
         -------
         str
-            A line.
+            Line of text.
         """
         score = self.score(reading)
         told = f"{score['holds']} hold, {score['holds partly']} partly, {score['does not hold']} not"
@@ -71,7 +71,7 @@ class Matrix:
 
     @property
     def best(self) -> Reading:
-        """The single reading under which most claims hold; of several the one with the fewest that do not."""
+        """Reading under which most claims hold; among equals the one with the fewest failing claims."""
 
         def rank(reading: Reading) -> tuple[int, int]:
             score = self.score(reading.name)
@@ -81,24 +81,24 @@ class Matrix:
 
     @property
     def words(self) -> str:
-        """The best reading, and how many were tried."""
+        """Line about the best reading, its score, and the number of readings that were tried."""
         best, tried = self.best, self.readings.tried
         how = f" ({self.readings.how})" if self.readings.how else ""
         return f"best single reading: {best.name} of {tried} tried{how}: {self.score_words(best.name)}"
 
     def table(self) -> pd.DataFrame:
-        """A row for each claim, a column for each reading; the last row is their scores.
+        """Table with a row for each claim and a column for each reading; the last row has the scores.
 
         Returns
         -------
         pandas.DataFrame
-            Columns: ``claim``, ``figure``, and the readings by name.
+            Columns ``claim``, ``figure``, and the names of the readings.
         """
         return matrix_table(self).to_pandas()
 
 
 def matrix_table(matrix: Matrix) -> Table:
-    """Rows of :meth:`Matrix.table`, as a table."""
+    """Result of :meth:`Matrix.table` as a :class:`Table`."""
     names = list(matrix.verdicts)
     rows: list[dict[str, Cell]] = []
     for judged in zip(*matrix.verdicts.values(), strict=True):
@@ -109,7 +109,7 @@ def matrix_table(matrix: Matrix) -> Table:
 
 
 def cell(verdict: Verdict) -> str:
-    """A verdict with its points: ``holds (12 of 12)``."""
+    """Verdict with its points: ``holds (12 of 12)``."""
     if not verdict.outcomes:
         return verdict.verdict
     return f"{verdict.verdict} ({verdict.holding} of {verdict.points})"

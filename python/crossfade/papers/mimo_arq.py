@@ -1,8 +1,8 @@
 """Lopez Toledo and Wang, "TCP Performance over Wireless MIMO Channels with ARQ and Packet Combining".
 
-The figures are scenarios in ``scenarios/papers/mimo-arq``; the claims are ``claims.toml`` beside them. What
-the paper leaves open, such as the power of its codes, where receptions are combined and whether gains of
-neighbouring frames are alike, is in ``readings.toml``.
+The figures are scenarios in ``scenarios/papers/mimo-arq``, with the claims in ``claims.toml``. Choices that
+the paper leaves open, such as the power of its codes, the place where receptions are combined, and the
+correlation of neighbouring frames' gains, are in ``readings.toml``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _CURVES = {
 
 
 def _windows_drawn(threshold_of: str | None = None) -> Callable[[Table], Table]:
-    """The windows as curves, and the slow-start threshold of one of them, as steps, as a further one."""
+    """Conversion of a table of windows to curves, with the slow-start threshold of one series as steps."""
 
     def drawn(table: Table) -> Table:
         records = table.records()
@@ -73,9 +73,9 @@ def _windows_drawn(threshold_of: str | None = None) -> Callable[[Table], Table]:
 
 
 def _by_receiver(table: Table) -> Table:
-    """Curves told apart by scheme and detector alone, unless receptions are combined in several ways.
+    """Curves distinguished by scheme and detector only, unless receptions are combined in several ways.
 
-    Receptions that ML detects are combined in one way (equation 18), which its column says again.
+    The ML detector combines receptions in one way only (equation 18), so its column is not counted.
     """
     records = table.records()
     ways = {(row["combining"], row["combining_stage"]) for row in records if row["detector"] != "ml"}
@@ -124,7 +124,7 @@ _DETECTORS = {
 
 
 def _scheme(value: Any) -> list[str]:
-    """A scheme with its usual detector, or ``blast ml``."""
+    """Scheme and detector from a scheme, which has a default detector, or from ``blast ml``."""
     scheme, *detector = str(value).split()
     if len(detector) > 1:
         raise ScenarioError(f"over scheme = {value}: must be a scheme, or a scheme and a detector (blast ml)")
@@ -132,7 +132,7 @@ def _scheme(value: Any) -> list[str]:
 
 
 def _stage(value: Any) -> dict[str, str]:
-    """A stage of combining, alone or with weights: ``posthoc equal-gain``."""
+    """Keys of a stage of combining, alone or with weights: ``posthoc equal-gain``."""
     stage, *weights = str(value).split()
     if len(weights) > 1:
         raise ScenarioError(f"over combining_stage = {value}: must be a stage, or a stage and its weights")
@@ -166,7 +166,7 @@ COLUMNS = [
     "goodput_bps",
     "ci95",
 ]
-# A tenth of the paper's runs.
+# Keys set by --quick: a tenth of the paper's number of runs.
 QUICK = {"run.runs": 10}
 QUICK_FRAMES = {"run.frame_errors": 50, "run.max_frames": 5000}
 
@@ -174,7 +174,7 @@ TABLE1_COLUMNS = ["scenario", "end", "mean_angle_deg", "spread_deg", "spacing_wa
 
 
 def table(name: str, options: Options) -> Table:
-    """The rows of a figure or table, under the columns that the design fixes."""
+    """Rows of a figure or table, under its fixed columns."""
     find(KEY, name, FIGURES)
     if name in ("fig1", "fig4"):
         return _windows(name, options)
@@ -188,7 +188,7 @@ def table(name: str, options: Options) -> Table:
 
 
 def _values(point: Point) -> dict[str, Cell]:
-    """The columns of a figure of throughputs that are no axes."""
+    """Columns of a throughput figure that are not axes."""
     arq, goodput = point.scenario["link"]["arq"], point.metrics.get("goodput_bps")
     segments = point.metrics.get("segments_delivered")
     phy = phy_columns(point.scenario)
@@ -204,7 +204,7 @@ def _values(point: Point) -> dict[str, Cell]:
 
 
 def _frames(name: str, options: Options) -> Table:
-    """The frames of a scenario of method phy, a row for each number of transmissions."""
+    """Frames of a scenario of method phy, with a row for each number of transmissions."""
     quick = QUICK_FRAMES if options.quick else {}
     asked = replace(options, set={**quick, **(options.set or {})})
 
@@ -230,14 +230,14 @@ def _path(name: str) -> Path:
 
 
 def _swept(name: str) -> dict[str, Any]:
-    """The axes of a figure's scenario."""
+    """Axes of a figure's scenario."""
     with open(_path(name), "rb") as file:
         found: dict[str, Any] = tomllib.load(file)["sweep"]
     return found
 
 
 def _paired(name: str, over: Mapping[str, Any]) -> dict[str, Any]:
-    """Axes in which ``detector`` is a part of ``scheme``: all schemes with the detectors that fit them."""
+    """Axes with ``detector`` made a part of ``scheme``: all schemes with the detectors that fit them."""
     found = dict(over)
     if "detector" not in found:
         return found
@@ -256,7 +256,7 @@ def _paired(name: str, over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _words(curve: Sequence[Any]) -> list[set[str]]:
-    """Name of a curve with combining: scheme (and detector), detector, stage (and weights)."""
+    """Names of a curve with combining, by column: scheme (and detector), detector, stage (and weights)."""
     scheme, detector, combining = curve
     stage = combining["stage"]
     if stage != "none" and detector in ("ml", "sphere"):
@@ -266,7 +266,7 @@ def _words(curve: Sequence[Any]) -> list[set[str]]:
 
 
 def _chosen_curves(over: Mapping[str, Any]) -> dict[str, Any]:
-    """Axes of the scenario behind ``combining``, with those of its curves that have the values asked for."""
+    """Axes of the scenario of ``combining``, with the curves that have the requested values."""
     for column in over:
         if column not in AXES:
             raise ScenarioError(f"over {column}: no axis of combining (its axes are {', '.join(AXES)})")
@@ -281,7 +281,7 @@ def _chosen_curves(over: Mapping[str, Any]) -> dict[str, Any]:
     return {**axes, _CURVES_KEY: curves}
 
 
-# What is drawn beside the figure's own scenario.
+# Series of a figure of windows: the keys that each sets in the figure's scenario.
 _SERIES: dict[str, dict[str, dict[str, Any]]] = {
     "fig1": {
         "wireless": {},
@@ -292,7 +292,7 @@ _SERIES: dict[str, dict[str, dict[str, Any]]] = {
 
 
 def _windows(name: str, options: Options) -> Table:
-    """Window and threshold over time, in the first run."""
+    """Congestion window and slow-start threshold over time, in the first run."""
     if options.over:
         raise ScenarioError(
             f"over {next(iter(options.over))}: {name} has no axis; --set changes its scenario"
@@ -324,7 +324,7 @@ def _codes(options: Options) -> Table:
 
 
 def _magnitudes(check: Mapping[str, Any], _: Options) -> list[Outcome]:
-    """The correlation of neighbours, or how much larger than elsewhere it is, against what is said of it."""
+    """Check of the correlation of neighbouring antennas, or of its excess over another environment."""
     outcomes = []
     rows = _table1(Options()).records()
     elsewhere = {
@@ -340,7 +340,7 @@ def _magnitudes(check: Mapping[str, Any], _: Options) -> list[Outcome]:
 
 
 def _rates(check: Mapping[str, Any], _: Options) -> list[Outcome]:
-    """The rate of the link of each scheme, in bit/s and in bit a channel use."""
+    """Check of the link rate of each scheme, in bit/s and in bits per channel use."""
     outcomes = []
     for row in check["rows"]:
         over = {"phy.scheme,phy.detector": [_scheme(row["scheme"])], "channel.snr_db": [10]}
@@ -352,10 +352,10 @@ def _rates(check: Mapping[str, Any], _: Options) -> list[Outcome]:
 
 @dataclass(frozen=True)
 class _Receivers(Figures):
-    """The figures of the paper: whatever a reading says of combining, ML combines by equation 18."""
+    """Figures of the paper in which ML combines receptions by equation 18, whatever a reading sets."""
 
     def results(self, name: str, options: Options) -> Results:
-        """The results of a figure's scenario, those of ML with all receptions as one system."""
+        """Results of a figure's scenario; ML detects all receptions as one system."""
         asked = self.asked(name, options)
         stage = (asked.set or {}).get(_STAGE, "stacked")
         over = dict(asked.over or {})

@@ -1,6 +1,6 @@
-"""Statements of papers and drafts on transports over 5G, judged on cells of 5G NR.
+"""Statements of papers and drafts on transports over 5G, checked on cells of 5G NR.
 
-The figures are the scenarios of ``scenarios/papers/nr``; the statements, in our words, are ``claims.toml``
+The figures are the scenarios of ``scenarios/papers/nr``; the statements, paraphrased, are in ``claims.toml``
 beside them. Statements that closed forms decide are tested in ``crates/nr``.
 """
 
@@ -27,11 +27,11 @@ CITATION = (
 )
 
 GOODPUT = "goodput_bps"
-# The parts of the delay of a packet in the cell, in one direction.
+# Parts of the delay of a packet in the cell, in one direction.
 PARTS = ("queue", "grant", "air", "harq", "rlc", "reordering")
 DELAY, UPLINK_DELAY = "delay_s", "uplink_delay_s"
 
-# One ratio: curves are told apart by other columns.
+# Axis of all figures: each has one ratio, and other columns distinguish curves.
 SNR = Along("snr_db")
 FIGURES = {
     "link-retransmissions": Figure("HARQ and RLC off and on", SNR, GOODPUT),
@@ -50,7 +50,7 @@ FIGURES = {
 
 
 def _seconds(value: Any) -> float:
-    """A time of a scenario in seconds."""
+    """Time of a scenario in seconds."""
     number, unit = str(value).split()
     return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
 
@@ -68,7 +68,7 @@ def _kilobytes(value: Any) -> Cell:
 
 
 def _gap_ms(pattern: Any) -> Cell:
-    """Longest time from an uplink slot to the next, with slots of 0.5 ms."""
+    """Longest time in ms from an uplink slot to the next, with slots of 0.5 ms."""
     if pattern is None:
         return None
     if pattern == "fdd":
@@ -84,7 +84,7 @@ AXES = {
     "transmissions": Axis("nr.harq.transmissions"),
     "rlc": Axis("nr.rlc.mode"),
     "snr_db": Axis("nr.radio.mean_snr_db"),
-    # Of the user of a flow that the scenario names.
+    # Metrics of the user of the flow that the scenario names.
     "user_snr_db": Axis("flows.f.radio.mean_snr_db"),
     "target_bler": Axis("nr.target_bler"),
     "depth_db": Axis("nr.blockage.depth_db"),
@@ -99,12 +99,12 @@ METRICS = [GOODPUT, DELAY, "rtt_mean_s", "rtt_p95_s", "rtt_p99_s", "retransmissi
 METRICS += ["rlc_retransmissions_per_packet", UPLINK_DELAY]
 COLUMNS = [*AXES, *(name for metric in METRICS for name in (metric, f"{metric}_ci95"))]
 
-# Shorter than the figures, and fewer runs.
+# Keys set by --quick: shorter and fewer runs than for the figures.
 QUICK = {"run.duration": "6 s", "run.runs": 3}
 
 
 def table(name: str, options: Options) -> Table:
-    """The rows of a figure, under the columns that say something in it."""
+    """Rows of a figure, without columns that are empty or constant in it."""
     find(KEY, name, FIGURES)
     found = SET.table(name, options)
     records = found.records()
@@ -113,7 +113,7 @@ def table(name: str, options: Options) -> Table:
 
 
 def sample(point: Point, metric: str) -> Sample:
-    """A metric run by run; the delay in the cell is the sum of its parts."""
+    """Metric by run; the delay in the cell is the sum of its parts."""
     if metric not in (DELAY, UPLINK_DELAY):
         return Sample.of(point, metric)
     way = "uplink_" if metric == UPLINK_DELAY else ""
@@ -122,7 +122,7 @@ def sample(point: Point, metric: str) -> Sample:
 
 
 def _values(point: Point) -> dict[str, Cell]:
-    """The metrics of a point with their intervals, as far as it has them."""
+    """Metrics of a point with their intervals; absent ones are left out."""
     found: dict[str, Cell] = {}
     for metric in METRICS:
         needs = f"{metric.removesuffix('_s')}_queue_mean_s" if metric in (DELAY, UPLINK_DELAY) else metric
@@ -132,15 +132,15 @@ def _values(point: Point) -> dict[str, Cell]:
     return found
 
 
-# Slots of 0.5 ms from an occasion to the end of the block: processing and k2 of four each, and the block.
+# Slots of 0.5 ms from an occasion to the end of the block: processing (4), k2 (4), and the block (1).
 SLOT_S, SLOTS_AFTER = 0.5e-3, 9
 
 
 def _uplink_latency(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """The mean uplink delay of an idle user over the sum of its layers, less 1, for each request period.
+    """Check of the mean uplink delay of an idle user against the sum of its layers, for each request period.
 
-    Packets come at the end of a slot, and the request waits for its occasion: half a period less half a slot
-    on average. The base station's processing, the grant's way and the block follow.
+    Packets arrive at the end of a slot, and the request waits for its occasion: half a period less half a
+    slot on average. The base station's processing, the grant's propagation and the block follow.
     """
     asked = replace(options, methods=["simulation"])
     found = []

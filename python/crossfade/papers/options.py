@@ -1,4 +1,4 @@
-"""Options of a paper's figure: a file of its own, since figures and papers both know it."""
+"""Options of a paper's figure: a file of its own, since figures and papers use it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class Options(options.Options):
     """Options by which the points of a figure are computed, with axes named as their columns.
 
     ``set`` changes keys of the figure's scenario; ``over`` replaces an axis (``{"p_e": [0.01, 0.1]}``,
-    ``{"channel": ["iid", 0.08]}``). ``quick`` makes every run half as long, for a first look. ``reading`` is
-    how what the paper leaves open is decided (None: as the scenarios stand).
+    ``{"channel": ["iid", 0.08]}``). ``quick`` shortens every run, for a first look. ``reading`` decides what
+    the paper leaves open (None: as in the scenarios).
     """
 
     quick: bool = False

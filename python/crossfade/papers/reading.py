@@ -1,6 +1,6 @@
-"""Readings of a paper: what its text leaves open, decided in one way (``readings.toml``).
+"""Readings of a paper (``readings.toml``): each decides in one way what the text leaves open.
 
-A verdict is always of one reading: what holds under one and what holds under another is never added up.
+A verdict always belongs to one reading; verdicts under several readings are never combined.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crossfade.errors import ScenarioError
 
 @dataclass(frozen=True)
 class Override:
-    """Keys of scenarios, and axes by their columns, that a reading sets in some figures (none: in all)."""
+    """Scenario keys, and axes by their columns, that a reading sets in some figures (empty: in all)."""
 
     set: Mapping[str, Any]
     over: Mapping[str, Any]
@@ -26,9 +26,9 @@ class Override:
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to decide what a paper leaves open: its name, why the text can be read so, and what it sets.
+    """One way to decide what a paper leaves open: name, justification from the text, and settings.
 
-    ``methods`` replaces the methods that curves of claims are computed by, unless a check names its own.
+    ``methods`` replaces the methods by which curves of claims are computed, unless a check has its own.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Reading:
     methods: tuple[str, ...] | None = None
 
     def of(self, figure: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The keys and the axes that the reading sets in a figure."""
+        """Scenario keys and axes that the reading sets in a figure."""
         changed: dict[str, Any] = {}
         axes: dict[str, Any] = {}
         for override in self.overrides:
@@ -49,9 +49,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Readings:
-    """The readings of a paper; the first is that of its figures as their scenarios stand.
+    """Readings of a paper; the first is that of its figures' scenarios.
 
-    ``tried`` is how many settings were run before these were written down, ``how`` says of what.
+    ``tried`` is the number of settings that were run to find these readings, ``how`` tells which settings.
     """
 
     listed: Sequence[Reading]
@@ -59,7 +59,7 @@ class Readings:
     how: str = ""
 
     def find(self, paper: str, name: str) -> Reading:
-        """The reading of a name; ``ScenarioError`` names those there are."""
+        """Reading with this name; ``ScenarioError`` names the known ones."""
         for reading in self.listed:
             if reading.name == name:
                 return reading
@@ -73,7 +73,7 @@ AS_DRAWN = Reading("as-drawn", "the scenarios of the figures as they stand; no o
 
 
 def read(path: Path) -> Readings:
-    """The readings in a file; where there is none, the figures as they stand."""
+    """Readings in a file; without the file only that of the figures' scenarios."""
     if not path.exists():
         return Readings([AS_DRAWN], tried=1)
     with open(path, "rb") as file:
@@ -85,7 +85,7 @@ def read(path: Path) -> Readings:
 
 
 def _reading(table: Mapping[str, Any], earlier: Mapping[str, Reading]) -> Reading:
-    """One entry: what the readings behind ``with`` set, then what it sets itself."""
+    """Reading of one entry: the settings of the readings in ``with``, then its own."""
     overrides = [override for name in table.get("with", []) for override in earlier[name].overrides]
     own = [table, *table.get("only", [])]
     overrides += [

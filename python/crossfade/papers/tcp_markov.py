@@ -1,8 +1,8 @@
 """Zorzi, Chockalingam and Rao, "Throughput Analysis of TCP on Channels with Memory" (IEEE JSAC 18(7), 2000).
 
-Figures 1 to 6 are scenarios in ``scenarios/papers/tcp-markov``; their claims are ``claims.toml`` beside them.
-The paper's marks come from ns: ``--over sender=paper,ns2`` has those of ns-2's rules beside the sender that
-the analysis describes.
+Figures 1 to 6 are scenarios in ``scenarios/papers/tcp-markov``, with the claims in ``claims.toml``. The
+paper's simulations are by ns: ``--over sender=paper,ns2`` adds marks by ns-2's rules to those of the sender
+that the analysis describes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ P_E = Along("p_e", "log")
 
 
 def _marks_on_lines(table: Table) -> Table:
-    """Curves of two senders: lines for the paper's, which is analysed, and marks for the other."""
+    """Table with curves of two senders merged: lines of the paper's analysed sender, marks of the other."""
     senders = list(dict.fromkeys(table.cells("sender")))
     if len(senders) != 2 or PAPER not in senders:
         return table
@@ -64,8 +64,9 @@ FIGURES = {
 }
 
 PAPER = "paper"
-# Flavour, limited transmit, back-off of the timer, gate. Limited transmit (RFC 3042, 2001) is younger than
-# the paper, whose timeout is constant and whose packets wait nowhere; ns-2 backs its timer off, and queues.
+# Senders by name: flavour, limited transmit, back-off of the timer, gate. Limited transmit (RFC 3042, 2001)
+# is younger than the paper, in which the timeout is constant and no packet is queued; ns-2 has back-off and
+# queues.
 SENDERS: dict[str, list[Any]] = {
     PAPER: ["paper", False, False, "slot"],
     "ns2": ["ns2", False, True, "queue"],
@@ -81,13 +82,13 @@ def _sender(value: Any) -> list[Any]:
 
 
 def _sender_cell(tcp: Any) -> Cell:
-    """The sender that a table ``tcp`` describes; its flavour, if it has no name."""
+    """Name of the sender that a table ``tcp`` describes; its flavour, if it has no name."""
     keys = [tcp["flavour"], tcp["limited_transmit"], tcp["rto"]["backoff"], tcp["gate"]]
     found: Cell = next((name for name, sender in SENDERS.items() if sender == keys), tcp["flavour"])
     return found
 
 
-# The columns that are axes, and the keys of a scenario that they stand for.
+# Columns that are axes, and the scenario keys that they stand for.
 AXES = {
     "variant": Axis("tcp.variant"),
     "channel": channel_axis(),
@@ -115,25 +116,25 @@ COLUMNS = [
 TABLE1_COLUMNS = ["fd_t", "p_e", "fading_margin_db", "p_gg", "p_bb", "burst"]
 TABLE1_AXES: dict[str, list[float]] = {"fd_t": [0.01, 0.08, 0.64], "p_e": [0.001, 0.01, 0.1]}
 
-# Half of the 100,000 slots of the figures' scenarios; the warm-up stays.
+# Keys set by --quick: half of the figures' 100,000 slots; the warm-up is unchanged.
 QUICK = {"run.duration": "50000 slots"}
 
 
 def table(name: str, options: Options) -> Table:
-    """The rows of a figure or table, under the columns that the design fixes."""
+    """Rows of a figure or table, under its fixed columns."""
     find(KEY, name, FIGURES)
     return _table1(options) if name == "table1" else _figure(name, options)
 
 
-# So far apart are the seeds of neighbouring marks; the seeds of a user's repetitions lie between.
+# Distance between the seeds of neighbouring marks; seeds between them are free for the user's own series.
 SEED_STEP = 1000
 
 
 def _figure(name: str, options: Options) -> Table:
-    """Lines and bands of all points of the paper's sender, and marks of every sender.
+    """Lines and bands at all points for the paper's sender, and marks for every sender.
 
-    Each mark has a seed of its own: with the same one in common, what the channel did in it would lift or
-    lower all marks of a figure together.
+    Each mark has a seed of its own: with a common seed the same channel would shift all marks of a figure
+    together.
     """
     over = dict(options.over or {})
     with open(SET.path(name), "rb") as file:
@@ -143,7 +144,7 @@ def _figure(name: str, options: Options) -> Table:
         for sender in items(over["sender"]) if "sender" in over else [PAPER]:
             own = {"sender": [sender]} if "sender" in over else {}
             asked = SET.asked(name, replace(options, over=over | own))
-            # The analysis is of the paper's sender; asked about another alone, it says so itself.
+            # The analysis applies only to the paper's sender; for another sender alone it raises an error.
             analysis = [method for method in methods if method != "simulation"]
             if analysis and (sender == PAPER or len(analysis) == len(methods)):
                 points += api.solve(SET.path(name), replace(asked, methods=analysis)).points
@@ -164,7 +165,7 @@ def _table1(options: Options) -> Table:
 
 
 def _marks(scenario: Path, asked: Options) -> Iterator[Point]:
-    """Each point of a scenario, simulated with a seed of its own."""
+    """Points of a scenario, each simulated with a seed of its own."""
     plan = plans.load(scenario, asked).description
     for number, place in enumerate(plan["points"]):
         axes = {key: [value] for key, value in place["axes"].items()}
@@ -173,7 +174,7 @@ def _marks(scenario: Path, asked: Options) -> Iterator[Point]:
 
 
 def _values(point: Point) -> dict[str, Cell]:
-    """Values of a method at a point, under the figure's columns; of bounds, the last requested."""
+    """Values of a method at a point, by the figure's columns; of several bounds, the last."""
 
     def value(metric: str) -> Cell:
         found = point.metrics.get(metric)
@@ -201,11 +202,10 @@ def _analysed(options: Options, methods: list[str]) -> Options:
 
 
 def _contained(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """The paper's bounds around what is simulated, at every point of a figure.
+    """Check that simulated throughputs lie between the paper's bounds, at every point of a figure.
 
-    Of ``together`` points some would lie outside their own 95 % interval by chance: each is given the
-    interval that covers with 0.05 / ``together`` less than certainty (Bonferroni), so that all are right at
-    once.
+    By chance some of ``together`` points lie outside their 95 % interval. Each therefore has an interval with
+    coverage 1 - 0.05 / ``together`` (Bonferroni), so that all hold at once.
     """
     of_analysis = SET.results(check["figure"], _analysed(options, ["analysis:paper-bounds"]))
     of_runs = SET.results(check["figure"], replace(options, methods=["simulation"]))
@@ -223,7 +223,7 @@ def _contained(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _apart(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """Distance between the paper's bounds, at every point of a figure."""
+    """Check that the paper's bounds are at most a tolerance apart, at every point of a figure."""
     outcomes = []
     for point in SET.results(check["figure"], _analysed(options, ["analysis:paper-bounds"])).points:
         lower, upper = (point.value(name) for name in ("throughput_lower", "throughput_upper"))
@@ -233,7 +233,7 @@ def _apart(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _as_printed(check: Mapping[str, Any], _: Options) -> list[Outcome]:
-    """Each number of a printed table against ours, rounded to as many digits as are printed."""
+    """Check that each number of a printed table equals ours, rounded to the printed digits."""
     outcomes = []
     for row in check["rows"]:
         ours = _table1(Options(over={"fd_t": [row["fd_t"]], "p_e": [row["p_e"]]})).records()[0]
@@ -244,7 +244,7 @@ def _as_printed(check: Mapping[str, Any], _: Options) -> list[Outcome]:
 
 
 def _margin_of_a_decade(check: Mapping[str, Any], _: Options) -> list[Outcome]:
-    """Fading margin in dB for each decade of P_E in Table I."""
+    """Check of the increase of the fading margin, in dB, for each decade of P_E in Table I."""
     outcomes = []
     between = check["between"]
     margins = [api.markov_from_rayleigh(0.01, p_e=p_e)["fading_margin_db"] for p_e in TABLE1_AXES["p_e"]]
@@ -256,7 +256,7 @@ def _margin_of_a_decade(check: Mapping[str, Any], _: Options) -> list[Outcome]:
 
 
 def _exact_contained(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """The paper's bounds around the exact solution, but for what its truncation may be off by."""
+    """Check that the exact solution lies between the paper's bounds, up to its truncation error."""
     outcomes = []
     for exact, bounds in _exact_beside("analysis:paper-bounds", check, options):
         lower, upper = (bounds.value(name) for name in ("throughput_lower", "throughput_upper"))
@@ -270,7 +270,7 @@ def _exact_contained(check: Mapping[str, Any], options: Options) -> list[Outcome
 
 
 def _transmissions(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """Transmissions per slot of the semi-Markov process, each event counted exactly, less the exact ones."""
+    """Check of the transmissions per slot of the semi-Markov process against those of the exact solution."""
     outcomes = []
     for exact, chain in _exact_beside("analysis:bounds", check, options):
         value = chain.value("transmissions_per_slot") - exact.value("transmissions_per_slot")
@@ -280,7 +280,7 @@ def _transmissions(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _exact_beside(method: str, check: Mapping[str, Any], options: Options) -> Iterator[tuple[Point, Point]]:
-    """The points of a figure, solved exactly and by a method of bounds."""
+    """Points of a figure, each solved exactly and by a method of bounds."""
     methods = ["analysis:exact", method]
     asked = _analysed(replace(options, over=check.get("over", {})), methods)
     results = SET.results(check["figure"], asked)
@@ -288,7 +288,7 @@ def _exact_beside(method: str, check: Mapping[str, Any], options: Options) -> It
 
 
 def _loss_windows(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """Difference of the mean window at the first loss of a cycle from that with i.i.d. losses."""
+    """Check of the mean window at the first loss of a cycle against that with i.i.d. losses."""
     asked = _analysed(replace(options, over={"channel": ["iid", check["channel"]]}), ["analysis:exact"])
     windows: dict[tuple[Cell, Cell], dict[Cell, float]] = {}
     for point in SET.results(check["figure"], asked).points:
@@ -304,9 +304,10 @@ def _loss_windows(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _states(check: Mapping[str, Any], _: Options) -> list[Outcome]:
-    """The printed numbers of states, counted: at the start of a cycle, and of windows at a loss.
+    """Check of the printed numbers of states: at the start of a cycle, and of windows at a loss.
 
-    Windows between 1 and W_max are told apart by floor(Y) and ceil(Y/2): four steps to a packet meet all.
+    Windows between 1 and W_max are distinguished by floor(Y) and ceil(Y/2), for which steps of a quarter
+    packet suffice.
     """
     outcomes = []
     for w_max in check["w_max"]:
@@ -325,10 +326,10 @@ def _states(check: Mapping[str, Any], _: Options) -> list[Outcome]:
 
 
 def _recovery(check: Mapping[str, Any], _: Options) -> list[Outcome]:
-    """The transmissions of a failed recovery of NewReno against the 2 i - K of (24), which is to bound them.
+    """Check that 2 i - K of equation (24) bounds the transmissions of a failed recovery of NewReno.
 
-    The K-th success is the i-th transmission after the first loss; then follow the retransmission of that
-    loss, up to i - K - 1 more that arrive, and the one that is lost.
+    The K-th success is the i-th transmission after the first loss. Then follow the retransmission of that
+    loss, up to i - K - 1 further ones that arrive, and the one that is lost.
     """
     outcomes = []
     k = check["k"]

@@ -1,7 +1,7 @@
 """Chockalingam and Bao, "Performance of TCP/RLP Protocol Stack on Correlated Fading DS-CDMA Wireless Links".
 
-Figures 3 to 5 are scenarios in ``scenarios/papers/tcp-rlp``; the claims are ``claims.toml`` beside them. The
-paper's text of the radio link protocol can be read in several ways, none of which meets all of its sentences:
+Figures 3 to 5 are scenarios in ``scenarios/papers/tcp-rlp``, with the claims in ``claims.toml``. The paper's
+description of the radio link protocol can be read in several ways, none of which meets all of its statements:
 ``--over reading=a,b,...`` compares them.
 """
 
@@ -51,7 +51,7 @@ FIG2_AXES: dict[str, list[float]] = {
     "fd_t": [0.01, 0.014, 0.02, 0.028, 0.04, 0.057, 0.08, 0.113, 0.16, 0.226, 0.32, 0.453, 0.64],
 }
 
-# TCP and IP in front of the segment, before they are compressed.
+# Bytes of the TCP and IP headers before compression.
 HEADERS = 40
 
 
@@ -75,12 +75,12 @@ AXES = {
 }
 COLUMNS = [*AXES, "rlp_throughput_bps", "rlp_ci95", "goodput_bps", "ci95"]
 
-# A quarter of the figures' 10,000 s; the warm-up stays.
+# Keys set by --quick: a quarter of the figures' 10,000 s; the warm-up is unchanged.
 QUICK = {"run.duration": "2500 s"}
 
 
 def table(name: str, options: Options) -> Table:
-    """The rows of a figure, under the columns that the design fixes."""
+    """Rows of a figure, under its fixed columns."""
     find(KEY, name, FIGURES)
     return _fig2(options) if name == "fig2" else SET.table(name, options)
 
@@ -95,7 +95,7 @@ def _fig2(options: Options) -> Table:
 
 
 def _values(point: Point) -> dict[str, Cell]:
-    """The throughputs of the link and of TCP, with their intervals."""
+    """Throughputs of the link and of TCP at a point, with their intervals."""
     rlp, tcp = point.metrics.get("rlp_throughput_bps"), point.metrics.get("goodput_bps")
     return {
         "rlp_throughput_bps": rlp.value if rlp else None,
@@ -106,7 +106,7 @@ def _values(point: Point) -> dict[str, Cell]:
 
 
 def _bursts(check: Mapping[str, Any], _: Options) -> list[Outcome]:
-    """Printed mean bursts against the equations, rounded to as many digits as are printed."""
+    """Check of printed mean bursts against the equations, rounded to the printed digits."""
     outcomes = []
     for row in check["rows"]:
         found = api.markov_from_rayleigh(row["fd_t"], fading_margin_db=row["fading_margin_db"])
@@ -116,7 +116,7 @@ def _bursts(check: Mapping[str, Any], _: Options) -> list[Outcome]:
 
 
 def _margins(check: Mapping[str, Any], _: Options) -> list[Outcome]:
-    """The P_E of a fading margin, to one significant digit."""
+    """Check of the P_E of a fading margin, to one significant digit."""
     outcomes = []
     for row in check["rows"]:
         p_e = api.markov_from_rayleigh(0.01, fading_margin_db=row["fading_margin_db"])["p_e"]
@@ -127,7 +127,7 @@ def _margins(check: Mapping[str, Any], _: Options) -> list[Outcome]:
 
 
 def _longer_bursts(_check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """Ratio of the mean burst of figure 2 to that at the next larger f_d T."""
+    """Check of the ratio of the mean burst of figure 2 to that at the next larger f_d T."""
     outcomes = []
     records = _fig2(replace(options, set={}, over={})).records()
     for slower, faster in pairwise(records):
@@ -139,7 +139,7 @@ def _longer_bursts(_check: Mapping[str, Any], options: Options) -> list[Outcome]
 
 
 def _frames(check: Mapping[str, Any], _: Options) -> list[Outcome]:
-    """Number of frames of a segment, to as many digits as stated."""
+    """Check of the number of frames of a segment, to the stated digits."""
     return [
         checks.printed(f"{row['bytes']} bytes", row["bytes"] / check["payload"], row["frames"])
         for row in check["rows"]

@@ -1,8 +1,8 @@
 """Statements of papers, RFCs and drafts on BBR, CUBIC, L4S and QUIC over wireless links.
 
-The figures are the scenarios of ``scenarios/modern``; the statements, in our words, are ``claims.toml`` in
-``scenarios/papers/transports``. One whose transport is not built, or of whose source an abstract was read and
-nothing else, is not judged, and says so.
+The figures are the scenarios of ``scenarios/modern``; the statements, paraphrased, are in ``claims.toml`` in
+``scenarios/papers/transports``. A statement is not judged, with a reason, if its transport is not
+implemented, or if only the abstract of its source was read.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ FIGURES = {
     ),
 }
 
-# Columns that are the same everywhere else.
+# Figures in which a column varies; elsewhere the column is left out.
 ONLY_IN = {"flavour": ["quic-and-arq", "quic-outages", "quic-reordering"], "undo": ["quic-reordering"]}
 
 
 def _seconds(value: Any) -> float:
-    """A time of a scenario in seconds."""
+    """Time of a scenario in seconds."""
     number, unit = str(value).split()
     return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
 
@@ -76,12 +76,12 @@ def _channel_cell(value: Any) -> Cell:
 
 
 def _bdp(value: Any) -> Cell:
-    """The queue of ``bbr-against-cubic`` in products: 10 Mbit/s times 41.2 ms are 51,500 bytes."""
+    """Queue of ``bbr-against-cubic`` in BDPs: 10 Mbit/s times 41.2 ms are 51,500 bytes."""
     return round(float(value.split()[0]) / 51_500.0, 3) if value and value.endswith(" B") else None
 
 
 AXES = {
-    # TCP by the RFCs, Reno and drop-tail are what a scenario means that names none.
+    # Defaults of a scenario: TCP by the RFCs, Reno and drop-tail.
     "congestion": Axis("tcp.congestion", cell=lambda value: value or "reno"),
     "flavour": Axis("tcp.flavour", cell=lambda value: value or "rfc"),
     "undo": Axis("tcp.quic.undo", cell=lambda value: int(bool(value))),
@@ -115,12 +115,12 @@ METRICS = [
 ]
 COLUMNS = [*AXES, *(name for metric in METRICS for name in (metric, f"{metric}_ci95")), "part", "part_ci95"]
 
-# A sixth to two thirds of the figures' duration, and fewer runs.
+# Keys set by --quick: a sixth to two thirds of the figures' duration, and fewer runs.
 QUICK = {"run.duration": "40 s", "run.runs": 4}
 
 
 def table(name: str, options: Options) -> Table:
-    """The rows of a figure, under the columns that say something in it."""
+    """Rows of a figure, without columns that are empty or constant in it."""
     find(KEY, name, FIGURES)
     found = SET.table(name, options)
     records = found.records()
@@ -130,7 +130,7 @@ def table(name: str, options: Options) -> Table:
 
 
 def _values(point: Point) -> dict[str, Cell]:
-    """The metrics of a point, and BBR's part of what two flows get, with their intervals."""
+    """Metrics of a point, and BBR's share of the goodput of two flows, with their intervals."""
     found: dict[str, Cell] = {}
     for metric in METRICS:
         if estimate := {**point.metrics, **point.parts}.get(metric):
@@ -141,22 +141,22 @@ def _values(point: Point) -> dict[str, Cell]:
 
 
 def _part(point: Point) -> Sample | None:
-    """BBR's share of the goodput of flows ``bbr`` and ``cubic``, run by run."""
+    """BBR's share of the goodput of flows ``bbr`` and ``cubic``, by run."""
     if "bbr.goodput_bps" not in point.parts:
         return None
     bbr, cubic = (Sample.of(point, f"{name}.goodput_bps") for name in ("bbr", "cubic"))
     return Sample({run: value / (value + cubic.values[run]) for run, value in bbr.values.items()})
 
 
-# 10 Mbit/s in packets a second, and 40 ms with a packet's own time.
+# Rate of 10 Mbit/s in packets per second, and round trip of 40 ms plus a packet's time, in seconds.
 RATE, ROUND_TRIP = 10e6 / (8.0 * 1500.0), 0.0412
 
 
 def ware(queue_bdp: float, seconds: float, flows: int = 1) -> float:
-    """BBR's part beside any number of loss-based flows (Ware et al. 2019), at 10 Mbit/s and 40 ms.
+    """BBR's share beside any number of loss-based flows (Ware et al. 2019), at 10 Mbit/s and 40 ms.
 
-    The others' part while BBR does not probe is p = 1/2 - 1/(2 X) - 4 N/q, for a queue of q packets, which
-    is X products; of every 10 s BBR empties the queue for 200 ms and fills it again.
+    While BBR does not probe, the others' share is p = 1/2 - 1/(2 X) - 4 N/q for a queue of q packets, which
+    is X BDPs. In every 10 s BBR empties the queue for 200 ms and fills it again.
     """
     queue = queue_bdp * RATE * ROUND_TRIP
     others = max(0.0, 0.5 - 0.5 / queue_bdp - 4.0 * flows / queue)
@@ -164,10 +164,11 @@ def ware(queue_bdp: float, seconds: float, flows: int = 1) -> float:
 
 
 def of_flights(queue_bdp: float, seconds: float, flows: int = 1) -> float:
-    """BBR's part like :func:`ware`, but with the RTT that follows from all that the others have in flight.
+    """BBR's share like :func:`ware`, but with the RTT that follows from all packets in flight of the others.
 
-    Ware et al. take (p q + 4 N)/c + l for it, the others' queue and the path. But with BBR's packets gone the
-    others' p (q + c l) fill the wire as well: it is (p (q + c l) + 4 N)/c, and p = 1/2 - 4 N/(q + c l).
+    Ware et al. take (p q + 4 N)/c + l for the RTT, the others' queue and the path. But without BBR's packets
+    the others' p (q + c l) fill the path as well: the RTT is (p (q + c l) + 4 N)/c, and p = 1/2 - 4 N/(q + c
+    l).
     """
     queue = queue_bdp * RATE * ROUND_TRIP
     others = max(0.0, 0.5 - 4.0 * flows / (queue + RATE * ROUND_TRIP))
@@ -175,13 +176,13 @@ def of_flights(queue_bdp: float, seconds: float, flows: int = 1) -> float:
 
 
 def _not_probing(queue: float, seconds: float) -> float:
-    """The share of the time in which BBR sends as it likes."""
+    """Share of the time in which BBR does not probe for the minimum RTT."""
     probing = (queue / RATE + 0.2 + ROUND_TRIP) * seconds / 10.0
     return (seconds - probing) / seconds
 
 
 def _ware(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """BBR's part against the formula, at every queue."""
+    """Check of BBR's share against the formula, at every queue."""
     asked = _asked(check, options)
     outcomes = []
     for point in SET.results(check["figure"], asked).points:
@@ -200,10 +201,10 @@ def _ware(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _lost_seconds(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """Cost of an outage beyond its duration: seconds without deliveries, in each period.
+    """Check of the cost of an outage beyond its duration: seconds without deliveries in each period.
 
-    Of every period 10 s carry data; the share of the sender is taken from the shortest outage of a link that
-    waits. With ``less`` and a flavour: beside what it costs a sender of that flavour under the same control.
+    Of every period 10 s carry data; the sender's rate is taken from the shortest outage of a link that waits.
+    With ``less``, a flavour, the cost is in excess of that of this flavour under the same control.
     """
     points = SET.results(check["figure"], _asked(check, options)).points
     places = [(point, SET.axes_of(point)) for point in points]
@@ -212,7 +213,7 @@ def _lost_seconds(check: Mapping[str, Any], options: Options) -> list[Outcome]:
         period, sender = float(str(axes["period_s"])), (axes["flavour"], axes["congestion"])
         if axes["link"] != check["link"] or period < check["from_s"]:
             continue
-        # What the rate of a link says: one that waits has none in an outage, one that loses has it always.
+        # A link that holds packets in an outage has no rate then; one that loses them always has its rate.
         carries = 10.0 if check["link"] == "outage-waits" else period
         share = Sample.of(point, SHARE)
         steady = Sample.of(_steady(places, sender), SHARE).mean
@@ -231,7 +232,7 @@ def _lost_seconds(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _steady(places: list[tuple[Point, dict[str, Cell]]], sender: tuple[Cell, Cell]) -> Point:
-    """The point of a flavour and a control with the shortest outage of a link that waits."""
+    """Point of a flavour and a control with the shortest outage of a link that waits."""
     waits = [
         (float(str(axes["period_s"])), point)
         for point, axes in places

@@ -1,17 +1,18 @@
-"""Verdicts on what a paper says, computed from our own curves and their intervals; none is written by hand.
+"""Verdicts on the claims of papers, computed from our own curves and their intervals, never written by hand.
 
-A claim of ``claims.toml`` holds checks (:mod:`crossfade.papers.checks`), whose points say yes or no, or
-nothing: the interval is too wide (undecided), the difference is smaller than what could be seen in the
-paper's figure (``visible``: it cannot be seen), or there is nothing on either side (0 > 0: nothing to tell).
-Points with nothing to tell do not count. Of the others a claim
+A claim of ``claims.toml`` has checks (:mod:`crossfade.papers.checks`). At each point a check decides yes or
+no, or not at all: the interval is too wide (undecided), the difference is smaller than the paper's figure
+could show (``visible``: cannot be seen), or both sides are 0 (nothing to tell). Points with nothing to tell
+do not count. By the other points a claim
 
-- ``holds`` where all that tell say yes, and they are nine tenths at least of those that can be seen;
-- ``holds partly`` where some say yes and some no;
-- ``does not hold`` where all that tell say no;
-- ``cannot be seen`` or is ``undecided`` where less than half tell, by which of the two is more frequent, and
-  ``undecided`` where all that tell say yes, but more than a tenth of what can be seen does not tell.
+- ``holds`` if all deciding points say yes, and they are at least nine tenths of those that can be seen;
+- ``holds partly`` if some deciding points say yes and some no;
+- ``does not hold`` if all deciding points say no;
+- ``cannot be seen`` or is ``undecided``, whichever is more frequent, if less than half of the points decide;
+  it is also ``undecided`` if all deciding points say yes, but more than a tenth of those that can be seen do
+  not decide.
 
-A claim without checks is ``not judged``, and says why.
+A claim without checks is ``not judged``, and has a reason.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any, Literal, get_args
 from crossfade.tables import Cell, Table, format_estimate
 
 Silence = Literal["undecided", "cannot be seen", "nothing to tell"]
-"""Why a point says neither yes nor no."""
+"""Reason why a point decides neither yes nor no."""
 
 Word = Literal[
     "holds",
@@ -44,25 +45,25 @@ Because = Literal[
     "another environment",
     "the paper contradicts itself",
 ]
-"""Why a claim does not simply hold: what stands before the colon of its ``because``."""
+"""Kind of reason why a claim does not simply hold: the text before the colon of its ``because``."""
 
 BECAUSE: tuple[Because, ...] = get_args(Because)
 
-# Raised when points that say the same come to another verdict: tables of verdicts that are kept then change.
+# Version of the rules by which points give a verdict; a new version changes stored tables of verdicts.
 RULES = 2
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result at one point: our value, its interval, and whether the claim holds (None: undecided)."""
+    """Result at one point: value, half-width of its interval, and True if the claim holds (None: unknown)."""
 
     where: str
     value: float
     ci95: float | None
     holds: bool | None
-    # How far inside (positive) or outside (negative) of what is claimed the point lies.
+    # Distance of the point from the limit of the claim: positive inside, negative outside.
     slack: float
-    # Why it does not tell, if it does not.
+    # Reason why the point does not decide, if ``holds`` is None.
     silent: Silence = "undecided"
 
 
@@ -75,20 +76,20 @@ class Verdict:
     claim : str
         Name of the claim.
     quote : str
-        The sentence of the paper.
+        Sentence of the paper that states the claim.
     figure : str
-        Where it stands.
+        Figure or section of the paper with the claim.
     computed : str
-        How ours is computed.
+        Description of our computation.
     tolerance : str
-        How much it may differ.
+        Allowed difference from the paper.
     why : str
-        Why so much, or why the claim is not judged.
+        Reason for the tolerance, or reason why the claim is not judged.
     because : str
-        Why it does not simply hold, under the reading of the figures: a word for the kind of reason, a colon,
-        a sentence.
+        Reason why the claim does not simply hold under the reading of the figures: a kind of reason, a colon,
+        and a sentence.
     outcomes : list of Outcome
-        What each point says.
+        Result at each point.
 
     Examples
     --------
@@ -103,13 +104,13 @@ class Verdict:
     computed: str
     tolerance: str
     why: str
-    # Why it does not simply hold, under the reading of the figures: one of BECAUSE, a colon, a sentence.
+    # Starts with one of BECAUSE and a colon.
     because: str
     outcomes: list[Outcome]
 
     @property
     def points(self) -> int:
-        """Number of points that count: all that decide something."""
+        """Number of points that count: all but those with nothing to tell."""
         return len(self.outcomes) - self.silent("nothing to tell")
 
     @property
@@ -129,7 +130,7 @@ class Verdict:
 
     @property
     def unseen(self) -> int:
-        """Number of points with a difference too small to be seen."""
+        """Number of points whose difference is too small to be seen in the paper's figure."""
         return self.silent("cannot be seen")
 
     def silent(self, why: Silence) -> int:
@@ -148,7 +149,7 @@ class Verdict:
 
     @property
     def verdict(self) -> Word:
-        """The verdict over all points."""
+        """Verdict over all points."""
         if not self.outcomes:
             return "not judged"
         if not self.points:
@@ -162,13 +163,13 @@ class Verdict:
 
     @property
     def worst(self) -> Outcome:
-        """The point that speaks most against a claim that is judged; of those that count, if any."""
+        """Point that speaks most against a judged claim; one with nothing to tell only without others."""
         counting = [one for one in self.outcomes if one.holds is not None or one.silent != "nothing to tell"]
         return min(counting or self.outcomes, key=lambda outcome: outcome.slack)
 
     @property
     def counts(self) -> str:
-        """Number of points at which the claim holds, of all, and undecided points by reason."""
+        """Text with the number of points at which the claim holds, of all, and of undecided points."""
         parts = [f"{self.holding} of {self.points} points", f"{self.undecided} undecided"]
         parts += [f"{self.unseen} cannot be seen"] if self.unseen else []
         nothing = self.silent("nothing to tell")
@@ -188,7 +189,7 @@ COLUMNS = [
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> Table:
-    """Verdicts as a table; ``ours`` and ``ci95`` are those of the point ``at``, most against the claim."""
+    """Verdicts as a table; ``ours`` and ``ci95`` are of the worst point, ``at``."""
     return Table.of(COLUMNS, (_record(verdict) for verdict in verdicts))
 
 
@@ -215,7 +216,7 @@ def _record(verdict: Verdict) -> dict[str, Cell]:
 
 
 def judge(claim: Mapping[str, Any], check: Callable[[Mapping[str, Any]], list[Outcome]]) -> Verdict:
-    """The verdict on a claim, all of whose checks are carried out by ``check``."""
+    """Verdict on a claim; ``check`` carries out each of its checks."""
     outcomes = [outcome for item in claim.get("checks", []) for outcome in check(item)]
     texts = {
         key: str(claim.get(key, "")) for key in ("quote", "figure", "computed", "tolerance", "why", "because")

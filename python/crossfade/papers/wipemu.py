@@ -1,8 +1,8 @@
 """Alfredsson, Brunstrom and Sternad, "Cross-layer analysis of TCP performance in a 4G system".
 
-Table I, the switch levels, and figures 2 to 6 as scenarios in ``scenarios/papers/wipemu``; the claims are
-``claims.toml`` beside them. ``timer`` is a figure beyond the paper: what saves TCP's timer is the queue. What
-the paper leaves open is in the documentation.
+Figures 2 to 6 are scenarios in ``scenarios/papers/wipemu``, with the claims in ``claims.toml``; table I and
+the switch levels are computed here. Figure ``timer`` is not in the paper: it shows that the queue prevents
+spurious timeouts of TCP. The documentation lists choices that the paper leaves open.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ NMSE = Along("nmse")
 BITS = Along("bits_per_symbol")
 
 
-# What figures 5 and 6 draw.
+# Column that figures 5 and 6 draw.
 OF_FRAMES = "share_of_frames"
 
 
 def _by_candidates(table: Table) -> Table:
-    """Curves by all axes; panels by the number of candidates, which the paper does not vary."""
+    """Curves by all axes, and panels by the number of candidates, which the paper does not vary."""
     columns = [name for name in table.columns if name not in ("candidates", "share")]
     records = ({**record, OF_FRAMES: record["share"]} for record in table.records())
     return Table.of(["candidates", *columns, OF_FRAMES], records)
 
 
 def _timeouts(table: Table) -> Table:
-    """Curves by allocation alone, without intervals of the goodput."""
+    """Curves by allocation only, without the intervals of the goodput."""
     return Table.of(["allocation", "w_max", "spurious_timeouts"], table.records())
 
 
@@ -89,13 +89,13 @@ def _ms(value: Any) -> str:
 
 
 def _rtt(value: Any) -> Cell:
-    """The round trip in ms of a one-way delay."""
+    """Round trip in ms from a one-way delay of the scenario."""
     number, unit = str(value).split()
     return 2.0 * float(number) * {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}[unit]
 
 
-# "3 Mb" of table I can be megabits or megabytes; beside them TCP without end, and more datagrams than
-# the link carries.
+# Traffic by the column ``size``: "3 Mb" of table I can be megabits or megabytes; in addition endless TCP, and
+# more datagrams than the link carries.
 SIZES: dict[str, dict[str, Any]] = {
     "bulk": {"traffic": "bulk"},
     "3 Mbit": {"traffic": "transfer", "size": "375000 B"},
@@ -142,11 +142,11 @@ LEVEL_COLUMNS = ["target_nmse", "prediction_sinr", "bits_per_symbol", "level_db"
 LEVEL_AXES: dict[str, list[float]] = {"target_nmse": [0.0, 0.1]}
 TABLE1_COLUMNS = ["parameter", "paper", "here"]
 
-# A quarter of the figures' 100 s.
+# Keys set by --quick: a quarter of the figures' 100 s.
 QUICK = {"run.duration": "25 s"}
-# A transfer of 3 MByte does not end in 25 s.
+# Axes under --quick: a transfer of 3 MByte does not end in 25 s.
 QUICK_AXES: dict[str, dict[str, list[Any]]] = {"fig2": {"size": ["bulk", "3 Mbit"]}}
-# Live, a figure takes some eight minutes: twenty points, each three times. Transfers of 3 MByte last longer.
+# With method live a figure takes some eight minutes (twenty points, three runs each), without 3 MByte.
 QUICK_LIVE = {"run.duration": "8 s", "run.runs": 3}
 LIVE_AXES: dict[str, dict[str, list[Any]]] = {
     "fig2": {"size": ["bulk"]},
@@ -155,7 +155,7 @@ LIVE_AXES: dict[str, dict[str, list[Any]]] = {
 
 
 def table(name: str, options: Options) -> Table:
-    """The rows of a figure, under the columns that the design fixes."""
+    """Rows of a figure, under its fixed columns."""
     find(KEY, name, FIGURES)
     if name == "table1":
         return _table1(options)
@@ -193,7 +193,7 @@ def _table1(options: Options) -> Table:
 
 
 def levels_at(target_nmse: float, sinr: str, options: Options) -> list[float | None]:
-    """The levels of 1 to 8 bits a symbol in dB; None has no limit."""
+    """Switch levels in dB of 1 to 8 bits a symbol; None for a level without a limit."""
     found = api.check(
         FOLDER / "fig6.toml",
         set={**(options.set or {}), "cell.prediction.sinr": sinr},
@@ -216,7 +216,7 @@ def _levels(options: Options) -> Table:
     records: list[dict[str, Cell]] = []
     for target, kind in product(targets, kinds):
         if target == 0.0 and kind == "raw" and "unbiased" in kinds:
-            continue  # without an error they are the same
+            continue  # without a prediction error the values are equal
         for bits, level in zip(ALL_BITS, levels_at(target, kind, options), strict=True):
             row: dict[str, Cell] = {
                 "target_nmse": target,
@@ -229,22 +229,20 @@ def _levels(options: Options) -> Table:
 
 
 def _goodput(point: Point) -> tuple[Cell, Cell]:
-    """Goodput: bits of a transfer over the time that it took; otherwise that of the application."""
+    """Goodput of a transfer: its bits over its completion time; for other traffic the metric goodput_bps."""
     size = SIZE_BITS.get(str(_size(point.scenario["flows"]["file"])))
     if size is None:
         found = point.metrics.get("goodput_bps")
         return (found.value, found.ci95) if found else (None, None)
     time = point.metrics.get("completion_time_s")
-    if (
-        time is None or time.value is None or time.at_least
-    ):  # a transfer that is unfinished has no goodput yet
+    if time is None or time.value is None or time.at_least:  # an unfinished transfer has no goodput
         return None, None
     goodput = size / time.value
     return goodput, None if time.ci95 is None else goodput * time.ci95 / time.value
 
 
 def _sample(point: Point, metric: str) -> Sample:
-    """A metric run by run; the goodput of a transfer is its bits over the time that it took."""
+    """Metric by run; the goodput of a transfer is its bits over the time that it took."""
     size = SIZE_BITS.get(str(_size(point.scenario["flows"]["file"])))
     if metric != "goodput_bps" or size is None:
         return Sample.of(point, metric)
@@ -253,7 +251,7 @@ def _sample(point: Point, metric: str) -> Sample:
 
 
 def _values(point: Point) -> dict[str, Cell]:
-    """Values of a point in the figures."""
+    """Columns of a point that are not axes."""
     found: dict[str, Cell] = {}
     for name in (*RESULTS, "retransmissions_per_piece"):
         metric = point.metrics.get(name)
@@ -265,7 +263,7 @@ def _values(point: Point) -> dict[str, Cell]:
 
 
 def _shares(name: str, options: Options) -> Table:
-    """A row for each modulation of a point."""
+    """Rows with the share of each modulation at a point."""
     records = []
     for point in SET.results(name, options).points:
         axes = SET.axes_of(point)
@@ -283,7 +281,7 @@ def _shares(name: str, options: Options) -> Table:
 
 
 def _share_of(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """The share of frames with so many bits a symbol: about what is said, or the largest of all."""
+    """Check of the share of frames with a number of bits a symbol: about a stated one, or the largest."""
     outcomes = []
     for row in check["rows"]:
         over = {name: [row[name]] for name in ("allocation", "target_nmse") if name in row}
@@ -319,7 +317,7 @@ def _share_of(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _along(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """Points of one curve against each other, run by run."""
+    """Check of points of one curve against each other, run by run."""
     column, metric = check["column"], check.get("metric", "goodput_bps")
     curves: dict[str, dict[float, Point]] = {}
     for point in SET.results(check["figure"], _with(options, check.get("over", {}))).points:
@@ -348,7 +346,7 @@ def _along(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _higher_modulation(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """The share of frames with so many bits a symbol and more: levels for 0 less levels for 0.1."""
+    """Check that levels for an error of 0 give a larger share of high modulations than those for 0.1."""
     asked = _with(options, {"nmse": [0.1], "target_nmse": [0, 0.1]})
     shares: dict[str, dict[Cell, Sample]] = {}
     for point in SET.results(check["figure"], asked).points:
@@ -364,7 +362,7 @@ def _higher_modulation(check: Mapping[str, Any], options: Options) -> list[Outco
 
 
 def _mean_bits(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """The mean number of bits a symbol with other keys of the scenario less that without them."""
+    """Check that other keys of the scenario increase the mean number of bits a symbol by a margin."""
     changed = replace(options, set={**(options.set or {}), **check["set"]})
     outcomes = []
     both = (SET.results(check["figure"], _with(one, {})).points for one in (changed, options))
@@ -377,7 +375,7 @@ def _mean_bits(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _bits(point: Point) -> Sample:
-    """The mean number of bits a symbol, run by run."""
+    """Mean number of bits a symbol, by run."""
     by_run: dict[int, float] = {}
     for bits in ALL_BITS:
         for run, share in Sample.of(point, f"modulation_share_{bits}").values.items():
@@ -386,7 +384,7 @@ def _bits(point: Point) -> Sample:
 
 
 def _none_of(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """A count is zero in every run."""
+    """Check that a count is zero in every run."""
     outcomes = []
     for point in SET.results(check["figure"], _with(options, check.get("over", {}))).points:
         total = sum(point.samples(check["metric"]))

@@ -1,4 +1,4 @@
-"""Figures of results, of runs over time, and of a scenario."""
+"""Figures of results, of single runs over time, and of a scenario as it defines them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def plot(
     """Draw metrics of results over an axis of their sweep.
 
     Simulation is drawn as marks with 95 % intervals, exact analysis as lines, bounds as bands, a formula as
-    dashes. What a scenario says in its table ``figure`` stands before the defaults below.
+    dashes. Values in the scenario's table ``figure`` replace the defaults below.
 
     Parameters
     ----------
@@ -60,36 +60,38 @@ def plot(
     plan : int or str, optional
         Plan of a results file that holds several (default: the one added last).
     x : str, optional
-        Column across. Default: SNR, fading margin or packet error probability where that is swept, else the
-        numeric axis with most values.
+        Column on the horizontal axis. Default: SNR, fading margin or packet error probability if swept,
+        otherwise the numeric axis with the most values.
     y : str or sequence of str, optional
-        Metric, or the ratio of two (``"a.goodput_bps/b.goodput_bps"``); several have a row of panels each.
-        Default: throughput or goodput.
+        Metric, or the ratio of two (``"a.goodput_bps/b.goodput_bps"``); each of several has its own row of
+        panels. Default: throughput or goodput.
     by : str or sequence of str, optional
-        Columns that tell curves apart. Default: the other axes, as far as that makes at most a dozen curves.
+        Columns by which curves differ. Default: the other axes, up to about a dozen curves.
     panels : str or sequence of str, optional
-        Axis with a panel for each value; of two axes the first runs across, the second down.
+        Axis with one panel per value; of two axes, the first gives columns and the second rows of panels.
     where : mapping, optional
-        Rows that are drawn (``{"tcp.variant": "reno"}``); a key may end in ``<``, ``<=``, ``>`` or ``>=``. An
-        axis that is nowhere is held at its first value, and a :class:`CrossfadeWarning` says so.
+        Conditions for rows to draw (``{"tcp.variant": "reno"}``); a key may end in ``<``, ``<=``, ``>`` or
+        ``>=``. An axis used nowhere in the figure is held at its first value, with a
+        :class:`CrossfadeWarning`.
     title : str, optional
         Title (default: that of the scenario; ``""`` for none).
     log_x, log_y : bool, optional
-        Logarithmic axes. Default: x as its values are spaced, y for error rates over decades.
+        Whether an axis is logarithmic. Default: x if its values are spaced by factors, y for error rates over
+        decades.
     intervals : {"bars", "bands", "none"}
         How the 95 % intervals are drawn.
     markers : bool
-        Whether values are marks; without them, and beyond 25 values, a curve is a line.
+        True to draw values as marks; otherwise, and for more than 25 values, a curve is a line.
     width : {"single", "double"} or float, optional
         Width of one (3.5 in) or two (7.16 in) columns of a journal, or in millimetres.
     font_size : float, optional
-        Size of the words in points (default 7.5).
+        Font size in points (default 7.5).
     labels : mapping, optional
-        Names of values (``{"sack": "Reno with SACK"}``).
+        Labels of values in the figure (``{"sack": "Reno with SACK"}``).
     ax : matplotlib.axes.Axes, optional
-        Axes of a figure of your own, for a figure of one panel.
+        Axes to draw on, for a figure of one panel.
     cdf, fold : str, optional
-        Deprecated: :func:`plot_cdf`, and :func:`plot_events` with ``fold``.
+        Deprecated: use :func:`plot_cdf`, and :func:`plot_events` with ``fold``.
 
     Returns
     -------
@@ -158,31 +160,31 @@ def plot_events(
     Parameters
     ----------
     events : DataFrame, Table, or path
-        What :func:`events`, :func:`samples` or :func:`link_events` gives, a CSV file of it, or a journal
-        (``.cfj``) of a live run.
+        Result of :func:`crossfade.events`, :func:`crossfade.runs.samples` or
+        :func:`crossfade.runs.link_events`, a CSV file of one, or a journal (``.cfj``) of a live run.
     path : path, optional
         PNG, PDF or SVG by its ending; nothing is written without it.
     y : str or sequence of str, optional
-        Of a sender: ``"cwnd"`` (default, with ``ssthresh`` as thin dashes and marks for fast retransmits and
-        timeouts), another of its variables, or ``"seq"``, the time-sequence plot. Of a link: ``"attempt"``,
-        ``"snr_db"``, ``"packets"``, ``"bytes"``, ``"bin"``, ``"node"`` or ``"delay"``, the parts of the
-        delay of packets; by default a panel for each kind.
+        Quantity to draw. For senders: ``"cwnd"`` (default, with ``ssthresh`` as thin dashes and marks for
+        fast retransmits and timeouts), another variable of a sender, or ``"seq"`` for the time-sequence plot.
+        For links: ``"attempt"``, ``"snr_db"``, ``"packets"``, ``"bytes"``, ``"bin"``, ``"node"``, or
+        ``"delay"`` for the parts of the packet delay; by default one panel for each kind of event.
     by : str or sequence of str, optional
-        Axis that tells curves apart (default: the last of a sweep); the others have a panel each value.
+        Axis by which curves differ (default: the last of a sweep); the other axes have one panel per value.
     where : mapping, optional
-        Rows that are drawn; ``{"time_s>=": 1, "time_s<": 2}`` is a part of the time.
+        Conditions for rows to draw; ``{"time_s>=": 1, "time_s<": 2}`` selects an interval of time.
     title : str
         Title.
     width : {"single", "double"} or float
         As in :func:`plot`.
     font_size : float, optional
-        Size of the words in points (default 7.5).
+        Font size in points (default 7.5).
     labels : mapping, optional
         Names of values.
     fold : str, optional
-        Period (``"15 s"``): samples are drawn over their phase in it, see :func:`fold`.
+        Period (``"15 s"``) over whose phase samples are drawn, see :func:`crossfade.pictures.fold`.
     ax : matplotlib.axes.Axes, optional
-        Axes of a figure of your own, for a figure of one panel.
+        Axes to draw on, for a figure of one panel.
 
     Returns
     -------
@@ -224,35 +226,37 @@ def plot_cdf(
     labels: Mapping[str, str] | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw how values are distributed: the share that is no larger, as the mean over runs with its 95 % band.
+    """Draw the cumulative distribution of values: the mean over runs, with its 95 % band.
 
     Parameters
     ----------
     values : DataFrame, Table, Results, or path
-        What :func:`transfers` or :func:`delays` gives, a CSV file of it, or results of a cell.
+        Result of :func:`crossfade.runs.transfers` or :func:`crossfade.runs.delays`, a CSV file of one, or
+        results of a cell.
     path : path, optional
         PNG, PDF or SVG by its ending; nothing is written without it.
     of : str, optional
-        Column: ``"completion_time_s"`` of transfers (default), ``"rtt_s"`` or ``"one_way_delay_s"`` of
-        delays, a metric of users (``"user_goodput_bps"``) of results of a cell.
+        Quantity: for transfers ``"completion_time_s"`` (default), for delays ``"rtt_s"`` or
+        ``"one_way_delay_s"``, for results of a cell a metric of its users (``"user_goodput_bps"``).
     plan : int or str, optional
         Plan of a results file that holds several.
     by : str or sequence of str, optional
-        Columns that tell curves apart (``"flow"`` those of each flow).
+        Columns by which curves differ (``"flow"``: one curve per flow).
     where : mapping, optional
-        Rows that are drawn.
+        Conditions for rows to draw.
     title : str, optional
         Title.
     log_x, log_y : bool, optional
-        Logarithmic axes; with ``log_y`` the share above is drawn, where tails are seen.
+        Whether an axis is logarithmic; with ``log_y`` the complementary distribution (share above) is drawn,
+        which shows tails.
     width : {"single", "double"} or float
         As in :func:`plot`.
     font_size : float, optional
-        Size of the words in points (default 7.5).
+        Font size in points (default 7.5).
     labels : mapping, optional
         Names of values.
     ax : matplotlib.axes.Axes, optional
-        Axes of a figure of your own.
+        Axes to draw on.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""One function that draws results, events, samples or distributions, whichever it is given."""
+"""One function that draws results, events, samples or distributions, by the kind of what it is given."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# What pictures of single runs do not leave to choose.
+# Message for options that do not apply to figures of single runs over time.
 OVER_TIME = "over time, axes are linear, and all but the curves' axis have panels; where chooses"
 FOLDED = "over the phase, axes are linear; y and where choose"
 BY_LINK = "each link and point has a panel of its own; where chooses"
@@ -53,7 +53,9 @@ def draw_any(
     fold: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw what it is: results, events, distributions; what :func:`plot` and its siblings share."""
+    """Draw results, events or distributions, whichever is given: common part of :func:`plot`,
+    :func:`plot_events` and :func:`plot_cdf`.
+    """
     page = Page(width or "single", font_size, ax)
     if fold is not None:
         if not markers:
@@ -88,7 +90,9 @@ def draw_any(
 
 
 def refuse(why: str, **options: object) -> None:
-    """Raise :class:`ScenarioError` for what is asked for and not done in this picture."""
+    """Raise :class:`ScenarioError` for any option that is set but does not apply to this figure; ``why``
+    explains it.
+    """
     for name, value in options.items():
         if value is not None:
             said = ",".join(column_list(value) or []) if isinstance(value, str | Sequence) else value
@@ -96,7 +100,9 @@ def refuse(why: str, **options: object) -> None:
 
 
 def _users(results: Results, metric: str) -> Table:
-    """A row a user of a cell and run, with its flow and a metric of it, behind the axes."""
+    """Table of results of a cell: one row per run and user, with the axes, the flow and a metric of the
+    user.
+    """
     rows: list[list[Any]] = []
     for point in results.points:
         flows = {name: flow.get("count", 1) for name, flow in (point.scenario.get("flows") or {}).items()}
@@ -125,7 +131,7 @@ def plot_over_time(
     width: Page,
     labels: Mapping[str, str] | None = None,
 ) -> Figure:
-    """Events, or those of links."""
+    """Draw events of senders or of links over time."""
     name = ",".join(column_list(y) or []) or None
     if linkevents.is_link_events(table):
         return linkevents.plot(table, path, x=x, y=name, where=where, title=title, width=width)

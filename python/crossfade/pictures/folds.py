@@ -1,4 +1,4 @@
-"""Samples and events over their phase in a period, as a table and as a figure."""
+"""Samples and events folded over the phase of a period, as a table and as a figure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def draw_folded(
     title: str | None,
     width: Page,
 ) -> Figure:
-    """Draw samples over their phase in a period."""
+    """Draw samples over their phase in the period ``fold``."""
     if path is not None:
         check_plot_file(Path(path), *([source] if isinstance(source, str | PathLike) else []))
     period, shown = phases.Period.read(fold), folded.quantities(y)
@@ -49,9 +49,9 @@ def draw_folded(
 def measured(
     source: Results | Drawable | Measured, where: Values | None, y: str | Sequence[str] | None
 ) -> Measured:
-    """Samples over time, to be drawn over their phase, from any source of samples or events.
+    """Samples over time, to be folded over a period, from any source of samples or events.
 
-    CSV files are read row by row, so they may be larger than the memory.
+    CSV files are read row by row, so they may be larger than memory.
     """
     if isinstance(source, Measured):
         return source
@@ -85,37 +85,37 @@ def fold(
     where: Values | None = None,
     slots: bool = False,
 ) -> pd.DataFrame:
-    """Samples by their phase in a period, or by whole periods.
+    """Fold samples over a period: statistics by phase, or with ``slots`` over whole periods.
 
     Parameters
     ----------
     samples : DataFrame, Table, or path
-        What :func:`crossfade.runs.samples` gives, or :func:`crossfade.events` with ``run.sample``, or a CSV
-        file of it.
+        Result of :func:`crossfade.runs.samples`, or of :func:`crossfade.events` with ``run.sample``, or a CSV
+        file of one.
     period : str
-        A time, such as ``"15 s"``, or ``"15 s from 8.76 s"``.
+        Length of the period, such as ``"15 s"``, perhaps with the start of one: ``"15 s from 8.76 s"``.
     y : str or sequence of str, optional
         Quantities (``"goodput_bps"``; default: all).
     where : mapping, optional
-        Rows that are folded (``{"flow": 0}``).
+        Conditions for rows to fold (``{"flow": 0}``).
     slots : bool
-        Whether whole periods are summed up, in place of bins of the phase.
+        True for statistics over whole periods, in place of bins of the phase.
 
     Returns
     -------
     pandas.DataFrame
-        Of each quantity of a flow or link a row for each bin of the phase: mean, 5th and 95th percentile over
-        the periods, in the unit of the quantity, times in seconds. With ``slots`` there is one row: its mean
-        over whole periods, the 95 % interval by a bootstrap of these, and for goodput the median time after
-        which a period is back at 90 % of its goodput (``recovery_s``). Fewer than ten whole periods are
-        warned of.
+        For each quantity of a flow or link, one row per bin of the phase: mean, 5th and 95th percentile over
+        the periods, in the unit of the quantity; times are in seconds. With ``slots``, one row per quantity:
+        mean over whole periods, its 95 % bootstrap interval over periods, and for goodput the median time
+        until a period is back at 90 % of its goodput (``recovery_s``). A warning is given for fewer than ten
+        whole periods.
 
     Raises
     ------
     ResultsError
-        If these are no samples, or a column does not exist.
+        If ``samples`` has no samples, or a column does not exist.
     ScenarioError
-        If the period is none.
+        If ``period`` is not a period.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def fold(
 
 
 def warn_of_few(folded: Table, period: str) -> None:
-    """Warn of an interval over few whole periods."""
+    """Warn if an interval covers few whole periods."""
     fewest = min((number(cell) for cell in folded.cells("periods")), default=0.0)
     if fewest < phases.FEW_SLOTS:
         warnings.warn(
@@ -151,6 +151,6 @@ def folded_table(
     where: Values | None = None,
     slots: bool = False,
 ) -> Table:
-    """Results of :func:`fold`, as a table."""
+    """Statistics of folded samples, as :func:`fold` returns them, as a table."""
     of = phases.Period.read(period)
     return (phases.by_slots if slots else phases.fold)(measured(samples, where, y), of)

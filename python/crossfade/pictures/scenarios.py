@@ -1,4 +1,4 @@
-"""The figure of a scenario, as it says itself."""
+"""Figure of a scenario, as its own table ``figure`` defines it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Look(TypedDict, total=False):
-    """The keyword arguments of :func:`draw` that are those of :func:`plot`, and say what it looks like."""
+    """Keyword arguments of :func:`draw` for the appearance of the figure, shared with :func:`plot`."""
 
     log_x: bool | None
     log_y: bool | None
@@ -55,7 +55,8 @@ def draw(
     title: str | None = None,
     **options: Unpack[Look],
 ) -> Figure:
-    """Draw the figure of a scenario, as its table ``figure`` says: of results, or of single runs over time.
+    """Draw the figure of a scenario that its table ``figure`` defines: of results, or of single runs over
+    time.
 
     Parameters
     ----------
@@ -64,9 +65,9 @@ def draw(
     path : path, optional
         PNG, PDF or SVG by its ending; nothing is written without it.
     results : Results, optional
-        Those of :func:`crossfade.run` (default: it is run, with ``set``, ``over``, ``seed``, ``point`` and
-        ``at``). Where windows, sequence numbers or links are drawn over time, one run of each point is
-        repeated for it (at most 20 points).
+        Results of :func:`crossfade.run` (default: the scenario is run, with ``set``, ``over``, ``seed``,
+        ``point`` and ``at``). For windows, sequence numbers or links over time, one run of each point is
+        repeated (at most 20 points).
     set, over : mapping, optional
         As in :func:`crossfade.run`.
     seed : int, optional
@@ -78,9 +79,9 @@ def draw(
     run : int
         Number of the run that is drawn over time, counted from 0.
     x, y, by, panels, where, title
-        As in :func:`crossfade.plot`; they stand above what the scenario says.
+        As in :func:`crossfade.plot`; they take precedence over the scenario's table ``figure``.
     **options
-        What a figure looks like, as in :func:`crossfade.plot`.
+        Appearance of the figure, as in :func:`crossfade.plot`.
 
     Returns
     -------
@@ -139,7 +140,9 @@ def draw(
 
 
 def _kind(wanted: Wanted, y: Sequence[str] | None) -> str:
-    """Kind of a figure of ``y``: variables of senders and links are drawn over time."""
+    """Kind of a figure with quantities ``y``: variables of senders and links are drawn over time, metrics
+    over an axis.
+    """
     if not y:
         return wanted.of
     if all(name in timelines.CHOICES for name in y):

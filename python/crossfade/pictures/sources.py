@@ -1,4 +1,4 @@
-"""Sources of figures: files, results and tables, told apart and read."""
+"""Sources of figures: files, results and tables, recognised and read."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def given(
 
 
 def is_distribution(found: Results | Table) -> bool:
-    """Whether it is a table of transfers or delays."""
+    """True if ``found`` is a table of transfers or delays."""
     return isinstance(found, Table) and (distributions.is_transfers(found) or distributions.is_delays(found))
 
 
 def is_of_results(found: Results | Table) -> bool:
-    """Whether it is results or their table, and no table over time or of a distribution."""
+    """True if ``found`` is results or their table, not a table over time or of a distribution."""
     if isinstance(found, Results):
         return True
     over_time = timelines.is_events(found) or linkevents.is_link_events(found)
@@ -50,17 +50,19 @@ def is_of_results(found: Results | Table) -> bool:
 
 
 def _read(path: str | PathLike[str], plan: int | str | None, whole: bool) -> Results | Table:
-    """A results file, with the scenarios of its points where it is ``whole``, or the table of a CSV file."""
+    """Content of a file: results (with ``whole``, including the scenarios of points), or the table of a CSV
+    file or journal.
+    """
     if whole and is_results_file(path):
         return plans.load_results(path, plan)
     if is_results_file(path):
-        from crossfade.results.planresults import results_of  # here: it needs numpy, which takes a while
+        from crossfade.results.planresults import results_of  # here: it imports numpy, which is slow
 
         found = results_of(datasets.read_plan(path, plan))
         ends = [found.points[place] for place in (0, -1)] if len(found.points) else []
         if not any(1 < point.runs < ENOUGH_RUNS for point in ends):
             return found
-        return plans.load_results(path, plan)  # each run is drawn
+        return plans.load_results(path, plan)  # with few runs, each one is drawn
     if Path(path).suffix == ".cfj":
         return api.journal_table(path)
     if not os.path.exists(path) and fspath(path).removesuffix(".toml") in shipped_scenarios():

@@ -1,4 +1,4 @@
-"""Reads plans: the points and runs of a scenario, with the overrides of a command or a call."""
+"""Plans: the points and runs that a scenario requests, with the overrides of a command or a call."""
 
 from __future__ import annotations
 
@@ -24,17 +24,21 @@ from crossfade.results.plantable import StoredPlan
 from crossfade.results.results import Results
 
 OnPoints = Callable[[int, int], object]
-"""Takes how many points of a plan were read, and of how many, now and then while a plan is read."""
+"""Progress of reading a plan: called now and then with the number of points read, and the number of all
+points.
+"""
 
-# To read so many takes a second.
+# Number of points from which on a message announces that a plan is being read; this many take about one
+# second.
 MANY_POINTS = 10_000
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Runs that a scenario requests, with its source, which gives the same plan anywhere.
+    """Points and runs that a scenario requests, with the source text, which gives the same plan on any
+    machine.
 
-    ``files`` are the contents of the files that the scenario names, by name.
+    ``files`` has the contents of the files that the scenario names, by name.
     """
 
     name: str
@@ -43,27 +47,27 @@ class Plan:
     files: dict[str, str]
     core: _crossfade.Plan
     run: int = 0
-    """The run of each point that is looked at, where single runs are."""
+    """Number of the run that views of single runs show, counted from 0."""
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """Description by :meth:`_crossfade.Plan.describe`."""
+        """Description of the plan by the core: :meth:`_crossfade.Plan.describe`."""
         found: dict[str, Any] = json.loads(self.core.describe())
         return found
 
     @property
     def title(self) -> str:
-        """The scenario's own words, or the first of many; empty where it has none."""
+        """Title of the scenario, shortened if it is long; empty if it has none."""
         return shortened(self.description["scenario"].get("title") or "")
 
     @cached_property
     def figure(self) -> Wanted:
-        """Description of the scenario's figure."""
+        """The scenario's table ``figure``."""
         return Wanted.read(self.description["scenario"])
 
     @cached_property
     def stored(self) -> dict[str, Any]:
-        """The part of the plan that a results file stores for its readers."""
+        """Part of the plan that a results file stores, as plain values."""
         kept = ("scenario", "axes", "points", "methods", "stop", "seed", "units")
         return {
             "name": self.name,
@@ -78,13 +82,17 @@ class Plan:
 
 
 def tell_of_many(say: Callable[[str], object], done: int, points: int) -> None:
-    """Print the number of points of a large plan before :func:`load` reads it."""
+    """Announce the number of points of a large plan before it is read; meant for ``on_points`` of
+    :func:`load`.
+    """
     if done == 0 and points >= MANY_POINTS:
         say(f"reading {points:,} points")
 
 
 def load(scenario: ScenarioLike, options: Options = AS_WRITTEN, on_points: OnPoints | None = None) -> Plan:
-    """Read a scenario, changed by ``options``, as a plan of runs; a wrong one is a :class:`ScenarioError`."""
+    """Read a scenario, changed by ``options``, as a plan of runs; raises :class:`ScenarioError` for a wrong
+    one.
+    """
     name, text, read_file, options = written(scenario, options)
     held = options.classes()
 
@@ -102,7 +110,9 @@ def load(scenario: ScenarioLike, options: Options = AS_WRITTEN, on_points: OnPoi
 def written(
     scenario: ScenarioLike, options: Options = AS_WRITTEN
 ) -> tuple[str, str, Callable[[str], str], Options]:
-    """The name and the text of a scenario, a reader of the files that it names, and its options."""
+    """Name and text of a scenario, a reader of the files that it names, and the options with those of the
+    scenario object.
+    """
     if isinstance(scenario, Described):
         return scenario.name, scenario.text, scenario.read_file, options.above(scenario.asked)
     if not isinstance(scenario, Mapping):
@@ -117,7 +127,9 @@ def written(
 
 
 def _check_figure(plan: Plan) -> None:
-    """:class:`ScenarioError` for what no figure can show; an axis that was taken out of the sweep is none."""
+    """Raise :class:`ScenarioError` if the scenario's figure names no metric, or no axis or key; a key that is
+    no axis any more is allowed.
+    """
     figure = plan.figure
     if figure.of in OVER_TIME:
         return
@@ -141,9 +153,9 @@ def read(
     on_points: OnPoints | None = None,
     control: Callable[[str, str | None, str], object] = controls.control,
 ) -> Plan:
-    """The plan of a scenario's text, of :meth:`Options.overrides`, and of files by name.
+    """The plan of a scenario's text, of overrides (:meth:`Options.overrides`), and of files, read by name.
 
-    ``control`` says what a file is that the scenario names as a congestion control.
+    ``control`` makes the congestion control of a file that the scenario names as one.
     """
     files: dict[str, str] = {}
 
@@ -154,30 +166,30 @@ def read(
     try:
         with translated_errors():
             core = _crossfade.Plan.load(text, name, json.dumps(overrides), kept, on_points, control)
-    except ValueError as error:  # a number of a thousand digits, half a character
+    except ValueError as error:  # such as a number of a thousand digits, or an unpaired surrogate
         raise errors.ScenarioError(shortened(str(error))) from None
     return Plan(name, text, overrides, files, core)
 
 
 def load_results(path: str | PathLike[str], plan: int | str | None = None) -> Results:
-    """A results file as :class:`Results`: points with estimates and their rows.
+    """Read a results file as :class:`Results`: points with estimates and their rows.
 
-    All rows of the plan are held, a kilobyte each, which :func:`crossfade.open_results` does not.
+    All rows of the plan are kept in memory, about a kilobyte each; :func:`crossfade.open_results` reads them
+    on demand.
 
     Parameters
     ----------
     path : path
         The results file.
     plan : int or str, optional
-        Which plan of several in the file, by number (the oldest is 1) or id (default: the one asked for
-        last).
+        Plan of a file that holds several, by number (the oldest is 1) or id (default: the one run last).
 
     Returns
     -------
     Results
-        Points without a finished run are left out. Of a file whose plan this version of crossfade reads in
-        another way, what only the scenario tells (``Point.scenario``, ``flows``, ``links``) is empty; the
-        metrics of flows and links are in ``Point.parts``.
+        Points without a finished run are left out. If this version of crossfade reads the stored scenario
+        differently, everything that needs the scenario (``Point.scenario``, ``flows``, ``links``) is empty;
+        metrics of flows and links are still in ``Point.parts``.
 
     Raises
     ------
@@ -191,7 +203,7 @@ def load_results(path: str | PathLike[str], plan: int | str | None = None) -> Re
     >>> cf.store.load("load.sqlite")
     <Results 'Three TCPs over a slowly fading link': 27 points over tcp.variant, channel.p_e; formula>
     """
-    from crossfade.results.planresults import results_of, warnings_of  # here: numpy takes a while to load
+    from crossfade.results.planresults import results_of, warnings_of  # here: numpy is slow to import
 
     with datasets.no_collection():
         rows = datasets.read_plan(path, plan, with_rows=True)
@@ -205,13 +217,15 @@ def load_results(path: str | PathLike[str], plan: int | str | None = None) -> Re
 
 
 def _read_again(stored: StoredPlan) -> Plan | None:
-    """The plan that a file keeps, None where it is not the same any more: another version made it."""
+    """The plan that a file stores, read anew; None if another version made it, or it is no longer the
+    same.
+    """
     what = stored.description
     if what["results_version"] != _crossfade.RESULTS_VERSION:
         return None
     try:
         plan = read(what["name"], what["text"], what["overrides"], what["files"].__getitem__)
-    except (errors.ScenarioError, KeyError, ValueError):  # the last: overrides of an unknown kind
+    except (errors.ScenarioError, KeyError, ValueError):  # ValueError: overrides of an unknown kind
         return None
     kept = ("axes", "points", "methods", "stop", "seed")
     return plan if all(plan.description[name] == what[name] for name in kept) else None
@@ -219,7 +233,7 @@ def _read_again(stored: StoredPlan) -> Plan | None:
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """The extension's errors as this package's own."""
+    """Context in which errors of the compiled extension become this package's own errors."""
     try:
         yield
     except _crossfade.ScenarioError as error:

@@ -1,4 +1,4 @@
-"""Memory that a plan takes, and its limit."""
+"""Memory that a plan takes, and its limit (``run.memory``)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from pathlib import Path
 from crossfade import errors
 from crossfade.plans import Plan
 
-# What a row takes in memory that is held, and besides while it is summed up; about, in bytes.
+# Approximate memory of a row in bytes: while it is kept, and in addition while its point is summarised.
 ROW_HELD = 1200
 ROW_SUMMED_UP = 1200
 
 
 def memory_of_rows(plan: Plan, held: bool = False) -> int:
-    """Bytes that rows may take: those of a point while they are summed up, and all where they are ``held``.
+    """Memory for rows in bytes: those of one point while it is summarised, and with ``held`` all rows of the
+    plan.
 
-    How many a stop rule will ask for is not known: then it says 0.
+    0 if a precision sets the number of runs, which is then unknown.
     """
     if "runs" not in plan.description["stop"]:
         return 0
@@ -26,9 +27,10 @@ def memory_of_rows(plan: Plan, held: bool = False) -> int:
 
 
 def check_memory(plan: Plan, at_once: int = 1, held: bool = False) -> None:
-    """:class:`ScenarioError` where runs, so many at once, may take more memory than ``run.memory`` allows.
+    """Raise :class:`ScenarioError` if ``at_once`` simultaneous runs may take more memory than ``run.memory``
+    allows.
 
-    ``held`` says whether all rows are kept in memory until the end.
+    ``held`` tells whether all rows stay in memory until the end.
     """
     run, allowed = plan.core.memory()
     machine = _memory_of_machine()
@@ -50,11 +52,13 @@ def check_memory(plan: Plan, at_once: int = 1, held: bool = False) -> None:
 
 
 def _memory_of_machine() -> int | None:
-    """Bytes of memory that this process may come to have, None where nobody tells."""
+    """Memory that this process can get, in bytes: the least of machine, container and process limits; None if
+    unknown.
+    """
     found = []
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    with suppress(OSError, ValueError):  # a container's own limit; "max" is none
+    with suppress(OSError, ValueError):  # limit of a container; "max" means none
         found.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
     with suppress(ImportError):  # not on Windows
         import resource

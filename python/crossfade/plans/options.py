@@ -1,4 +1,4 @@
-"""Options on top of a scenario, and how they are carried out."""
+"""Options on top of a scenario, such as set keys and the number of threads, and their checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crossfade.results.cache import Cache
 
 
 class Described:
-    """A scenario that was read, and what is asked for on top of it; see :class:`crossfade.Scenario`."""
+    """A scenario that was read, with the changes asked for on top of it; see :class:`crossfade.Scenario`."""
 
     name: str
     text: str
@@ -30,20 +30,20 @@ of the keys of a file, or a :class:`crossfade.Scenario`."""
 Values = Mapping[str, Any]
 """Dotted keys and what they are set to, or run over (a list, an array, or a range as text)."""
 
-# More in a list than any axis has: the core allows 100,000.
+# Largest number of values in a list; the core allows an axis 100,000.
 MOST_VALUES = 1_000_000
-# A value of that many brackets was not meant.
+# Deepest nesting of lists and tables in a value.
 MOST_DEPTH = 50
 
 
 class ViewOptions(TypedDict, total=False):
-    """The keyword arguments of functions that look at single runs of a scenario.
+    """Keyword arguments of functions that show single runs of a scenario.
 
-    ``set`` changes keys (``{"tcp.w_max": 6}``; None takes a key out), ``over`` replaces or adds axes
+    ``set`` changes keys (``{"tcp.w_max": 6}``; None removes a key), ``over`` replaces or adds axes
     (``{"channel.p_e": [0.01, 0.1]}``, also ``"log:0.001:0.3:13"`` and ``"start:stop:step"``), and ``seed``
-    stands above that of the file. ``point`` takes one point of the sweep by its number, counted from 0
-    (``crossfade check --points`` lists them), ``at`` those where axes have some values
-    (``{"tcp.variant": "reno", "channel.p_e<": 0.01}``).
+    replaces that of the file. ``point`` selects one point of the sweep by its number, counted from 0
+    (``crossfade check --points`` lists them), ``at`` points by values of axes (``{"tcp.variant": "reno",
+    "channel.p_e<": 0.01}``).
     """
 
     set: Values | None
@@ -54,18 +54,18 @@ class ViewOptions(TypedDict, total=False):
 
 
 class LookOptions(ViewOptions, total=False):
-    """The keyword arguments of functions that look at one run of each point.
+    """Keyword arguments of functions that show one run of each point.
 
-    ``run`` is its number, counted from 0: run 7 is the one whose metrics stand in row 7 of the point.
+    ``run`` is the number of the run, counted from 0: run 7 is the one with the metrics in row 7 of the point.
     """
 
     run: int
 
 
 class PlanOptions(ViewOptions, total=False):
-    """The keyword arguments of functions that plan runs.
+    """Keyword arguments of functions that plan runs.
 
-    ``runs`` or ``precision`` (``"1 %"``) stand above the file's.
+    ``runs`` or ``precision`` (``"1 %"``) replace the stop rule of the file.
     """
 
     runs: int | None
@@ -73,9 +73,9 @@ class PlanOptions(ViewOptions, total=False):
 
 
 class RunOptions(PlanOptions, total=False):
-    """The keyword arguments of functions that run a scenario.
+    """Keyword arguments of functions that run a scenario.
 
-    ``jobs`` is the number of threads (all cores where None), on which results do not depend; with ``cache``
+    ``jobs`` is the number of threads (None: all cores), on which results do not depend; with ``cache``
     finished runs are taken from the user's cache and kept there; ``progress`` shows a bar on standard error.
     """
 
@@ -86,7 +86,7 @@ class RunOptions(PlanOptions, total=False):
 
 @dataclass(frozen=True)
 class Options:
-    """Options on top of a scenario: :class:`RunOptions`, and methods."""
+    """Options on top of a scenario: those of :class:`RunOptions` and :class:`LookOptions`, and methods."""
 
     set: Values | None = None
     over: Values | None = None
@@ -102,7 +102,7 @@ class Options:
     run: int = 0
 
     def __post_init__(self) -> None:
-        """:class:`ScenarioError` for what is of another kind than is meant."""
+        """Raise :class:`ScenarioError` for an option of the wrong type."""
         for name in ("set", "over", "at"):
             _check_values(name, getattr(self, name))
         check_number("run", self.run)
@@ -119,12 +119,12 @@ class Options:
         check_jobs(self.jobs)
 
     def above(self, under: Options) -> Options:
-        """These options, and where they say nothing those ``under`` them.
+        """These options, completed by the options ``under`` them where these say nothing.
 
-        A key that is set is no axis any more, and an axis is not set.
+        A key that is set here is no axis any more, and an axis given here is no longer set.
         """
         newly, along = dict(self.set or {}), dict(self.over or {})
-        # What is asked for last is carried out last: "channel" after a "channel.p_e" of before.
+        # Later settings come last: a "channel" set here follows a "channel.p_e" from before.
         left = {key: value for key, value in (under.set or {}).items() if key not in {*newly, *along}}
         over = {key: value for key, value in (under.over or {}).items() if key not in newly} | along
         stop = self if self.runs is not None or self.precision is not None else under
@@ -142,9 +142,10 @@ class Options:
 
     @classmethod
     def of(cls, kind: type[Any], given: Mapping[str, Any], **more: Any) -> Self:
-        """The options that a function was ``given``, which takes those of a ``kind`` (:class:`RunOptions`).
+        """Options from the keyword arguments of a function that takes those of ``kind``, such as
+        :class:`RunOptions`.
 
-        :class:`TypeError` names one that it does not take: there it would mean nothing.
+        Raises :class:`TypeError` for an argument that the function does not take.
         """
         check_names(kind, given)
         return cls(**given, **more)
@@ -154,11 +155,11 @@ class Options:
         return cast(RunOptions, {name: getattr(self, name) for name in RunOptions.__optional_keys__})
 
     def classes(self) -> dict[str, str]:
-        """The texts of the classes among the values, which are congestion controls, by the names of files."""
+        """Source texts of the congestion controls given as classes among the values, by their file names."""
         return classes([*(self.set or {}).items(), *(self.over or {}).items()])
 
     def overrides(self) -> dict[str, Any]:
-        """Options that make another plan, as JSON and results files hold them."""
+        """The options that change the plan, as plain values, which JSON and results files can hold."""
         return {
             "set": list(plain(self.set or {}).items()),
             "over": list(plain(self.over or {}).items()),
@@ -170,7 +171,7 @@ class Options:
 
 
 def classes(values: Iterable[tuple[str, Any]]) -> dict[str, str]:
-    """The texts of the classes among values, by the names that they have as files."""
+    """Source texts of the congestion controls given as classes among values, by their file names."""
     texts: dict[str, str] = {}
     for key, value in values:
         for control in _classes(value):
@@ -181,7 +182,7 @@ def classes(values: Iterable[tuple[str, Any]]) -> dict[str, str]:
 
 
 def check_names(kind: type[Any], given: Iterable[str]) -> None:
-    """:class:`TypeError` that names a keyword argument which is none of a ``kind`` of options."""
+    """Raise :class:`TypeError` for a keyword argument that is not an option of ``kind``."""
     known = kind.__optional_keys__
     for name in given:
         if name not in known:
@@ -190,7 +191,7 @@ def check_names(kind: type[Any], given: Iterable[str]) -> None:
 
 
 def check_jobs(jobs: int | None) -> None:
-    """:class:`ScenarioError` for a number of threads that cannot be meant."""
+    """Raise :class:`ScenarioError` for a number of threads out of range."""
     if jobs is not None and not is_whole(jobs):
         raise errors.ScenarioError(f"jobs = {_said(jobs)}: must be a number of threads (None: all cores)")
     if jobs is not None and not 1 <= jobs <= _crossfade.MOST_JOBS:
@@ -198,13 +199,13 @@ def check_jobs(jobs: int | None) -> None:
 
 
 def check_number(name: str, number: Any) -> None:
-    """:class:`ScenarioError` for what is no number of a point or run."""
+    """Raise :class:`ScenarioError` if ``number`` cannot be the number of a point or run."""
     if not is_whole(number) or not 0 <= number < 2**53:
         raise errors.ScenarioError(f"{name} = {_said(number)}: must be a whole number, 0 or more")
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is a whole number, of Python's or numpy's."""
+    """True if a value is an integer of Python or numpy; booleans are not."""
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
@@ -213,7 +214,7 @@ def _said(value: Any) -> str:
 
 
 def _check_values(name: str, values: Any) -> None:
-    """:class:`ScenarioError` for what is no mapping from keys to values."""
+    """Raise :class:`ScenarioError` if ``values`` is no mapping from keys to values."""
     if values is None:
         return
     if not isinstance(values, Mapping):
@@ -224,7 +225,7 @@ def _check_values(name: str, values: Any) -> None:
 
 
 def plain(values: Values) -> dict[str, Any]:
-    """Values as JSON has them (numpy arrays and numbers become lists and numbers)."""
+    """Values as JSON can hold them: numpy arrays and numbers become lists and numbers."""
     return {key: _plain_value(key, value) for key, value in values.items()}
 
 
@@ -259,7 +260,7 @@ def _plain_value(key: str, value: Any, depth: int = 0) -> Any:
 
 
 def _classes(value: Any) -> Iterator[type]:
-    """The classes among values, however deep they lie."""
+    """The classes among values, at any depth of nesting."""
     waiting = [value]
     while waiting:
         inner = waiting.pop()
@@ -272,7 +273,7 @@ def _classes(value: Any) -> Iterator[type]:
 
 
 def _file_of(control: type) -> str:
-    """The name that a class has as a file."""
+    """File name under which a class appears in a scenario."""
     return f"{control.__name__}.py"
 
 

@@ -1,4 +1,4 @@
-"""Points of a sweep chosen by their number or by the values of their axes: axes with fewer values."""
+"""Selection of points of a sweep, by number or by values of axes: the result is axes with fewer values."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PLACE = " "
 def chosen(
     description: Mapping[str, Any], point: int | None, at: Mapping[str, Any] | None
 ) -> list[tuple[str, Any]]:
-    """The axes of a plan with the values that the chosen points have, to be run over in place of them.
+    """Axes of a plan restricted to the values of the selected points, which replace the axes of the sweep.
 
-    ``point`` is the number of a point, counted from 0, ``at`` the values of axes, compared as in
-    :meth:`crossfade.store.Results.where`. :class:`ScenarioError` where no point is left.
+    ``point`` is the number of a point, counted from 0; ``at`` has values of axes, compared as in
+    :meth:`crossfade.store.Results.where`. Raises :class:`ScenarioError` if no point is left.
     """
     numbers = chosen_points(description, point, at)
     points = [description["points"][number]["axes"] for number in numbers]
@@ -37,7 +37,7 @@ def chosen(
 def chosen_points(
     description: Mapping[str, Any], point: int | None, at: Mapping[str, Any] | None
 ) -> list[int]:
-    """The numbers of the chosen points of a plan."""
+    """Numbers of the selected points of a plan, all without a selection."""
     points, axes = description["points"], description["axes"]
     if point is not None and at:
         raise ScenarioError("point and where: give one of them, since each chooses points")
@@ -61,5 +61,5 @@ def chosen_points(
 
 
 def axis_of(name: str) -> str:
-    """The column of a condition, which may end with a comparison (``channel.p_e<``)."""
+    """Name of the axis in a condition, which may end with a comparison (``channel.p_e<``)."""
     return re.split("[<>]", name)[0].strip()

@@ -1,1 +1,1 @@
-"""Results as a page for a browser."""
+"""HTML pages of results, of fitted links and of suites."""

@@ -1,6 +1,6 @@
-"""Data of the figures in an HTML report, as JSON; ``assets/report.js`` draws them.
+"""Data of the figures of an HTML report, as JSON values; ``assets/report.js`` draws them.
 
-The choice of axes, the curves, their looks and the labels are those of :mod:`crossfade.figures.plot`.
+Axes, curves, styles and labels are chosen as in :mod:`crossfade.figures.plot`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def figures_data(
     shown: Sequence[str],
     wanted: Wanted | None = None,
 ) -> dict[str, Any]:
-    """Everything that the figures can show, as JSON has it.
+    """Everything that the figures of a report can show, as JSON values.
 
-    ``table`` is that of results (:meth:`Results.table`), ``metrics`` what can be chosen, ``shown`` what the
-    figures show at first. Texts are HTML. Of each metric there is a value a row, in the unit of the results
-    (``factor`` makes it that of the label), None where it is undefined. ``wanted`` is the figure of the
-    scenario: what it calls values, and whether its axes are logarithmic.
+    ``table`` is the table of results (:meth:`Results.table`), ``metrics`` are the metrics to choose from,
+    ``shown`` those that the figures show first. Texts are HTML. Each metric has one value per row, in the
+    unit of the results (divide by ``factor`` for the unit of the label), None where it is undefined.
+    ``wanted`` is the scenario's figure: labels of values, and whether axes are logarithmic.
     """
     wanted = wanted or Wanted()
     across, numbers = x_axis(table, choice, wanted.log_x, wanted.labels)
@@ -97,7 +97,7 @@ def _methods(table: Table) -> list[dict[str, Any]]:
 def _lines(
     records: Sequence[Record], choice: Choice, keys: list[Key], values: Sequence[list[Cell]]
 ) -> list[dict[str, Any]]:
-    """The rows of each curve by each method at each choice of the held axes, in order along the curve."""
+    """Rows of each curve, by method and by values of the held axes, in order along the curve."""
     found: dict[tuple[int, tuple[int, ...], str], list[int]] = {}
     for index, record in enumerate(records):
         if record[choice.x] is not None:
@@ -112,13 +112,13 @@ def _lines(
 
 
 def _first(table: Table, name: str, value: Cell) -> int:
-    """The place of the value at which an axis is held at first."""
+    """Index of the value at which a held axis is first shown."""
     known = [str(cell) for cell in dict.fromkeys(table.cells(name))]
     return known.index(str(value)) if str(value) in known else 0
 
 
 def _metric(table: Table, rows: Sequence[Record], name: str, log: bool | None = None) -> dict[str, Any]:
-    """A metric in each row, with its axis."""
+    """A metric in each row, with the properties of its axis."""
     rows = rows if name in table.columns else prepared(table, name).records()
     found = [next(readings(row, name))[1] for row in rows]
     present = [reading for reading in found if not math.isnan(reading.value)]
@@ -141,7 +141,7 @@ def _metric(table: Table, rows: Sequence[Record], name: str, log: bool | None = 
 
 
 def _text(reading: Reading, axis: Axis) -> str:
-    """A value for people, in the unit of its axis."""
+    """A value as text with its interval, in the unit of its axis."""
     value = reading.value / axis.factor
     if math.isnan(value):
         return "–"

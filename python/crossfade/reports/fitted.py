@@ -1,4 +1,4 @@
-"""A fitted link as one HTML page that needs nothing else."""
+"""HTML page of a fitted link, in one file."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ PREDICTED = {"goodput_bps": ("Goodput (Mbit/s)", 1e-6), "rtt_p95_s": ("95th perc
 
 
 def fit_report(fit: LinkFit, out: str | PathLike[str], predictions: Sequence[Predicted] = ()) -> None:
-    """Write a fitted link as an HTML page.
+    """Write a fitted link as one HTML page.
 
-    It has what was recorded, the parameters with intervals and verdicts, the model and why, warnings, what
-    was observed beside what was fitted, and ``predictions`` where there are any, beside a replay of the
+    The page shows the recorded data, the parameters with intervals and verdicts, the chosen model with the
+    reason, warnings, the fit beside the observations, and ``predictions``, if given, beside a replay of the
     record.
     """
     path = Path(out)

@@ -1,6 +1,6 @@
-"""Results as one HTML page that needs nothing else: figures to hover over, the table, where it comes from.
+"""HTML page of results in one file: interactive figures, the table, and the provenance.
 
-The page asks the network for nothing (its content security policy forbids it), and the same results give the
+The page loads nothing from a network (its content security policy forbids it), and the same results give the
 same bytes.
 """
 
@@ -32,7 +32,7 @@ from crossfade.results.results import Results
 from crossfade.tables import Table
 from crossfade.wording import html, method_words, typeset, without_symbols
 
-# Drawn beside the usual metric: the first of these that has values which differ.
+# Second metric of a report by default: the first of these with values that differ.
 SECOND_METRICS = [
     "rtt_p95_s",
     "completion_time_s",
@@ -40,12 +40,12 @@ SECOND_METRICS = [
     "timeouts_per_slot",
     "energy_per_packet",
 ]
-# Values that a page holds at the most; where there are more, those of flows and links are left out.
+# Largest number of metric values on a page; beyond it, metrics of flows and links are left out.
 MOST_VALUES = 300_000
-# Runs of a file at the most that curves are compared by, run by run: reading them takes a while.
+# Largest number of runs of a file for which curves are compared run by run, since reading them is slow.
 MOST_ROWS = 200_000
 
-# Nothing may be asked for anywhere; images are what plotly makes when a figure is saved.
+# Content security policy: no network access; images are allowed because plotly makes one to save a figure.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; form-action 'none'; base-uri 'none'"
@@ -54,7 +54,9 @@ POLICY = (
 
 @dataclass(frozen=True)
 class Source:
-    """Results, and what their file says of them beyond that (empty where they have none)."""
+    """Results with their stored description and the id of their plan (both empty if they are not from a
+    file).
+    """
 
     results: Results
     description: Mapping[str, Any]
@@ -73,25 +75,26 @@ def report(
 ) -> None:
     """Write results, or those of a results file, as one interactive HTML page.
 
-    It has figures (hover for value, interval and number of runs; zoom; switch curves on and off; choose the
-    metric), the table of results, the scenario and how it was run, and what to be careful about. The page is
-    a single file of about 1.3 MB, most of which is plotly.js, and asks the network for nothing.
+    The page has figures (hover for value, interval and number of runs; zoom; toggle curves; choose the
+    metric), the table of results, the scenario with all settings of the run, and warnings. It is a single
+    file of about 1.3 MB, mostly plotly.js, and needs no network.
 
     Parameters
     ----------
     results : Results or path
         Results, or a results file.
     out : path
-        The page, which ends in ``.html``.
+        File to write, with the suffix ``.html``.
     plan : int or str, optional
-        Which sweep of a results file is meant (default: the one asked for last).
+        Plan of a results file that holds several, by number or id (default: the one run last).
     metrics : sequence of str, optional
-        Those of the figures at first, each one figure (default: what the scenario's ``figure`` says, else
-        throughput or goodput and another), also ratios of two (``"a.goodput_bps/b.goodput_bps"``).
+        Metrics shown first, one figure each; also ratios of two (``"a.goodput_bps/b.goodput_bps"``). Default:
+        those of the scenario's ``figure``, otherwise throughput or goodput and one more.
     x, by : str or sequence of str, optional
-        As in :func:`crossfade.plot`; an axis that would be held at a value there can be chosen here.
+        As in :func:`crossfade.plot`; for an axis that a figure holds at one value, the page lets its reader
+        choose the value.
     where : mapping, optional
-        A part of the points (:meth:`Results.where`).
+        Conditions that select points (:meth:`Results.where`).
 
     Raises
     ------
@@ -115,12 +118,12 @@ def report(
 
 
 def read_source(results: Results | str | PathLike[str], plan: int | str | None) -> Source:
-    """The results to report on; ``ResultsError`` where a file is no results file."""
+    """Results to report on, read if they are a file; :class:`ResultsError` if the file is no results file."""
     if isinstance(results, Results):
         return Source(results, {}, "")
     if not is_results_file(results) and os.path.isfile(results):
         raise ResultsError(f"{shortened(results)}: not a results file (crossfade sweep writes them)")
-    from crossfade.results.planresults import results_of  # here: it needs numpy, which takes a while
+    from crossfade.results.planresults import results_of  # here: it imports numpy, which is slow
 
     rows = datasets.read_plan(results, plan)
     few = len(rows.values) <= MOST_ROWS
@@ -129,7 +132,7 @@ def read_source(results: Results | str | PathLike[str], plan: int | str | None) 
 
 
 def page(source: Source, metrics: Sequence[str] | None, x: str | None, by: str | Sequence[str] | None) -> str:
-    """The HTML text."""
+    """HTML text of the report."""
     results, table = source.results, source.results.drawn(metrics)
     if not table.rows:
         raise ResultsError("nothing to report: no run is finished")
@@ -160,7 +163,7 @@ def page(source: Source, metrics: Sequence[str] | None, x: str | None, by: str |
 
 
 def templates() -> Environment:
-    """The templates of the page; in them every text is escaped that does not say that it is HTML."""
+    """Template environment of the report, which escapes every text that is not marked as HTML."""
     environment = Environment(
         loader=PackageLoader("crossfade.reports"),
         autoescape=True,
@@ -180,14 +183,15 @@ def _interactive(
     x: str | None,
     by: str | Sequence[str] | None,
 ) -> dict[str, Any]:
-    """Figures and table of a sweep: at first those that the scenario's own figure shows."""
+    """Template values for a sweep: figures and table, first with the metrics of the scenario's own figure."""
     wanted = results.figure if results.figure.of == "results" else Wanted()
     drawn = [name for name in wanted.y or [] if _is_drawn(table, name)]
     asked = list(dict.fromkeys(metrics or drawn))
     table = prepared(table, asked[0] if asked else None)
     wanted = wanted.over(table, x, asked or None, by)
     choice = choose(table, wanted.x, asked[0] if asked else None, wanted.by, wanted.panels)
-    # Panels are chosen here, as what is held is; where the figure holds a value, that comes first.
+    # The page shows one panel at a time: axes of panels become held axes. A value that the scenario's figure
+    # selects is shown first.
     held = {name: table.cells(name)[0] for name in choice.panels} | choice.held
     held |= {name: value for name, value in wanted.where.items() if name in held}
     choice = replace(choice, panels=[], held=held)
@@ -195,7 +199,7 @@ def _interactive(
     names = list(dict.fromkeys([*shown, *_metrics(results, table)]))
     data = figures_data(table, choice, names, shown, wanted)
     has_rows = any(point.rows for point in results.points)
-    # Within a script "<" may begin "</script>" or a comment.
+    # Within a script, "<" could begin "</script>" or a comment.
     embedded = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return {
         "figures": [_figure(data, name) for name in shown],
@@ -208,12 +212,12 @@ def _interactive(
 
 
 def _is_drawn(table: Table, name: str) -> bool:
-    """Whether these results have a metric of a figure, or both of a ratio."""
+    """True if the results have values of a metric, or of both metrics of a ratio."""
     return all(part in table.columns and has_values(table, part) for part in map(str.strip, name.split("/")))
 
 
 def _usual_metrics(table: Table, choice: Choice) -> list[str]:
-    """The metric of :func:`crossfade.plot`, and another that is not the same everywhere."""
+    """Default metric of :func:`crossfade.plot`, and a second one whose values differ between points."""
     second = (name for name in SECOND_METRICS if name in table.columns and name != choice.y)
     return [
         choice.y,
@@ -222,7 +226,7 @@ def _usual_metrics(table: Table, choice: Choice) -> list[str]:
 
 
 def _metrics(results: Results, table: Table) -> list[str]:
-    """The metrics to choose from: those that have values, of flows and links as far as there is room."""
+    """Metrics with values to choose from; those of flows and links only if there is room for all."""
     found = [name for name in [*results.metrics, *results.parts] if has_values(table, name)]
     return (
         found if len(found) * len(table.rows) <= MOST_VALUES else [name for name in found if "." not in name]
@@ -230,7 +234,7 @@ def _metrics(results: Results, table: Table) -> list[str]:
 
 
 def _figure(data: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A place for a figure, with its caption; the script draws it and adds what can be chosen."""
+    """Template values of one figure: its caption and title; the script draws the figure."""
     marks = any(method["marks"] for method in data["methods"])
     few = "; no interval of fewer than five runs" if has_few_runs(data) else ""
     said = [f"marks: mean of the runs, with its 95 % interval{few}"] * marks
@@ -247,7 +251,7 @@ def _figure(data: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _summary(results: Results) -> str:
-    """Size of the results, in a line."""
+    """Numbers of points and runs, methods and seed, in one line."""
     points = len({json.dumps(point.axes, sort_keys=True) for point in results.points})
     runs = sum(point.runs for point in results.points)
     words = [f"{points} points" if points > 1 else "one point"]
@@ -257,7 +261,7 @@ def _summary(results: Results) -> str:
 
 
 def _scenario(source: Source) -> dict[str, str]:
-    """The scenario as it was written, and as it was read."""
+    """The scenario: its text as written, and all keys with defaults as JSON."""
     resolved = source.description.get("scenario") or source.results.points[0].scenario
     return {
         "text": source.description.get("text") or "",
@@ -266,7 +270,7 @@ def _scenario(source: Source) -> dict[str, str]:
 
 
 def _provenance(source: Source) -> dict[str, str]:
-    """Provenance of the results: all that is needed to make them again."""
+    """Provenance of the results: everything needed to compute them again."""
     results, description = source.results, source.description
     entries: dict[str, str] = {}
     if name := description.get("name"):
@@ -292,7 +296,7 @@ def _value(value: Any) -> str:
 
 
 def _stop(stop: Mapping[str, Any], runs: Sequence[int]) -> str:
-    """Stop rule of a point's runs; if it is unknown, their number."""
+    """Stop rule of each point's runs in words; the number of runs if the rule is unknown."""
     most, fewest = max(runs), min(runs)
     count = f"{fewest} runs a point" if fewest == most else f"{fewest} to {most} runs a point"
     last = f", after {stop['max_runs']} runs at the latest" if stop.get("max_runs") else ""
@@ -305,5 +309,5 @@ def _stop(stop: Mapping[str, Any], runs: Sequence[int]) -> str:
 
 
 def packaged(name: str) -> str:
-    """A file of the page's assets."""
+    """Text of a file among the page's assets."""
     return (resources.files("crossfade.reports") / "assets" / name).read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
-"""The tables of an HTML report: results, the metrics of a single point, comparisons.
+"""Tables of an HTML report: results, metrics of a single point, comparisons of curves.
 
-What is here are texts and numbers; ``templates/tables.html`` makes HTML of them, in which every text that is
-no :class:`markupsafe.Markup` is escaped.
+This module makes texts and numbers; ``templates/tables.html`` makes HTML of them, and escapes every text that
+is not a :class:`markupsafe.Markup`.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from crossfade.wording import (
     with_unit,
 )
 
-# A longer list of differences is for `crossfade compare`.
+# Largest number of differences in a report; `crossfade compare` lists more.
 MOST_PAIRS = 400
-# More sentences on crossings are not read: the table has all.
+# Largest number of sentences about crossings; the table has all of them.
 MOST_SENTENCES = 12
 
 
 @dataclass(frozen=True)
 class Head:
-    """The head of a column; one with ``data`` sorts by it."""
+    """Head of a column; ``data`` are HTML data attributes, by which the script sorts it."""
 
     label: Markup
     number: bool = False
@@ -46,7 +46,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Shown:
-    """A cell: its text, whether it is a number, and of the head of a row what it is called in results."""
+    """A cell: its text, whether it is a number, and as ``title`` the name that a metric has in results."""
 
     text: str
     number: bool = False
@@ -55,7 +55,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table: heads, rows, and what stands above it."""
+    """A table: heads of columns, rows, and a caption."""
 
     heads: Sequence[Head]
     rows: Sequence[Sequence[Shown]]
@@ -65,9 +65,10 @@ class Grid:
 
 @dataclass(frozen=True)
 class Compared:
-    """Statements on curves: which cross within a group, and by how much they differ.
+    """Comparison of curves: which of them cross within a group, and by how much they differ.
 
-    ``by`` is what is compared, ``within`` what tells the groups apart (empty where all curves are one).
+    ``by`` is the axis whose values are compared, ``within`` the axes that form groups (empty if there is one
+    group).
     """
 
     title: Markup
@@ -79,7 +80,7 @@ class Compared:
 
 
 def table_of_rows(table: Table, data: Mapping[str, Any]) -> Grid:
-    """A row a point and method; the columns at the end are the metrics of the figures."""
+    """Table of results: one row per point and method; the last columns are the metrics of the figures."""
     several = len(data["methods"]) > 1
     heads = [Head(_axis_label(axis), data={"axis": axis}) for axis in data["axes"]]
     heads += [Head(Markup("Method"), data={"column": "method"})] * several
@@ -100,12 +101,12 @@ def table_of_rows(table: Table, data: Mapping[str, Any]) -> Grid:
 
 
 def has_few_runs(data: Mapping[str, Any]) -> bool:
-    """Whether some point has too few runs for an interval to be shown."""
+    """True if some point has several runs, but too few for an interval to be shown."""
     return any(1 < (runs or 0) < ENOUGH_RUNS for runs in data["runs"])
 
 
 def table_of_metrics(results: Results) -> Grid:
-    """The metrics of a single point, a row each, with a column for each method."""
+    """Metrics of a single point: one row per metric, with a column for each method."""
     heads = [Head(Markup("Metric"))]
     heads += [Head(Markup(escape(method_words(point.method))), True) for point in results.points]
     heads += [Head(Markup("Unit"))]
@@ -120,10 +121,10 @@ def table_of_metrics(results: Results) -> Grid:
 
 
 def comparisons(results: Results, choice: Choice, metric: str) -> Compared | None:
-    """Curves of a metric that cross within a group, and their differences; None for a single curve.
+    """Crossings and differences of curves of a metric; None if there is only one curve.
 
-    What is compared is what tells colours apart, the first axis of the curves; the others make groups.
-    ``results`` need their rows: differences are taken run by run.
+    The first axis of the curves, which sets their colours, is compared; the other axes form groups.
+    ``results`` need their rows, since differences are taken run by run.
     """
     if not choice.by or metric not in [*results.metrics, *results.parts]:
         return None
@@ -147,7 +148,7 @@ def comparisons(results: Results, choice: Choice, metric: str) -> Compared | Non
 
 
 def _sentences(found: Sequence[CurveCrossing], choice: Choice, labels: Mapping[str, str]) -> list[Markup]:
-    """Order of the curves, and where it changes, a sentence each."""
+    """One sentence for each crossing: the order of two curves, and where it changes."""
 
     def word(key: str, value: Cell) -> str:
         if key == METHOD:
@@ -172,7 +173,7 @@ def _sentences(found: Sequence[CurveCrossing], choice: Choice, labels: Mapping[s
 
 
 def _value(text: str) -> Cell:
-    """A choice as it was before it was a word: a number where it is one."""
+    """Axis value of a choice given as text: a number if it is one."""
     try:
         return float(text)
     except ValueError:

@@ -1,1 +1,1 @@
-"""Results of runs: rows, results, and the files that keep them."""
+"""Results of runs: rows of runs, points with estimates, and the files that keep them."""

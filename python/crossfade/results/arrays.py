@@ -1,4 +1,4 @@
-"""Datasets of a plan's rows: means with their intervals, or the value of every run."""
+"""Datasets of the rows of a plan: means with their intervals, or the value of every run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crossfade.results.planrows import Estimates, PlanRows
 
 
 def of_estimates(rows: PlanRows, wide: bool = False) -> xr.Dataset:
-    """Means and their intervals; see :func:`crossfade.open_results`."""
+    """Dataset of means with their intervals, as :func:`crossfade.open_results` describes it."""
     frame, found = _frame(rows), rows.estimates()
     for metric in [*published(rows), *numbered(rows)]:
         for end, array in {"": found.means, **found.beside(metric.column)}.items():
@@ -20,7 +20,7 @@ def of_estimates(rows: PlanRows, wide: bool = False) -> xr.Dataset:
 
 
 def per_run(rows: PlanRows, wide: bool = False) -> xr.Dataset:
-    """The value of every run that counts; see :func:`crossfade.open_results`."""
+    """Dataset of the value of every run that counts, as :func:`crossfade.open_results` describes it."""
     frame, found = _frame(rows), rows.estimates([rows.stop_metric])
     counts = rows.place < found.rows[rows.group]
     runs = int(rows.run[counts].max(initial=-1)) + 1
@@ -39,7 +39,7 @@ def _frame(rows: PlanRows) -> Frame:
 def _dataset(
     rows: PlanRows, frame: Frame, found: Estimates, runs: int | None = None, *, wide: bool
 ) -> xr.Dataset:
-    """The dataset, with what is known of each group."""
+    """Build the dataset from values by group, with the counts and failures of each group."""
     frame.add("runs", np.where(rows.solved, 0, found.rows), "1", "number of runs")
     if rows.is_adaptive:
         frame.add("precise", found.precise, "", "whether the precision is reached")

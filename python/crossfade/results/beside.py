@@ -1,4 +1,4 @@
-"""Columns beside a metric, by their endings: a file of its own, since both tables and arrays know it."""
+"""Suffixes of columns about the mean of a metric: a file of its own, since tables and arrays use it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ BESIDE = {
     "_runs": "number of runs with a value of",
     "_at_least": "whether it is a lower bound, of",
 }
-"""Columns beside that of a metric, with their descriptions."""
+"""Descriptions of the columns about the mean of a metric, by the suffix of their names."""
 RUNS, AT_LEAST = "_runs", "_at_least"
-"""Suffixes of the columns for the number of runs, and for whether a value is a lower bound (1) or not (0)."""
+"""Suffixes of the columns with the number of runs, and with 1 if the value is a lower bound, else 0."""

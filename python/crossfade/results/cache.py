@@ -1,8 +1,8 @@
-"""Finished runs, kept under the user's cache folder so that no run is ever computed twice.
+"""Cache of finished runs in the user's cache folder, so that no run is computed twice.
 
-The store is a cache, never the record: the file is named after the version and the sources of the core, and a
-row's key is a hash of everything that decides its content. Losing it costs time only, so no trouble with it
-stops a run: it warns once and goes on in memory. What a user means to keep is in a results file
+The cache file is named after the version and the sources of the core, and a row's key is a hash of everything
+that decides its content. Losing the cache costs only time, so an error in it never stops a run: it gives one
+warning, and rows are kept in memory. Rows to be kept for good are in results files
 (:mod:`crossfade.results.file`), in the same tables.
 """
 
@@ -22,21 +22,21 @@ from crossfade.results.rows import Row
 
 T = TypeVar("T")
 
-# Of the tables: a cache of other ones is another file.
+# Version of the tables; each version has a cache file of its own.
 FORMAT = 3
-# What can be wrong with a file, whatever somebody has put into it.
+# Errors that any content of the file may cause.
 TROUBLE = (OSError, sqlite3.Error, ValueError, TypeError, OverflowError, ResultsError)
 
 
 class RowStore(Protocol):
-    """Rows by key."""
+    """Store of rows by key."""
 
     def get(self, keys: Iterable[str]) -> dict[str, Row]:
-        """The rows that are there, by key."""
+        """Rows of these keys that are in the store, by key."""
         ...
 
     def scan(self) -> Iterator[Sequence[Row]]:
-        """All rows, some at a time."""
+        """All rows, in portions."""
         ...
 
     def size(self) -> int:
@@ -44,16 +44,16 @@ class RowStore(Protocol):
         ...
 
     def put(self, rows: Sequence[Row]) -> None:
-        """Keep these rows; rows with equal keys are equal, so one that is there already may stay."""
+        """Add rows. Rows with equal keys are equal, so a row that is already stored may stay."""
         ...
 
     def close(self) -> None:
-        """Let go of the file, if there is one."""
+        """Close the file of the store, if it has one."""
         ...
 
 
 class MemoryStore:
-    """A store that lasts as long as the object."""
+    """Store in memory, which is lost with the object."""
 
     def __init__(self) -> None:
         self._rows: dict[str, Row] = {}
@@ -75,14 +75,14 @@ class MemoryStore:
 
 
 class SqliteStore:
-    """A store in one SQLite file, safe with several processes at once.
+    """Store in one SQLite file, which several processes may use at once.
 
-    Raises ``OSError`` or ``sqlite3.Error`` where the file cannot be used.
+    Raises ``OSError`` or ``sqlite3.Error`` if the file cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # A lost cache is no harm: no need to wait for the disk at every batch of rows.
+        # Rows of a cache may be lost, so that commits need not wait for the disk.
         self._database = rowtables.connect(path, synchronous="NORMAL")
         try:
             with rowtables.transaction(self._database):
@@ -108,7 +108,7 @@ class SqliteStore:
 
 
 class Cache:
-    """The user's cache file until it fails, memory from then on."""
+    """Store in the user's cache file, and in memory once the file fails."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -120,12 +120,12 @@ class Cache:
                 self._warn(error)
 
     def get(self, keys: Iterable[str]) -> dict[str, Row]:
-        """The rows that are there, by key."""
+        """Rows of these keys that are in the store, by key."""
         wanted = list(keys)
         return self._attempt(lambda store: store.get(wanted))
 
     def scan(self) -> Iterator[Sequence[Row]]:
-        """All rows, some at a time; those before a damaged place."""
+        """All rows, in portions; up to the first damaged place of the file."""
         rows = self._attempt(lambda store: store.scan())
         while some := self._attempt(lambda _: next(rows, None)):
             yield some
@@ -135,11 +135,11 @@ class Cache:
         return self._attempt(lambda store: store.size())
 
     def put(self, rows: Sequence[Row]) -> None:
-        """Keep these rows."""
+        """Add rows; an error of the file gives a warning."""
         self._attempt(lambda store: store.put(rows))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the cache file."""
         self._attempt(lambda store: store.close())
 
     def __enter__(self) -> Cache:
@@ -167,12 +167,12 @@ class Cache:
 
 
 def open_cache(enabled: bool = True) -> Cache:
-    """The store of this user, version and build; one in memory where ``enabled`` is false."""
+    """Cache of this user, version and build; a store in memory if ``enabled`` is false."""
     return Cache(cache_path() if enabled else None)
 
 
 def cache_path() -> Path | None:
-    """Folder of finished runs, or None for a user without a home."""
+    """Path of the cache file of this version and build; None for a user without a home folder."""
     folder = cache_folder()
     name = f"{_crossfade.__version__}-{_crossfade.SOURCE_HASH[:12]}-{FORMAT}.sqlite"
     return folder and folder / name

@@ -1,4 +1,4 @@
-"""Results files as labelled arrays."""
+"""Results files as labelled arrays (xarray)."""
 
 from __future__ import annotations
 
@@ -32,38 +32,37 @@ def open_results(
     path
         The results file.
     plan
-        Which plan of several in the file, by number (the oldest is 1) or id (default: the one asked for
-        last).
+        Number (the oldest is 1) or id of one of several plans in the file (default: the plan that was
+        requested last).
     per_run
-        Whether metrics have the dimension ``run`` in place of intervals. Run r of every point draws the same
-        random numbers: compare points run by run. What is solved has run 0 alone.
+        True for metrics with the dimension ``run`` in place of intervals. Run r of every point has the same
+        random numbers, so that points can be compared run by run. A solved point has only run 0.
     layout
-        ``"metrics"``. ``"wide"``, with a variable for each column of a table and dotted keys as dimensions,
-        goes with the next release.
+        ``"metrics"``. The layout ``"wide"``, with a variable for each column of a table and dotted keys as
+        dimensions, is deprecated and will be removed in the next release.
 
     Returns
     -------
     xarray.Dataset
-        The axes of the sweep are dimensions, called by the last part of their keys (``variant`` of
-        ``tcp.variant``; by all parts where two keys would have one name); the attribute ``key`` of a
-        coordinate has the whole. Of keys that vary together (zipped) the first names the dimension. An axis
-        of numbers has numbers, one of quantities (``"20 ms"``) numbers with the attribute ``units``, any
-        other labels, as in tables. Several methods lie along the dimension ``methods``; the name of a
-        single one is the attribute ``method``.
+        The axes of the sweep are dimensions. An axis has the last part of its key as name (``variant`` for
+        ``tcp.variant``), or all parts if two names would be equal; the attribute ``key`` of its coordinate is
+        the whole key. The first of keys that vary together (zipped) names the dimension. An axis of numbers
+        has numbers, an axis of quantities (``"20 ms"``) numbers with the attribute ``units``, any other axis
+        labels, as in tables. Several methods are along the dimension ``methods``; the name of a single method
+        is the attribute ``method``.
 
-        Each metric is a variable with the attributes ``units`` and ``long_name``. Those of flows, links,
+        Each metric is a variable with the attributes ``units`` and ``long_name``. Metrics of flows, links,
         nodes and users are ``NAME_by_flow`` and so on, with the dimension ``flow``, ``link``, ``node`` or
-        ``user``.
-        What is undefined, or not computed yet, is NaN. ``interval`` has the dimensions ``metric`` and
-        ``bound``: ``low`` and ``high``, the ends of a 95 % interval that also covers rare events and skewed
-        runs, and ``ci95``, the half-width of Student's; ``defined`` is the number of runs that have a value
-        of a metric, ``at_least`` says which are lower bounds. ``interval_by_flow`` and the like belong to the
-        others.
+        ``user``. A value that is undefined, or not computed yet, is NaN. ``interval`` has the dimensions
+        ``metric`` and ``bound``: ``low`` and ``high``, the ends of a 95 % interval that also covers rare
+        events and skewed runs, and ``ci95``, the half-width of Student's interval; ``defined`` is the number
+        of runs that define a metric, and ``at_least`` is true for lower bounds. ``interval_by_flow`` and the
+        like are the intervals of metrics of flows, links, nodes and users.
 
-        ``runs`` is the number of runs of a point, 0 where it is solved or nothing is finished. Where the plan
-        asks for a precision, ``precise`` says which points reach it; where a method fails at some points,
-        ``failure`` says why. Attributes: title, scenario (the text of the file), overrides and stop (JSON),
-        seed, version, results_version; warnings, a line each.
+        ``runs`` is the number of runs of a point, 0 if it is solved or no run is finished. For a plan with a
+        precision, ``precise`` is true for the points that reach it; if a method fails at some points,
+        ``failure`` has the reason. Attributes: title, scenario (the text of the file), overrides and stop
+        (JSON), seed, version, results_version, and warnings (a line each).
 
     Raises
     ------
@@ -88,7 +87,7 @@ def open_results(
 
 
 def read_plan(path: str | PathLike[str], plan: int | str | None, *, with_rows: bool = False) -> PlanRows:
-    """The rows of a plan in a results file, as arrays."""
+    """Rows of a plan in a results file, as arrays; ``which`` is the plan's number or id, None the latest."""
     from crossfade.results.planrows import read_rows
 
     with ResultsFile.open(path) as file:
@@ -102,7 +101,7 @@ def read_plan(path: str | PathLike[str], plan: int | str | None, *, with_rows: b
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Pause the garbage collector, which would go through a million rows that live on again and again."""
+    """Pause the garbage collector, which would traverse a million long-lived rows again and again."""
     paused = gc.isenabled()
     gc.disable()
     try:

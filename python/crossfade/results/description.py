@@ -1,7 +1,7 @@
-"""Description of a plan in a results file, checked once on reading, so that readers may rely on its shape.
+"""Description of a plan in a results file, checked once when read, so that readers may rely on its shape.
 
-By hand rather than by a library of models: there are a dozen shapes, half of what is asked (each point has
-every axis, an id is 32 hexadecimal digits) is in no schema anyway, and every command would wait for it.
+The checks are written by hand: there are a dozen shapes, half of the conditions are in no schema (each point
+has every axis, an id has 32 hexadecimal digits), and a library of models would delay every command.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-# What the id of a plan is made of; and what its readers need on top.
+# Keys from which the id of a plan is computed, and further keys that readers need.
 ASKED = ("axes", "points", "methods", "stop", "seed")
 TOLD = ("name", "title", "text", "overrides", "scenario", "units", "version", "results_version")
 
-# What a sweep may have: MOST_POINTS of crates/scenario/src/range.rs.
+# Greatest number of points of a sweep: MOST_POINTS of crates/scenario/src/range.rs.
 MOST_POINTS = 100_000
-# Characters of the name of an axis or a method: keys that vary together are one name.
+# Greatest length of the name of an axis or a method; keys that vary together form one name.
 LONGEST_NAME = 1_000
 MOST_RUNS = 10_000_000
-# What run.count may ask for.
+# Greatest value of run.count.
 MOST_COUNTED = 10**12
 DEEPEST = 64
 POINT_ID = re.compile("[0-9a-f]{32}")
 
 
 def read_json(text: object) -> Any:
-    """A value of JSON with finite numbers, nested no deeper than any reader goes; else ``ValueError``."""
+    """Parse JSON with finite numbers and limited nesting; ``ValueError`` otherwise."""
     if not isinstance(text, str):
         raise ValueError("not a text")
     try:
@@ -40,7 +40,7 @@ def read_json(text: object) -> Any:
 
 
 def read_description(text: object) -> dict[str, Any]:
-    """The description of a plan; ``ValueError`` says what is wrong with it."""
+    """Parse and check the description of a plan; ``ValueError`` says what is wrong."""
     found = read_json(text)
     if not isinstance(found, dict):
         raise ValueError("not a table")
@@ -55,7 +55,7 @@ def read_description(text: object) -> dict[str, Any]:
 
 
 def read_warnings(text: object) -> list[str]:
-    """The warnings of a plan."""
+    """Parse and check the list of warnings of a plan."""
     found: list[str] = read_json(text)
     if not _is_texts(found):
         raise ValueError("warnings: not a list of texts")
@@ -63,7 +63,7 @@ def read_warnings(text: object) -> list[str]:
 
 
 def check_has(description: dict[str, Any], keys: Sequence[str]) -> None:
-    """``ValueError`` for a description that lacks one of the keys."""
+    """Raise ``ValueError`` if a description lacks one of the keys."""
     for key in keys:
         if key not in description:
             raise ValueError(f"{key}: missing")

@@ -1,4 +1,4 @@
-"""Results files in the formats of other programs: CSV, Parquet, NetCDF and MATLAB's."""
+"""Export of results files as CSV, JSON, Parquet, NetCDF and MATLAB files."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
     from crossfade.results.planrows import PlanRows
 
-# Parquet is written so many rows at a time.
+# Number of rows in a batch of a Parquet file.
 ROWS_AT_ONCE = 100_000
 
-# Words that cannot be names in MATLAB (iskeyword).
+# Keywords of MATLAB (iskeyword), which cannot be names.
 MATLAB_KEYWORDS = (
     "break case catch classdef continue else elseif end for function global if otherwise parfor persistent "
     "return spmd switch try while"
 )
-# namelengthmax in MATLAB.
+# Greatest length of a name in MATLAB (namelengthmax).
 MATLAB_LONGEST_NAME = 63
 
 
@@ -42,19 +42,19 @@ def export(
     runs: bool = False,
     plan: int | str | None = None,
 ) -> None:
-    """Write a plan of a results file in a format that other programs read.
+    """Write the results of a plan in a results file in a format of other programs.
 
     Parameters
     ----------
     results : path
         The results file.
     path : path
-        The file that is written.
+        The file to write.
     to : {"csv", "json", "parquet", "netcdf", "mat"}, optional
         The format (default: by the ending of ``path``):
 
-        - ``csv`` (``.csv``): a row a point and method, as :meth:`Results.table` has it: axes as they are
-          written, ``method``, ``runs``, each metric with ``NAME_ci95``, ``NAME_ci95_low`` and
+        - ``csv`` (``.csv``): a row for each point and method, as in :meth:`Results.table`: axes as written in
+          the scenario, ``method``, ``runs``, each metric with ``NAME_ci95``, ``NAME_ci95_low`` and
           ``NAME_ci95_high``.
         - ``json`` (``.json``): a list with an object for each point and method, as ``crossfade run --json``
           prints it (``crossfade schema --results``); with ``runs`` an object for each run.
@@ -67,10 +67,10 @@ def export(
           ``about`` with its attributes, and for each variable its ``names`` in the dataset (a character that
           MATLAB does not allow becomes ``_``), ``units`` and ``dimensions``.
     runs : bool
-        Whether each run stands for itself, in a row or along the dimension ``run``, in place of means and
+        True to write the values of each run, in a row or along the dimension ``run``, in place of means and
         intervals.
     plan : int or str, optional
-        As in :func:`crossfade.open_results`.
+        Number or id of one of several plans in the file (default: the plan that was requested last).
 
     Raises
     ------
@@ -103,7 +103,7 @@ def export(
 
 
 def read_finished(results: str | PathLike[str], plan: int | str | None) -> PlanRows:
-    """The rows of a plan in a results file, of which at least one is finished."""
+    """Rows of a plan in a results file; :class:`ResultsError` if no row is finished."""
     rows = read_plan(results, plan)
     if not len(rows.run):
         raise ResultsError(f"{results}: nothing to export: no run of the plan is finished")
@@ -111,7 +111,7 @@ def read_finished(results: str | PathLike[str], plan: int | str | None) -> PlanR
 
 
 def csv_lines(rows: PlanRows, runs: bool) -> Iterator[str]:
-    """The lines of a CSV table, each with its line break."""
+    """Lines of a CSV table, each with its line break."""
     from crossfade.results.planresults import published, results_of
 
     if not runs:
@@ -143,7 +143,7 @@ def _write_csv(rows: PlanRows, runs: bool, path: Path) -> None:
 
 
 def json_text(rows: PlanRows, runs: bool) -> str:
-    """A list with an object for each point and method, or for each run."""
+    """JSON text of a list with an object for each point and method, or for each run."""
     from crossfade.results.planresults import results_of
 
     if not runs:
@@ -167,7 +167,7 @@ def _write_parquet(rows: PlanRows, runs: bool, path: Path) -> None:
 
 
 def _batches(rows: PlanRows, runs: bool) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """A row a cell of the grid and method, or a row a run."""
+    """Batches of Parquet rows: a row for each point and method, or for each run."""
     import numpy as np
     import pyarrow as pa
 
@@ -250,7 +250,7 @@ def _write_mat(rows: PlanRows, runs: bool, path: Path) -> None:
 
 
 def matlab_variables(dataset: xr.Dataset) -> dict[str, Any]:
-    """A dataset as MATLAB's variables, by name: numbers as doubles, texts as cell arrays."""
+    """Dataset as MATLAB variables by name: numbers as doubles, texts as cell arrays."""
     import numpy as np
 
     arrays = {**dataset.coords, **dataset.data_vars}
@@ -271,9 +271,9 @@ def matlab_variables(dataset: xr.Dataset) -> dict[str, Any]:
 
 
 def matlab_names(names: Iterable[str]) -> dict[str, str]:
-    """The names of MATLAB's variables, which have letters, digits and ``_`` and begin with a letter.
+    """Names of MATLAB variables, which have letters, digits and ``_`` and begin with a letter.
 
-    Any other character becomes ``_``; where two names come out the same, the later one gets a number.
+    Any other character becomes ``_``; if two names become equal, the later one gets a number.
     """
     found: dict[str, str] = {}
     taken = {"about"}
@@ -293,7 +293,7 @@ def matlab_names(names: Iterable[str]) -> dict[str, str]:
 
 
 class Writer(NamedTuple):
-    """A format: the ending of its files, the optional packages that it takes, and what writes it."""
+    """A file format: the ending of its files, its optional packages, and its writing function."""
 
     suffix: str
     packages: tuple[str, ...]
@@ -310,7 +310,7 @@ WRITERS = {
 
 
 def writer_of(to: str) -> Writer:
-    """Writer of a format; :class:`OutputError` names the formats."""
+    """Writer of a format; :class:`OutputError` names the known formats."""
     if to not in WRITERS:
         raise OutputError(f"--to {to}: must be one of {', '.join(WRITERS)}")
     return WRITERS[to]

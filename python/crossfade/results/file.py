@@ -1,10 +1,10 @@
-"""The results file of a sweep: one SQLite database that any program can read and that nothing can tear.
+"""Results file of a sweep: one SQLite database, readable by any program and left whole by a killed one.
 
-It holds plans (what was asked for) and rows (what is finished). The same rows serve all plans that ask for
-them. Its format is described in docs/sweeps.md; a change that older readers cannot read raises
-:data:`~crossfade.results.opening.FORMAT_VERSION`. Nothing in a file is believed before it was looked at, in
-:mod:`crossfade.results.opening` (the file and its tables), :mod:`crossfade.results.rowtables` (rows) and
-:mod:`crossfade.results.plantable` (plans).
+It holds plans (requested runs) and rows (finished runs); all plans that need a row share it. docs/sweeps.md
+describes the format; a change that older readers cannot read increases
+:data:`~crossfade.results.opening.FORMAT_VERSION`. Everything in a file is checked when read: the file and its
+tables in :mod:`crossfade.results.opening`, rows in :mod:`crossfade.results.rowtables`, plans in
+:mod:`crossfade.results.plantable`.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ from crossfade.results.rows import Row
 
 SUFFIX = ".sqlite"
 
-# Rows wait this long at the most until they are on the disk: a commit takes as long for one as for thousands.
+# Longest time for which added rows wait for a commit, which takes as long for one row as for thousands.
 COMMIT_EVERY_S = 1.0
-# More of them do not wait in memory.
+# Greatest number of rows that wait in memory.
 MOST_WAITING = 20_000
 
 REPAIR = "crossfade check FILE --repair drops what is damaged"
 
 
 class ResultsFile:
-    """A results file that is open: :meth:`create` to fill it, :meth:`open` to read it.
+    """An open results file: :meth:`create` opens one for writing, :meth:`open` for reading.
 
-    Rows that are put are committed within a second, by a thread of the file's own. An error there (a full
-    disk) is raised by the next :meth:`put` or by :meth:`close`; what was committed before stays, and the file
-    stays valid. Every error is one line, :class:`OutputError` where the file cannot be written and
-    :class:`ResultsError` where it is no results file, or one of a newer format.
+    A thread of the file commits added rows within a second. Its error (such as a full disk) is raised by the
+    next :meth:`put` or by :meth:`close`; committed rows stay, and the file stays valid. Every error is one
+    line: :class:`OutputError` if the file cannot be written, :class:`ResultsError` if it is not a results
+    file or has a newer format.
     """
 
     def __init__(
@@ -65,15 +65,15 @@ class ResultsFile:
     ) -> None:
         self.path = path
         self.damaged: list[rowtables.Line] = []
-        """The lines that were met and left out, as they are not what was written."""
+        """Damaged lines that were read and left out."""
         self._database = database
         self._to_write = to_write
-        # Of a file that was in nobody's use when it was opened: a change is seen by opening it anew.
+        # State of a file that no process used when it was opened; after a change the file must be reopened.
         self._state = state
         self._told_damage = False
         # Held while the connection is in use: the committing thread shares it.
         self._lock = threading.RLock()
-        # Held for moments only, so that no run waits for the disk: it guards what follows.
+        # Guards the fields below; it is never held during a commit, so that no run waits for the disk.
         self._waiting_lock = threading.Lock()
         self._waiting: list[Row] = []
         self._timer: threading.Timer | None = None
@@ -81,7 +81,7 @@ class ResultsFile:
 
     @classmethod
     def create(cls, path: str | PathLike[str]) -> ResultsFile:
-        """Open a file to fill it, and make it where there is none. Other processes may fill it too."""
+        """Open a file for writing, and create it if it does not exist; other processes may write it too."""
         path = as_path("out", path, OutputError)
         check_writable(path)
         if os.path.exists(path) and not path.is_file():
@@ -89,7 +89,7 @@ class ResultsFile:
         with one_line(path, to_write=True):
             if path.exists() and path.stat().st_size > 0:
                 with cls.open(path, may_be_empty=True):
-                    pass  # before anything is changed in a file that is something else
+                    pass  # refuses another program's file before it is changed
             database = rowtables.connect(path, "FULL")
             try:
                 with rowtables.transaction(database):
@@ -105,9 +105,9 @@ class ResultsFile:
 
     @classmethod
     def open(cls, path: str | PathLike[str], *, may_be_empty: bool = False) -> ResultsFile:
-        """Open a file to read it, also while a sweep fills it.
+        """Open a file for reading, also while a sweep writes it.
 
-        ``may_be_empty`` lets a database pass in which there is nothing at all yet.
+        ``may_be_empty`` accepts a database without any table.
         """
         path = as_path("path", path, ResultsError)
         if not os.path.exists(path):
@@ -124,7 +124,7 @@ class ResultsFile:
         return cls(path, database, to_write=False, state=state)
 
     def put(self, rows: Iterable[Row]) -> None:
-        """Keep rows. They are committed within a second, and by :meth:`close`."""
+        """Add rows, which are committed within a second and by :meth:`close`."""
         with self._waiting_lock:
             if self._failure is not None:
                 raise self._failure
@@ -138,7 +138,7 @@ class ResultsFile:
             self.commit()
 
     def get(self, keys: Iterable[str]) -> dict[str, Row]:
-        """The rows that are there, by key."""
+        """Rows of these keys that are in the file, by key."""
         with self._using():
             self._commit()
             rows = rowtables.get_rows(self._database, keys, self.damaged)
@@ -146,7 +146,7 @@ class ResultsFile:
         return rows
 
     def scan(self) -> Iterator[Sequence[Row]]:
-        """All rows, some at a time; what others put meanwhile may be among them."""
+        """All rows, in portions; rows that other processes add meanwhile may be included."""
         self.commit()
         rows = rowtables.scan_rows(self._database, self.damaged)
         while True:
@@ -158,21 +158,20 @@ class ResultsFile:
         self.tell_damage()
 
     def size(self) -> int:
-        """Number of rows, or an upper bound."""
+        """Number of rows, or an upper bound of it."""
         with self._using() as database:
             return rowtables.size(database)
 
     def commit(self) -> None:
-        """Commit what is waiting."""
+        """Commit the added rows now."""
         with self._using():
             self._commit()
 
     def add_plan(self, description: Mapping[str, Any], warnings: Sequence[str] = ()) -> str:
-        """Add a plan, or find it, and make it the one that readers take; gives its id.
+        """Add a plan, or find it, and make it the latest; returns its id.
 
-        It is the latest even where the clock was set back since the others came.
-
-        ``warnings`` are for a plan that is new: one that is there has those of its results.
+        It becomes the latest even if the clock was set back since the others were added. ``warnings`` apply
+        to a new plan; a known plan keeps those of its results.
         """
         identity = plan_id(description)
         with self._using() as database, rowtables.transaction(database):
@@ -181,7 +180,7 @@ class ResultsFile:
             ).fetchone()
             there = plantable.plan_of_id(database, identity)
             told = list(warnings) if there is None else there.warnings
-            # A clock that was set to where time ends is not followed.
+            # A time beyond any clock, as of a damaged line, is ignored.
             latest = latest if isinstance(latest, float | int) and 0 <= latest < plantable.LATEST else 0.0
             plantable.put_plan(
                 database, StoredPlan(identity, max(time.time(), latest + 1e-6), dict(description), told)
@@ -189,21 +188,21 @@ class ResultsFile:
         return identity
 
     def set_warnings(self, plan: str, warnings: Sequence[str]) -> None:
-        """Keep what to be careful about in the results of a plan (its id)."""
+        """Store the warnings about the results of the plan with this id."""
         with self._using() as database, rowtables.transaction(database):
             there = plantable.plan_of_id(database, plan)
             if there is not None:
                 plantable.put_plan(database, replace(there, warnings=list(warnings)))
 
     def plans(self) -> list[StoredPlan]:
-        """The plans, the one that was asked for last at the end. Of one that is damaged a warning tells."""
+        """Sound plans, the latest last; a damaged plan gives a warning."""
         plans, damaged = self.all_plans()
         for identity, problem in damaged:
             _warn(f"{self.path}: plan {identity[:8]} is damaged ({problem}) and left out; {REPAIR}")
         return plans
 
     def all_plans(self) -> tuple[list[StoredPlan], list[tuple[str, str]]]:
-        """The plans that are sound, and of the others the id and what is wrong."""
+        """Sound plans, and the id and defect of each damaged one."""
         sound, damaged = [], []
         with self._using() as database:
             for line in database.execute("SELECT * FROM plans ORDER BY added, rowid"):
@@ -214,10 +213,10 @@ class ResultsFile:
         return sound, damaged
 
     def plan(self, which: str | int | None = None) -> StoredPlan:
-        """A plan by its number (the oldest is 1) or the first six digits of its id; the last where None."""
+        """Plan by number (the oldest is 1) or by the first six or more digits of its id; None: the latest."""
         if which is None:
             plans, damaged = self.all_plans()
-            if damaged:  # it may be the one that is meant
+            if damaged:  # the latest plan may be a damaged one
                 known = f"--plan 1 to {len(plans)} are not; " if plans else ""
                 what = f"plan {damaged[-1][0][:8]} is damaged ({damaged[-1][1]})"
                 raise ResultsError(f"{self.path}: {what}; {known}{REPAIR}")
@@ -228,7 +227,7 @@ class ResultsFile:
         if which is None:
             return plans[-1]
         text = str(which)
-        # As text: an id may be any number of digits.
+        # Numbers are compared as text, since an id may consist of digits only.
         numbered = {str(number): plan for number, plan in enumerate(plans, start=1)}
         if text in numbered:
             return numbered[text]
@@ -241,9 +240,10 @@ class ResultsFile:
         )
 
     def merge(self, others: Sequence[str | PathLike[str]]) -> int:
-        """Take in the rows and plans of other files, all or nothing; gives how many rows are new.
+        """Add the rows and plans of other files in one transaction; returns the number of new rows.
 
-        Raises :class:`ResultsError` with the key where two rows of one key differ (in more than ``seconds``).
+        Raises :class:`ResultsError` with the key if two rows of one key differ other than in ``version`` and
+        ``seconds``.
         """
         new = 0
         with self._using(), rowtables.transaction(self._database):
@@ -257,14 +257,14 @@ class ResultsFile:
         return new
 
     def lines(self) -> Iterator[tuple[rowtables.Line, str]]:
-        """All rows as they are stored (see :data:`rowtables.COLUMNS`), each with the names of its metrics."""
+        """All sound rows as stored (:data:`rowtables.COLUMNS`), each with the names of its metrics."""
         with self._using() as database:
             yield from rowtables.whole_lines(database, damaged=self.damaged)
 
     def batches(self, size: int) -> Iterator[tuple[dict[int, str], list[rowtables.Line]]]:
-        """All rows that are sound as they are stored, ``size`` at a time, all as of one moment.
+        """All sound rows as stored, ``size`` at a time, of one snapshot of the file.
 
-        With each batch come the names of metrics by ``metric_set``, joined by line breaks.
+        Each batch comes with the names of metrics by ``metric_set``, joined by line breaks.
         """
         with self._using() as database, rowtables.transaction(database, "DEFERRED"):
             sets = rowtables.metric_sets(database)
@@ -279,25 +279,25 @@ class ResultsFile:
         self.tell_damage()
 
     def put_lines(self, lines: Iterable[tuple[rowtables.Line, str]]) -> None:
-        """Keep sound lines of another file, each with the names of its metrics, as they are."""
+        """Add sound rows of another file as stored, each with the names of its metrics."""
         with self._using() as database, rowtables.transaction(database):
             _add_lines(database, list(lines), {})
 
     def put_plans(self, plans: Iterable[StoredPlan]) -> None:
-        """Keep plans of another file as they are."""
+        """Add plans of another file unchanged."""
         with self._using() as database, rowtables.transaction(database):
             for plan in plans:
                 plantable.merge_plan(database, plan)
 
     @contextmanager
     def unbounded(self) -> Iterator[sqlite3.Connection]:
-        """The connection itself, for who looks at a file that may be damaged anywhere."""
+        """The connection without a limit of query steps, to examine a file that may be damaged anywhere."""
         with self._using() as database:
             database.set_progress_handler(None, 0)
             yield database
 
     def tell_damage(self) -> None:
-        """Warn of the damaged rows that were met, once."""
+        """Warn of the damaged rows met so far; only once."""
         if self.damaged and not self._told_damage:
             self._told_damage = True
             count = f"{len(self.damaged)} damaged row{'s are' if len(self.damaged) > 1 else ' is'} left out"
@@ -305,7 +305,7 @@ class ResultsFile:
             _warn(f"{self.path}: {count} ({first}); {REPAIR}, crossfade sweep makes it again")
 
     def close(self) -> None:
-        """Commit what is waiting and let go of the file."""
+        """Commit the added rows and close the file."""
         with self._waiting_lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -322,14 +322,14 @@ class ResultsFile:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if isinstance(error, OutputError | ResultsError):
-            with suppress(OutputError, ResultsError):  # the first error says it all
+            with suppress(OutputError, ResultsError):  # the first error is the one to report
                 self.close()
         else:
             self.close()
 
     @contextmanager
     def _using(self) -> Iterator[sqlite3.Connection]:
-        """The connection for this thread alone, with errors of one line."""
+        """The connection for this thread alone; SQLite errors are raised as one line."""
         with self._lock, one_line(self.path, self._to_write):
             if not self._to_write:
                 self._follow()
@@ -337,11 +337,11 @@ class ResultsFile:
             yield self._database
 
     def _follow(self) -> None:
-        """Open a file anew to which somebody has written since."""
+        """Reopen a file that was opened without its log and has been written since."""
         if self._state is None or self._database.in_transaction or self._state == sidecars.state(self.path):
             return
         if not os.path.exists(self.path):
-            return  # its name is gone, what was opened is there still
+            return  # the file was removed, but the connection still reads it
         database, self._state = connect_to_read(self.path)
         self._database.close()
         self._database = database
@@ -371,7 +371,7 @@ class ResultsFile:
 
 
 def _merge_rows(database: sqlite3.Connection, other: ResultsFile) -> int:
-    """The rows of ``other`` into ``database``, within the transaction that is open there."""
+    """Merge the rows of ``other`` into ``database`` in its open transaction; returns how many are new."""
     new = 0
     sets: dict[str, int] = {}
     lines = other.lines()
@@ -386,7 +386,10 @@ def _merge_rows(database: sqlite3.Connection, other: ResultsFile) -> int:
 def _add_lines(
     database: sqlite3.Connection, batch: Sequence[tuple[rowtables.Line, str]], sets: dict[str, int]
 ) -> tuple[int, list[rowtables.Line]]:
-    """Lines of another file whose keys are not there yet; gives how many, and all as they are here."""
+    """Add rows of another file whose keys are new.
+
+    Returns their number, and all rows with the metric sets of this file.
+    """
     for _, names in batch:
         if names not in sets:
             sets[names] = rowtables.metric_set(database, names)
@@ -399,7 +402,7 @@ def _refuse_differences(database: sqlite3.Connection, rows: list[rowtables.Line]
     sets = rowtables.metric_sets(database)
     for row in rows:
         our = ours.get(row[0], ())
-        # All but the version of the program and the time that it took.
+        # The version of the program and the seconds of the run may differ.
         if row[:9] == our[:9]:
             continue
         if not our or not rowtables.is_sound(our, rowtables.names_in(sets, our)):
@@ -410,7 +413,7 @@ def _refuse_differences(database: sqlite3.Connection, rows: list[rowtables.Line]
 
 
 def name_of(line: rowtables.Line) -> str:
-    """Name of a damaged line: its key, and its own description."""
+    """Name of a damaged row for messages: its key, method and run."""
     key = line[0].hex() if isinstance(line[0], bytes) else str(line[0])
     return f"row {key[:32]} ({str(line[2])[:40]}, run {str(line[4])[:20]})"
 

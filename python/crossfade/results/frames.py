@@ -1,4 +1,7 @@
-"""Frames of a physical layer, or transport blocks of an NR cell: a row for each number of transmissions."""
+"""Table of frames of a physical layer, or of transport blocks of an NR cell.
+
+It has a row for each point and number of transmissions.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,18 @@ COLUMNS = [
     "ber",
     "residual",
 ]
-"""What a row says; ``fer`` is of the combination of so many receptions, ``residual`` of those before, too."""
+"""Columns of a table of frames.
+
+``fer`` is the error rate of the combination of ``transmissions`` receptions, or without combining that of a
+single reception; ``residual`` is the share of frames that are not accepted after so many transmissions.
+"""
 
 INTERVALS = ["ci95_low", "ci95_high", "ber_ci95"]
 INTERVALS += ["residual_ci95", "residual_ci95_low", "residual_ci95_high"]
 BLOCK_COLUMNS = ["bits_per_symbol", "rate_times_1024", "frame_bits", "code_blocks", "symbols"]
-"""What a row of transport blocks says of them, behind its error rates."""
+"""Columns of a table of transport blocks that describe the block, after the error rates."""
 
-# Axes that stand in columns of their own.
+# Axes whose values are in columns of their own, about scheme, detector, antennas and SNR.
 _TOLD = {
     "phy",
     "phy.scheme",
@@ -51,7 +58,7 @@ RATES = ["effective_rate_bps", "effective_rate_ci95"]
 
 
 def frames_table(results: Results) -> Table:
-    """The frames of all points: other axes, then what :data:`COLUMNS` name with ``method``, and intervals."""
+    """Table of the frames of all points: the other axes, the :data:`COLUMNS`, ``method``, and intervals."""
     axes = [axis for axis in results.axes if axis not in _TOLD]
     results_from = COLUMNS.index("frames")
     columns = [*axes, *COLUMNS[:results_from], "method", *COLUMNS[results_from:], *INTERVALS, *RATES]
@@ -69,7 +76,7 @@ def frames_table(results: Results) -> Table:
 
 
 def frame_records(point: Point) -> Iterator[dict[str, Cell]]:
-    """The rows of a point, one for each number of transmissions."""
+    """Rows of a point, one for each number of transmissions."""
     frames = _total(point, "frame_transmissions")
     alone = point.metrics.get("frame_error_rate")
     for index, residual in enumerate(point.residual):
@@ -90,12 +97,12 @@ def frame_records(point: Point) -> Iterator[dict[str, Cell]]:
 
 
 def block_columns(block: Mapping[str, Any]) -> dict[str, Cell]:
-    """Kind of a transport block, in the words of the columns."""
+    """Kind of a point's transport block, by column."""
     return {"frame_bits": block["bits"], **{name: block[name] for name in BLOCK_COLUMNS if name in block}}
 
 
 def counted_blocks(results: Results) -> list[dict[str, Any]]:
-    """Number of failed transport blocks by kind and ratio, after 1, 2, ... transmissions."""
+    """Number of transport blocks and of failures by kind and SNR, after 1, 2, ... transmissions."""
     return [
         {
             "block": point.block,
@@ -112,20 +119,20 @@ def counted_blocks(results: Results) -> list[dict[str, Any]]:
 
 
 def _cells(name: str, found: Estimate | None, *interval: str) -> dict[str, Cell]:
-    """An estimate under the names of its value, its half-width and its ends."""
+    """Value, half-width and ends of an estimate, by column."""
     if found is None:
         return {}
     return dict(zip([name, *interval], [found.value, found.ci95, found.low, found.high], strict=False))
 
 
 def _total(point: Point, name: str) -> int | None:
-    """A count over all runs."""
+    """Sum of a kept count over all runs."""
     mean = point.metrics.get(name)
     return None if mean is None or mean.value is None else round(mean.value * point.runs)
 
 
 def phy_columns(scenario: Mapping[str, Any]) -> dict[str, Cell]:
-    """Sender and receiver, in the words of the columns."""
+    """Scheme, detector and combining of a point, by column."""
     phy, link = scenario["phy"], scenario["link"]
     combining = phy.get("combining", {})
     stage = combining.get("stage", "none")

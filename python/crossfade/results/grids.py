@@ -1,4 +1,4 @@
-"""Grid of the points of a sweep: dimensions with their coordinates."""
+"""Grids of the points of a sweep: dimensions with their coordinates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crossfade.tables import label
 
 @dataclass(frozen=True)
 class Coordinate:
-    """The values of one key along a dimension: numbers, with their unit if they have one, or labels."""
+    """Values of one key along a dimension: numbers, with their unit if they have one, or labels."""
 
     key: str
     values: NDArray[Any]
@@ -26,13 +26,13 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Dimension:
-    """An axis of a sweep. Keys that vary together (zipped) share one, and the first names it."""
+    """Dimension of a sweep; keys that vary together (zipped) share one, which the first key names."""
 
     coordinates: list[Coordinate]
 
     @property
     def name(self) -> str:
-        """The first key."""
+        """Name of the dimension: its first key."""
         return self.coordinates[0].key
 
     def __len__(self) -> int:
@@ -41,20 +41,20 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Grid:
-    """The dimensions of a sweep, and the id of the point in each cell (the last dimension varies fastest)."""
+    """Dimensions of a sweep, and the id of the point in each cell; the last dimension varies fastest."""
 
     dimensions: list[Dimension]
     points: list[str]
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The lengths of the dimensions."""
+        """Number of values of each dimension."""
         return tuple(len(dimension) for dimension in self.dimensions)
 
     @classmethod
     def of(cls, axes: Sequence[str], points: Sequence[dict[str, Any]]) -> Grid:
-        """The grid of a plan's axes and points ``{"axes": {key: value}, "id"}``."""
-        # Values may be tables; and a step that is given twice is one step.
+        """Grid of a plan's axes and its points ``{"axes": {key: value}, "id"}``."""
+        # Values may be tables, and a value given twice is one step.
         texts = [tuple(json.dumps(point["axes"][key], sort_keys=True) for key in axes) for point in points]
         values = [
             {text[i]: point["axes"][key] for text, point in zip(texts, points, strict=True)}
@@ -78,10 +78,10 @@ class Grid:
 
 
 def _cuts(texts: Sequence[tuple[str, ...]], keys: int) -> list[tuple[int, int]]:
-    """Keys that form a dimension together, as ranges.
+    """Groups of keys that form a dimension together, as ranges of keys.
 
-    The points are all combinations of what lies before a cut with what lies behind it exactly where there are
-    as many of them as that gives. Zipped keys stand side by side, so that no other cuts need be tried.
+    The points are all combinations of the keys before a cut with those behind it exactly if there are as many
+    points as combinations. Zipped keys stand side by side, so that no other cuts need be tried.
     """
     total = len(set(texts))
     ends = [
@@ -103,5 +103,5 @@ def _coordinate(key: str, values: list[Any]) -> Coordinate:
 
 
 def _unit(key: str) -> str:
-    """The unit of a bare number, where its key names it."""
+    """Unit of a bare number, if the name of its key implies one."""
     return "dB" if key.endswith("_db") else ""

@@ -1,4 +1,4 @@
-"""Results of a run that Ctrl-C stopped."""
+"""Results of a run that was stopped by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from crossfade.tables import Table
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run stopped by Ctrl-C.
+    """Results of a run stopped by Ctrl-C.
 
-    What is finished, ``rows`` runs and solutions, is in ``results`` (and, under the columns that were asked
-    for, in ``table``) and, unless switched off, in the cache: the same run once more goes on from there. Both
-    are made when they are asked for: of many points that takes longer than whoever stops a run wants to wait.
+    The ``rows`` finished runs and solutions are in ``results``, in ``table`` under the requested columns,
+    and, unless it is switched off, in the cache, from which a repeated run continues. Results and table are
+    made on access, since this may take long for many points.
 
     Parameters
     ----------
     rows : int
-        Number of runs and solutions that are finished.
+        Number of finished runs and solutions.
     results : callable
-        Makes the results of what is finished.
+        Function that makes the results of the finished runs.
     table : callable, optional
-        Makes them as a table.
+        Function that makes the table of the finished runs.
     """
 
     def __init__(
@@ -36,21 +36,21 @@ class Interrupted(KeyboardInterrupt):
 
     @cached_property
     def results(self) -> Results:
-        """The results of what is finished."""
+        """Results of the finished runs."""
         return self._results()
 
     @cached_property
     def table(self) -> Table:
-        """The finished results as rows and columns."""
+        """Results of the finished runs as rows and columns."""
         return self.results.table() if self._table is None else self._table()
 
     def with_table(self, of: Callable[[Results], Table]) -> Interrupted:
-        """The finished results with columns that were asked for.
+        """Copy whose table has other columns.
 
         Parameters
         ----------
         of : callable
-            Makes a table of results.
+            Function that makes a table of results.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The JSON Schemas (draft 2020-12) of what commands write as JSON: always a list."""
+"""JSON Schemas (draft 2020-12) of the lists that commands write as JSON."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ RESULTS: dict[str, Any] = {
 
 
 def _kind(name: str, description: str, required: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """An object that says itself what it is; all its keys are always there."""
+    """Schema of an object whose keys are all required."""
     properties = {"kind": {"const": name}, **required, **more}
     return {
         "type": "object",

@@ -1,9 +1,8 @@
-"""Labelled arrays over the axes of a sweep: the one maker of datasets, for files and for memory.
+"""Labelled arrays (xarray) over the axes of a sweep, made from files and from memory.
 
-There are two layouts. In the one that users see (:meth:`Frame.dataset`) each metric is one variable, axes
-have short names, and flows, links, nodes, users, stations, Wi-Fi links and the ends of intervals are
-dimensions. In the wide one (:meth:`Frame.wide`), which NetCDF and MATLAB files keep, each column of a table
-is a variable.
+There are two layouts. In the default one (:meth:`Frame.dataset`) each metric is one variable, axes have short
+names, and flows, links, nodes, users, stations, Wi-Fi links and the ends of intervals are dimensions. In the
+wide one (:meth:`Frame.wide`), which NetCDF and MATLAB files have, each column of a table is a variable.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ from crossfade.wording import axis_name, metric_name
 
 Variable = tuple[list[str], NDArray[Any], dict[str, str]]
 BOUNDS = ("low", "high", "ci95")
-"""Along the dimension ``bound``: the ends of the 95 % interval, and the half-width of Student's."""
+"""Labels of the dimension ``bound``: ends of the 95 % interval, and half-width of Student's interval."""
 KINDS = ("flow", "link", "node", "user", "station", "wlan_link")
 TAKEN = {"method", "methods", "run", "replication", "bound", "metric", "unit", *KINDS}
 
 
 class Frame:
-    """A dataset in the making: dimensions with their coordinates, and the variables so far.
+    """Builder of a dataset: its dimensions with their coordinates, and its variables so far.
 
-    Values come by group: distinct points in the order given, each by every method. Axes are dimensions, so is
-    ``method`` where there are several, and ``run`` of what has a second dimension.
+    Values are given by group: distinct points in their order, each by every method. Dimensions are the axes,
+    ``method`` if there are several, and ``run`` for values with a second dimension.
     """
 
     def __init__(self, axes: Sequence[str], points: Sequence[dict[str, Any]], methods: Sequence[str]) -> None:
@@ -45,21 +44,21 @@ class Frame:
         self._cells = np.array([number.get(id, -1) for id in self._grid.points])
         names = [dimension.name for dimension in self._grid.dimensions]
         self._dimensions = [*names, *(["method"] if len(methods) > 1 else [])]
-        # A whole table of the scenario may be an axis: the table "run" too.
+        # The table "run" of the scenario may be an axis itself.
         self._run = "replication" if "run" in names else "run"
         self._variables: dict[str, Variable] = {}
-        # Of each metric: what stands beside it, by ending.
+        # Columns of each metric, by the ending of their names.
         self._metrics: dict[str, dict[str, Variable]] = {}
 
     def add_metric(self, name: str, end: str, of_groups: ArrayLike, unit: str) -> None:
-        """The values of a metric (``end`` is empty), or what stands beside them."""
+        """Add the values of a metric, or those of the column beside it with the ending ``end``, by group."""
         words = metric_name(name)[0]
         unit = "1" if end in (RUNS, AT_LEAST) else unit
         long_name = f"{BESIDE[end]} {words}" if end else words
         self._metrics.setdefault(name, {})[end] = self._variable(of_groups, unit, long_name)
 
     def add(self, name: str, of_groups: ArrayLike, unit: str, long_name: str) -> None:
-        """Values by group, and by run where there is a second dimension."""
+        """Add a variable with a value by group, or by group and run for a second dimension."""
         self._variables[name] = self._variable(of_groups, unit, long_name)
 
     def _variable(self, of_groups: ArrayLike, unit: str, long_name: str) -> Variable:
@@ -77,7 +76,7 @@ class Frame:
         return dimensions, values.reshape(shape), attributes
 
     def wide(self, attributes: Mapping[str, str | int], runs: int | None = None) -> xr.Dataset:
-        """A variable for each column of a table, with the dotted keys of the axes."""
+        """Dataset in the wide layout: a variable for each column of a table; axes have dotted keys."""
         columns = {
             f"{name}{end}": variable
             for name, beside in self._metrics.items()
@@ -87,7 +86,7 @@ class Frame:
         return xr.Dataset(columns | self._variables, self._coordinates(runs), dict(attributes))
 
     def dataset(self, attributes: Mapping[str, str | int], runs: int | None = None) -> xr.Dataset:
-        """A variable for each metric; axes have short names, flows, links and the like are dimensions."""
+        """Dataset in the default layout: a variable for each metric; flows and other parts are dimensions."""
         parts: dict[tuple[str, str], dict[str | int, str]] = {}
         known = [name for name, beside in self._metrics.items() if not np.isnan(beside[""][1]).all()]
         for name in known:
@@ -116,7 +115,7 @@ class Frame:
                     variables |= self._intervals(kind, metrics, of_kind, there)
         names = self._short_names({*variables, *self._variables})
         if "method" in coordinates:
-            # ``sel`` has a keyword of that name, and would take the value for its own.
+            # ``sel`` has a keyword ``method``, for which it would take the value.
             names["method"] = "methods"
         made = xr.Dataset(variables | self._variables, coordinates, dict(attributes)).rename(names)
         for key, name in names.items() - {("method", "methods")}:
@@ -126,13 +125,13 @@ class Frame:
     def _beside(
         self, end: str, found: Mapping[str | int, str], kind: str, there: Mapping[str, Sequence[str | int]]
     ) -> Variable:
-        """The values of a metric along the dimension of a kind of parts; of the whole as they are."""
+        """Values of a metric along the dimension of a kind of parts; unchanged for the whole network."""
         dimensions, values, attributes = self._metrics[next(iter(found.values()))][end]
         if not kind:
             return dimensions, values, attributes
         nothing = np.full(values.shape, np.nan)
         each = [self._metrics[found[part]][end][1] if part in found else nothing for part in there[kind]]
-        # Words of a metric of a part end with that part: reverse, queue drops.
+        # The title of a metric of a part ends with the part ("Packets dropped by the queue, reverse").
         words = metric_name(_part(next(iter(found.values())))[2])[0]
         at = len(self._dimensions)
         return (
@@ -148,7 +147,7 @@ class Frame:
         found: Mapping[str, Mapping[str | int, str]],
         there: Mapping[str, Sequence[str | int]],
     ) -> dict[str, Variable]:
-        """The ends of the intervals of all metrics, and where one is of fewer runs or is a lower bound."""
+        """Variables with the intervals of all metrics, their numbers of runs, and flags of lower bounds."""
         ends = {f"_ci95_{name}" if name != "ci95" else "_ci95": place for place, name in enumerate(BOUNDS)}
         first = self._beside("", next(iter(found.values())), kind, there)
         dimensions, shape = first[0], first[1].shape
@@ -173,7 +172,7 @@ class Frame:
         return made
 
     def _short_names(self, taken: set[str]) -> dict[str, str]:
-        """The last parts of the keys where they tell them apart, else all their parts."""
+        """Short names of keys: the last part if it is unique, otherwise all parts."""
         keys = [item.key for dimension in self._grid.dimensions for item in dimension.coordinates]
         last = [key.rsplit(".", 1)[-1] for key in keys]
         return {
@@ -195,7 +194,7 @@ class Frame:
 
 
 def _part(name: str) -> tuple[str, str | int, str]:
-    """Part that a metric describes (its kind, empty for the whole, its name), and the metric's own name."""
+    """Kind and name of the part that a metric describes (empty for the whole), and the metric's own name."""
     part, _, metric = name.rpartition(".")
     if name.startswith(NUMBERED):
         kind, _, number = part.partition(":")
@@ -204,13 +203,13 @@ def _part(name: str) -> tuple[str, str | int, str]:
 
 
 def _rank(metric: str) -> tuple[int, str]:
-    """The place of a metric in tables; those of other versions stand at the end."""
+    """Sorting key of a metric in the order of tables; unknown metrics come last."""
     place = next((place for place, known in enumerate(metrics_there()) if known.name == metric), None)
     return (len(metrics_there()), metric) if place is None else (place, "")
 
 
 def is_wide(layout: str) -> bool:
-    """Whether a dataset is asked for in the layout of tables, which is deprecated."""
+    """True if the deprecated layout ``wide`` is requested; :class:`ResultsError` for an unknown layout."""
     if layout not in ("metrics", "wide"):
         raise ResultsError(f"layout = {shortened(repr(layout))}: must be metrics or wide")
     if layout == "wide":

@@ -1,7 +1,8 @@
-"""The one maker of results: points with their estimates, from what the core or a file says of rows.
+"""Construction of results: points with their estimates, from summaries of the core or of a file.
 
-Rows come in three ways: known to a plan that is carried out (:func:`of_known`), in groups that a file had
-(:func:`of_groups`), and as arrays, where a file's plan is not read (:mod:`crossfade.results.planresults`).
+Rows come in three ways: known to a plan that runs (:func:`of_known`), in groups read from a file
+(:func:`of_groups`), and as arrays, if the core cannot load a file's plan
+(:mod:`crossfade.results.planresults`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from crossfade.results.rows import PARTS, Row
 if TYPE_CHECKING:
     import crossfade._crossfade as _crossfade
 
-# More rows of a point are not held: one takes a kilobyte.
+# Greatest number of rows of a point that are held in memory; a row takes a kilobyte.
 MOST_ROWS_AT_ONCE = 50_000
 
 
@@ -34,17 +35,17 @@ def of_known(
     *,
     at_once: bool = True,
 ) -> Results:
-    """The results of the rows that are known; where not ``complete``, without the points that have none.
+    """Results of the known rows of a plan; if not ``complete``, points without a row are left out.
 
-    ``what`` is what a results file keeps of their plan. ``read`` gives rows by key. If not ``at_once``,
-    points are made when somebody looks at them: ``read`` must go on to work.
+    ``what`` is the plan's description as in a results file; ``read`` gives rows by key. If not ``at_once``,
+    points are made on access, for which ``read`` must keep working.
     """
 
     def make(numbers: Sequence[int]) -> list[Point]:
         keys = known.keys(numbers)
         rows_of: Callable[[list[str]], Sequence[Row]]
         if len(keys) > MOST_ROWS_AT_ONCE:
-            # Of very many runs a part at a time.
+            # Very many rows are read in portions.
             rows_of = partial(RowsOnDemand, read)
             parts = RowsOnDemand(read, keys).parts()
         else:
@@ -65,7 +66,7 @@ def of_known(
 def of_groups(
     what: Mapping[str, Any], plan: _crossfade.Plan, groups: Sequence[Sequence[Row]], complete: bool
 ) -> Results:
-    """The results of a plan, from the rows of each point by each method, in order."""
+    """Results of a plan from groups of rows: one group for each method of each point, in order."""
     summary: list[dict[str, Any]] = []
     plan.summarise_groups(groups, lambda text: summary.extend(json.loads(text)))
     points = [
@@ -77,7 +78,7 @@ def of_groups(
 
 
 def results(what: Mapping[str, Any], points: Sequence[Point], complete: bool, **more: Any) -> Results:
-    """The results of a plan: ``what`` is what a file keeps of it, ``more`` are fields of files alone."""
+    """Results of a plan with the description ``what``; ``more`` are fields of results from files."""
     controls = {
         name: f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
         for name, text in what.get("files", {}).items()
@@ -92,7 +93,7 @@ def results(what: Mapping[str, Any], points: Sequence[Point], complete: bool, **
             "version": what["version"],
             "results_version": what["results_version"],
             "overrides": {name: dict(what["overrides"].get(name, [])) for name in ("set", "over")},
-            # Of congestion controls that are the user's own.
+            # Hashes of the user's own congestion controls.
             **({"controls": controls} if controls else {}),
         },
         complete=complete,
@@ -103,9 +104,9 @@ def results(what: Mapping[str, Any], points: Sequence[Point], complete: bool, **
 
 
 def point(found: Mapping[str, Any], rows: Sequence[Row]) -> Point:
-    """A point from its summary, in the form of :meth:`_crossfade.Known.results`, and the ``rows`` behind it.
+    """Point from its summary, in the form of :meth:`_crossfade.Known.results`, and the ``rows`` behind it.
 
-    Where the scenario is not known, flows and links are not: ``parts`` has their metrics by full name.
+    If the scenario is unknown, so are flows and links, and ``parts`` has their metrics by full name.
     """
     method = found["method"]
 
@@ -122,7 +123,7 @@ def point(found: Mapping[str, Any], rows: Sequence[Row]) -> Point:
             f"{part['name']}.{name}": estimate
             for part in [*found["flows"], *found["links"]]
             for name, estimate in estimates(part).items()
-            # The wireless link is described by the metrics of the whole; so is a flow without a name.
+            # Metrics of the forward link and of a flow without a name are those of the whole network.
             if part["name"] and not (part["name"] == "forward" and name in metrics)
         }
 
@@ -150,9 +151,9 @@ def _in_order(rows: Mapping[str, Row], keys: Sequence[str]) -> list[Row]:
 
 
 def _failed(method: str, rows: Sequence[Row]) -> list[str]:
-    """Why live runs have no values: what the system refused, or sockets that used another TCP.
+    """Warning that live runs failed: the system refused them, or sockets used another TCP.
 
-    What other methods refuse is known of the point before anything runs, and is among its warnings.
+    The refusal of another method is known before any run, and is among the warnings of the point.
     """
     failures = [row.failure for row in rows if row.failure] if method == "live" else []
     if not failures:
@@ -162,7 +163,7 @@ def _failed(method: str, rows: Sequence[Row]) -> list[str]:
 
 
 def _refuse_methods_without_result(methods: Sequence[str], points: Sequence[Point]) -> None:
-    """A method that was refused at every point (its states fit nowhere) was asked for by mistake."""
+    """Raise ``ScenarioError`` for a method that gave no result at any point (such as too many states)."""
     for method in methods:
         refused = f"no {method}: "
         first = next((point for point in points if point.method == method), None)

@@ -1,4 +1,4 @@
-"""Points, and their rows, that are made when somebody looks at them: all would not fit into the memory."""
+"""Points and rows that are made on access, for results that would not fit into memory."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from crossfade.errors import ResultsError
 from crossfade.results.points import Point
 from crossfade.results.rows import Row
 
-# The points of a chunk are made together: so many, or fewer of many runs.
+# Greatest numbers of points, and of rows, of a chunk whose points are made together.
 POINTS_AT_ONCE = 64
 ROWS_AT_ONCE = 4096
 
 ReadRows = Callable[[list[str]], dict[str, Row]]
-"""Gives the rows of keys, by key."""
+"""Function that gives the rows of these keys, by key."""
 
 Make = Callable[[Sequence[int]], list[Point]]
-"""Makes the points of these numbers of a plan, by each method."""
+"""Function that makes the points of a plan with these numbers, by each method."""
 
 
 def chunks(counts: Sequence[int], *, all: bool) -> list[list[int]]:
-    """The numbers of the points of a plan that are made together; those without a row where ``all`` is true.
+    """Chunks of a plan's point numbers that are made together; points without a row only if ``all`` is true.
 
-    ``counts`` is how many rows each has.
+    ``counts`` has the number of rows of each point.
     """
     found: list[list[int]] = []
     rows = 0
@@ -42,10 +42,10 @@ def chunks(counts: Sequence[int], *, all: bool) -> list[list[int]]:
 
 
 class ManyPoints(Sequence[Point]):
-    """Points in the order of their plan, made chunk by chunk; only the last chunk is kept.
+    """Points in the order of their plan, made in chunks, of which only the last is kept.
 
-    ``methods`` is how many there are for each number; None where some may be left out, which are made to be
-    counted.
+    ``methods`` is the number of results of a point; None if some may be left out, in which case they are made
+    to be counted.
     """
 
     def __init__(self, chunks: Sequence[Sequence[int]], make: Make, methods: int | None) -> None:
@@ -88,14 +88,14 @@ class ManyPoints(Sequence[Point]):
 
 
 class RowsOnDemand(Sequence[Row]):
-    """The rows of these keys, read some at a time whenever somebody goes through them."""
+    """Rows of these keys, read in portions at each iteration."""
 
     def __init__(self, read: ReadRows, keys: Sequence[str]) -> None:
         self._read = read
         self._keys = keys
 
     def parts(self) -> Iterator[list[Row]]:
-        """All of them, in order."""
+        """All rows in portions, in order."""
         for start in range(0, len(self._keys), ROWS_AT_ONCE):
             keys = list(self._keys[start : start + ROWS_AT_ONCE])
             rows = self._read(keys)

@@ -1,4 +1,4 @@
-"""The metrics that there are, from the core's registry: names, units, words, meanings."""
+"""Metrics of the core's registry: names, units, titles and meanings."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from crossfade.wording import registry
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric that results may have. Its ``str`` is what ``crossfade explain`` prints.
+    """Description of a metric of results. Its ``str`` is the text that ``crossfade explain`` prints.
 
     Attributes
     ----------
     name : str
-        Name of its column.
+        Name of the metric's column.
     unit : str
-        Its unit, ``1`` of a pure number.
+        Unit of the values; ``1`` for a pure number.
     words : str
-        What figures call it.
+        Title in figures.
     meaning : str
-        What it counts.
+        Definition, in sentences.
     direction : {"higher", "lower"} or None
-        Its better side; None where there is none.
+        Direction in which the metric improves; None if there is none.
     ratio : dict or None
-        Of what rows hold it is the quotient over all runs: ``of`` (None: its own value times ``over``) by the
-        sum of ``over``; None of other metrics.
+        For a metric that is a quotient over all runs: ``of`` names the numerator among the metrics of rows
+        (None: the metric itself times ``over``), ``over`` those whose sum is the denominator. None for other
+        metrics.
 
     Examples
     --------
@@ -59,12 +60,12 @@ def _registry() -> dict[str, Metric]:
 
 
 def metrics() -> list[Metric]:
-    """Every metric that a result may have.
+    """All metrics that results may have.
 
     Returns
     -------
     list of Metric
-        In the order of tables.
+        The metrics, in the order of tables.
 
     Examples
     --------
@@ -76,14 +77,14 @@ def metrics() -> list[Metric]:
 
 
 def metric_of(column: str) -> Metric | None:
-    """The metric of a column; that of a flow or link (``reverse.queue_drops``) too."""
+    """Metric of a column, also for a column of a flow or link (``reverse.queue_drops``)."""
     return _registry().get(column.rpartition(".")[2])
 
 
 def near_metrics(name: str) -> str:
-    """The metrics that may have been meant, as a question; empty where none is near."""
+    """Similar names of metrics as a question; empty if there are none."""
     part, dot, last = name.rpartition(".")
-    # Half a name (goodput) is as good as one with a slip in it.
+    # A part of a name (goodput) matches as well as a misspelt name.
     known = [*_registry()]
     meant = [metric for metric in known if last and metric.startswith(f"{last}_")]
     meant = [*meant, *(near for near in get_close_matches(last, known, n=3) if near not in meant)]
@@ -91,7 +92,7 @@ def near_metrics(name: str) -> str:
 
 
 def not_metrics(y: str | None) -> list[str]:
-    """The names in a list of metrics, or of ratios of two, that are no metric; an interval counts as one."""
+    """Names in a list of metrics, or of ratios of two, that are unknown; names of intervals are known."""
 
     def metric(column: str) -> str:
         for end in BESIDE:

@@ -1,7 +1,7 @@
-"""Opening of a results file for reading: nothing in it is trusted before it is checked.
+"""Opening of a results file for reading; nothing in it is trusted before it is checked.
 
-It may be another program's database, of a newer format, tampered with, damaged so that queries have no end,
-or where nothing can be written. All of these end in one line.
+The file may be another program's database, have a newer format, be tampered with, be damaged so that queries
+never end, or lie in a read-only place. Each of these gives a one-line error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crossfade.results import rowtables, sidecars
 # Format 1 had no checksums, format 2 no distributions.
 FORMAT_VERSION = 3
 
-# What a file holds, all of it: the columns of its tables with their types.
+# Columns and types of all tables of a results file.
 SCHEMA = {
     "plans": "id TEXT, added REAL, description TEXT, warnings TEXT",
     "metric_sets": "id INTEGER, names TEXT",
@@ -28,32 +28,32 @@ SCHEMA = {
 }
 SEALED = ("plans", "rows")
 
-# A query may take so many steps of SQLite's machine, and so many for each byte of the file: a row, which
-# takes about twenty, has a hundred bytes at the least. What takes more goes round in circles.
+# Greatest number of steps of SQLite's machine in a query, and further steps for each byte of the file. A row
+# takes about twenty steps and at least a hundred bytes; a query with more steps is taken for endless.
 STEPS = 20_000_000
 STEPS_PER_BYTE = 5
 STEPS_AT_ONCE = 1_000_000
 
 
 def is_results_file(path: str | PathLike[str]) -> bool:
-    """Whether a file is to be opened as a results file: whether it begins as an SQLite database does."""
+    """True if a file begins as an SQLite database does."""
     return isinstance(path, str | PathLike) and begins(Path(path), len(SQLITE_MAGIC)) == SQLITE_MAGIC
 
 
 def connect_to_read(path: Path) -> tuple[sqlite3.Connection, sidecars.State | None]:
-    """A connection that reads and writes nothing, also beside a sweep that writes.
+    """Connection that only reads, also beside a sweep that writes.
 
-    SQLite never gets the right to write where the file lies: it could play back what lies beside it. With it
-    comes the state of the file where the connection does not follow what others write from now on.
+    SQLite never gets the right to write in the file's folder, since it could play back a journal that lies
+    there. Also returns the state of the file if the connection cannot follow later writes of others.
     """
     sidecars.check(path, to_write=False)
     if sidecars.in_use(path):
         return _connect(path, "mode=ro"), None
     state = sidecars.state(path)
     if not sidecars.has_log(path):
-        # SQLite looks at nothing beside the file then.
+        # In this mode SQLite ignores the files beside the database.
         return _connect(path, "mode=ro&immutable=1"), state
-    # A log that a killed sweep left, or a stranger: to play it back writes.
+    # A log left by a killed sweep, or by another program, can only be played back by writing.
     with sidecars.private_copy(path) as copy:
         return _connect(copy, "mode=rw", alone=True), state
 
@@ -67,7 +67,7 @@ def _connect(path: Path, options: str, alone: bool = False) -> sqlite3.Connectio
         rowtables.guard(database)
         database.execute("PRAGMA query_only = ON")
         if alone:
-            # The index of the log is in memory then, and the names of the files are needed no more.
+            # In this mode the index of the log is in memory, and the file names are not needed again.
             database.execute("PRAGMA locking_mode = EXCLUSIVE")
         database.execute("SELECT count(*) FROM sqlite_master")
     except BaseException:
@@ -77,7 +77,7 @@ def _connect(path: Path, options: str, alone: bool = False) -> sqlite3.Connectio
 
 
 def check_format(path: Path, database: sqlite3.Connection, may_be_empty: bool) -> None:
-    """Refuse what is no results file, or one of a newer format, with :class:`ResultsError`."""
+    """Raise :class:`ResultsError` for a file that is not a results file, or has a newer format."""
     (application,) = database.execute("PRAGMA application_id").fetchone()
     (version,) = database.execute("PRAGMA user_version").fetchone()
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -96,7 +96,7 @@ def check_format(path: Path, database: sqlite3.Connection, may_be_empty: bool) -
 
 
 def _check_schema(path: Path, database: sqlite3.Connection, version: int) -> None:
-    """Refuse a file with anything but the tables of its format: a view or a trigger is another's program."""
+    """Refuse a file that has more than the tables of its format: a view or a trigger is another program's."""
     found = set()
     for kind, name, statement in database.execute("SELECT type, name, sql FROM sqlite_master").fetchall():
         is_table = kind == "table" and str(statement).upper().startswith("CREATE TABLE")
@@ -115,8 +115,8 @@ def _check_schema(path: Path, database: sqlite3.Connection, version: int) -> Non
 
 
 def bound_steps(path: Path, database: sqlite3.Connection) -> None:
-    """Let queries from here on take as many steps as the whole file could need, and no more."""
-    # What is on the disk: a file may be a terabyte of holes.
+    """Limit the steps of further queries to what the whole file could need."""
+    # The blocks on the disk count, since a sparse file may claim any size.
     parts = [part.stat() for part in (path, path.with_name(f"{path.name}-wal")) if part.exists()]
     size = sum(min(part.st_size, 512 * getattr(part, "st_blocks", part.st_size)) for part in parts)
     left = (STEPS + STEPS_PER_BYTE * size) // STEPS_AT_ONCE
@@ -131,7 +131,7 @@ def bound_steps(path: Path, database: sqlite3.Connection) -> None:
 
 @contextmanager
 def one_line(path: Path, to_write: bool) -> Iterator[None]:
-    """SQLite's errors as this package's own, each one line that names the file."""
+    """Raise SQLite's errors as this package's own, in one line that names the file."""
     try:
         yield
     except (sqlite3.Error, OSError, ValueError, OverflowError) as error:

@@ -17,13 +17,13 @@ from crossfade.results.results import Results
 from crossfade.results.rows import FLOW, LINKS, NUMBERED
 from crossfade.wording import metric_name
 
-# By an exact analysis: how often the first loss of a cycle finds a window of 1, 2, ... segments.
+# Prefix of the probabilities of a window of 1, 2, ... segments at the first loss of a cycle (exact analysis).
 LOSS_WINDOW = "loss_window."
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A published metric: its name in results, its column among those of the rows, and its unit."""
+    """A published metric: its name in results, the name of its column in rows, and its unit."""
 
     name: str
     column: int
@@ -31,15 +31,15 @@ class Metric:
 
     @property
     def long_name(self) -> str:
-        """The name in words, as figures show it: ``reverse.link_goodput_bps`` is "Link goodput, reverse"."""
+        """Title as in figures: that of ``reverse.link_goodput_bps`` is "Link goodput, reverse"."""
         return metric_name(self.name)[0]
 
 
 def published(rows: PlanRows) -> list[Metric]:
-    """The metrics that results show: those of the whole, of flows, of links; others serve warnings.
+    """Published metrics among those of the rows: of the whole network, of flows, and of links.
 
-    Each group is in the order of the core's table, which a plan's ``units`` keep; flows are sorted by name,
-    links stand as a packet takes them.
+    Each group is in the order of the core's table, which a plan's ``units`` keep. Flows are sorted by name,
+    links are in the order in which packets take them. Other metrics of rows serve only warnings.
     """
     units: dict[str, str] = rows.plan.description["units"]
     ranks = {name: rank for rank, name in enumerate(units)}
@@ -51,18 +51,18 @@ def published(rows: PlanRows) -> list[Metric]:
         return kind, place, part, ranks[last]
 
     found = {}
-    # Those of numbered parts (nodes, users) are too many for a table: they stand in what a run prints.
+    # Metrics of numbered parts (nodes, users) are too many for a table.
     for name in sorted(
         (name for name in rows.names if name.rpartition(".")[2] in units and not name.startswith(NUMBERED)),
         key=rank,
     ):
         metric = Metric(name.removeprefix(FLOW), rows.names.index(name), units[name.rpartition(".")[2]])
-        found[metric.name] = metric  # a flow may be called as a link is: then the name is the link's
+        found[metric.name] = metric  # of a flow and a link with one name, the link has it
     return list(found.values())
 
 
 def numbered(rows: PlanRows) -> list[Metric]:
-    """The metrics of nodes and users, by the names that rows have (``user:0.user_goodput_bps``)."""
+    """Metrics of nodes, users and other numbered parts, named as in rows (``user:0.user_goodput_bps``)."""
     units: dict[str, str] = rows.plan.description["units"]
     ranks = {name: rank for rank, name in enumerate(units)}
     found = []
@@ -75,7 +75,7 @@ def numbered(rows: PlanRows) -> list[Metric]:
 
 
 def warnings_of(rows: PlanRows, found: Estimates) -> list[str]:
-    """Warnings of the file, and whether results are missing or have another meaning."""
+    """Warnings of the file, and of missing results or of another results version."""
     told = [*rows.plan.warnings, *_of_older_rows(rows)]
     unfinished = int((~found.finished).reshape(len(rows.points), -1).any(axis=1).sum())
     if not unfinished:
@@ -85,7 +85,7 @@ def warnings_of(rows: PlanRows, found: Estimates) -> list[str]:
 
 
 def _of_older_rows(rows: PlanRows) -> list[str]:
-    """Rows of results versions before 12 do not say which flows were unfinished."""
+    """Warning that rows of results versions before 12 do not say which flows were unfinished."""
     ends = {name.rpartition(".")[2] for name in rows.names}
     if "completion_time_s" not in ends or "flows_unfinished" in ends:
         return []
@@ -94,7 +94,7 @@ def _of_older_rows(rows: PlanRows) -> list[str]:
 
 
 def attributes_of(rows: PlanRows, found: Estimates) -> dict[str, str | int]:
-    """Facts about a plan as a whole, as numbers and texts, which every format can hold."""
+    """Facts about a plan as a whole, as numbers and texts, which every file format can hold."""
     description = rows.plan.description
     return {
         "title": shortened(description["title"]),
@@ -114,7 +114,7 @@ def _none_if_nan(number: float) -> float | None:
 
 
 def results_of(rows: PlanRows) -> Results:
-    """The results of a plan's rows; see :func:`load_results`."""
+    """Results of a plan's rows without the core, as :func:`crossfade.load_results` gives them."""
     description = rows.plan.description
     metrics_there, found = published(rows), rows.estimates()
     means, counts = found.means.tolist(), found.rows.tolist()

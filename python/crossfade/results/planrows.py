@@ -1,7 +1,7 @@
-"""The finished runs of a plan in a results file, as arrays: what datasets, tables and exports are made of.
+"""Finished runs of a plan in a results file as arrays, from which datasets, tables and exports are made.
 
-A file holds rows in the order in which they were finished, and those of other plans among them. Here they are
-sorted by point, method and run. The rows of one point by one method are a *group*.
+A file has rows of all its plans in the order in which they finished. Here the rows of one plan are sorted by
+point, method and run. The rows of one point by one method are a *group*.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
-# So many lines are decoded at once: enough for numpy to be quick, few enough for the processor's cache.
+# Number of lines decoded at once: enough for numpy to be fast, few enough for the processor's cache.
 LINES_AT_ONCE = 4_000
 
 
 @dataclass(frozen=True)
 class PlanRows:
-    """The rows of a plan, sorted by group and run.
+    """Rows of a plan, sorted by group and run.
 
-    Group g is the distinct point ``points[g // len(methods)]`` (its id; equal points share their rows) by
-    the method ``methods[g % len(methods)]``. ``values`` has a row a run and a column for each of ``names``,
-    NaN where a metric is undefined. Names are those of rows: ``flow:cubic.goodput_bps``. ``place`` counts the
-    rows of the group before each. ``distributions`` has those of each row, packed. ``failures`` says why
-    groups have no values. ``rows`` are the rows themselves, where they were asked for.
+    Group g is the distinct point ``points[g // len(methods)]`` (an id; equal points share their rows) by the
+    method ``methods[g % len(methods)]``. ``values`` has a row for each run and a column for each of
+    ``names``, NaN if undefined. Names are those of rows, such as ``flow:cubic.goodput_bps``. ``place`` is the
+    number of earlier rows of the group. ``distributions`` has those of each row, packed. ``failures`` has the
+    reason of each group without values. ``rows`` has the rows themselves, if requested.
     """
 
     plan: StoredPlan
@@ -62,17 +62,17 @@ class PlanRows:
 
     @property
     def solved(self) -> Truths:
-        """Whether each group is solved, without randomness."""
+        """True for each group of a method without randomness."""
         return np.tile([is_solved(method) for method in self.methods], len(self.points))
 
     @property
     def is_adaptive(self) -> bool:
-        """Whether the number of runs of a point depends on what comes out."""
+        """True if the number of runs of a point depends on their results."""
         return is_adaptive(self.plan.description["stop"])
 
     @property
     def stop_metric(self) -> str:
-        """The metric that the stop rule is about."""
+        """Name of the metric of the stop rule."""
         found: str = self.plan.description["stop"].get("metric", _crossfade.USUAL_METRIC)
         return found
 
@@ -82,7 +82,7 @@ class PlanRows:
         return len(self.points) * len(self.methods)
 
     def by_point(self) -> list[list[Row]]:
-        """The rows of each point by each method, in the order of the plan, where equal points stand too."""
+        """Rows of each point by each method, in the order of the plan; equal points have equal rows."""
         number = {id: i for i, id in enumerate(self.points)}
         methods = len(self.methods)
         groups = (
@@ -93,9 +93,10 @@ class PlanRows:
         return [self.rows[self.starts[group] : self.starts[group + 1]] for group in groups]
 
     def estimates(self, names: Sequence[str] | None = None) -> Estimates:
-        """Means and intervals of all groups: of all metrics, or of those among ``names`` that there are.
+        """Means and intervals of all groups, for all metrics or for the known ones among ``names``.
 
-        Which rows count, and whether they suffice, is told only with :attr:`stop_metric` among them.
+        The number of rows that count, and whether they suffice, is right only with :attr:`stop_metric` among
+        them.
         """
         chosen = self.names if names is None else [name for name in names if name in self.names]
         columns = [self.names.index(name) for name in chosen]
@@ -114,7 +115,7 @@ class PlanRows:
             found = _crossfade.estimates(*given, **rule, ranges=ranges)
         means, ci95, low, high, defined, at_least, rows, precise = found
         if self.is_adaptive:
-            # Without the metric there is nothing that could be precise; what is solved is.
+            # Without the stop rule's metric no random group is known to be precise; a solved group always is.
             precise = np.where(self.solved, True, precise & is_there) & (rows > 0)
             finished = precise | (rows >= stop["max_runs"])
         else:
@@ -124,9 +125,10 @@ class PlanRows:
         return Estimates(means, ci95, low, high, defined, at_least, rows, precise, finished)
 
     def _ranges(self, columns: Sequence[int], low: Floats, high: Floats, rows: Integers) -> Floats | None:
-        """The least and largest means that metrics can have, where their intervals reach beyond every run.
+        """Bounds of the means of metrics, for groups with an interval that reaches beyond every run.
 
-        None where no interval does, or the scenario cannot be read any more: then nothing is certain.
+        None if there is no such group, or if the core cannot load the scenario any more, so that nothing is
+        certain.
         """
         counted = self.place < rows[self.group]
         smallest, largest = np.full(low.shape, -np.inf), np.full(high.shape, np.inf)
@@ -151,7 +153,7 @@ class PlanRows:
 
     @cached_property
     def _core(self) -> _crossfade.Plan | None:
-        """The plan as the core reads it again; None where it is another one by now, or has a file of code."""
+        """The plan loaded again by the core; None if it differs by now, or has a file of code."""
         what = self.plan.description
         if what["results_version"] != _crossfade.RESULTS_VERSION:
             return None
@@ -166,13 +168,7 @@ class PlanRows:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Means of groups (down) and metrics (across), with the half-widths and the ends of their 95 % intervals.
-
-    NaN where a metric is undefined, or a single run says nothing of the spread. ``defined`` is the number of
-    rows in which a metric is (0 of what is solved), ``at_least`` whether its mean is a lower bound. ``rows``
-    is how many rows of a group count, ``finished`` whether that is all there are to be, ``precise`` whether
-    they reach the precision that the plan asks for (true where it asks for none).
-    """
+    """Means of groups (rows) and metrics (columns), with the half-widths and ends of their 95 % intervals."""
 
     means: Floats
     ci95: Floats
@@ -185,7 +181,7 @@ class Estimates:
     finished: Truths
 
     def beside(self, column: int) -> dict[str, Floats | Truths]:
-        """Columns beside the mean of a metric, by the ending of its name; bounds if there are any."""
+        """Columns beside the mean of a metric, by the ending of their names; lower bounds only if any."""
         found: dict[str, Floats | Truths] = dict(
             zip((*INTERVAL, RUNS), (self.ci95, self.low, self.high, self.defined), strict=True)
         )
@@ -193,14 +189,14 @@ class Estimates:
 
 
 def is_adaptive(stop: Mapping[str, Any]) -> bool:
-    """Whether a stop rule looks at what comes out: at an interval, or at a count."""
+    """True if a stop rule depends on results: on an interval, or on a count."""
     return "precision" in stop or "count" in stop
 
 
 def read_rows(file: ResultsFile, plan: StoredPlan, *, with_rows: bool = False) -> PlanRows:
-    """Read the rows of a plan; ``with_rows`` keeps them as they are as well.
+    """Read the rows of a plan; ``with_rows`` also keeps the rows themselves.
 
-    At its height it takes twice the memory of the values.
+    The peak of memory is twice that of the values.
     """
     points = list(dict.fromkeys(point["id"] for point in plan.description["points"]))
     wanted = _Wanted(plan.description, points)
@@ -210,12 +206,12 @@ def read_rows(file: ResultsFile, plan: StoredPlan, *, with_rows: bool = False) -
     group = np.concatenate([np.empty(0, dtype=np.int64), *(chunk.group for chunk in chunks)])
     run = np.concatenate([np.empty(0, dtype=np.int64), *(chunk.run for chunk in chunks)])
     order = np.lexsort((run, group))
-    # A file has each run once. Where damage or a stranger made two of one, neither can be told to be right.
+    # A file has each run once. If damage or another program made two, neither is trusted.
     here, number = group[order], run[order]
     same = (here[1:] == here[:-1]) & (number[1:] == number[:-1])
     order = order[~(np.append(same, False) | np.append(False, same))] if same.any() else order
     if is_adaptive(plan.description["stop"]):
-        # A stop rule sees no run that has a gap before it.
+        # A stop rule evaluates runs in order, so a run behind a gap does not count.
         order = order[run[order] == _places(group[order])]
     group, run = group[order], run[order]
     failures = {number: text for chunk in chunks for number, text in chunk.failures.items()}
@@ -231,14 +227,14 @@ def read_rows(file: ResultsFile, plan: StoredPlan, *, with_rows: bool = False) -
 
 
 def _places(group: Integers) -> Integers:
-    """Number of rows of the same group before each sorted row."""
+    """Number of earlier rows of the same group, for each sorted row."""
     places: Integers = np.arange(len(group)) - np.searchsorted(group, group)
     return places
 
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Some rows of a plan, all with the same metrics, in the order of the file."""
+    """Rows of a plan with the same metrics, in the order of the file."""
 
     names: tuple[str, ...]
     group: Integers
@@ -250,7 +246,7 @@ class _Chunk:
 
 
 class _Wanted:
-    """Lines of a file that are rows of a plan."""
+    """Filter for the rows of a file that belong to a plan."""
 
     def __init__(self, description: dict[str, Any], points: list[str]) -> None:
         methods, stop = description["methods"], description["stop"]
@@ -262,8 +258,8 @@ class _Wanted:
         self._runs = stop.get("runs", stop.get("max_runs"))
 
     def chunks(self, sets: dict[int, str], lines: list[Line], with_rows: bool) -> Iterator[_Chunk]:
-        """The lines that are the plan's, packed; with the rows themselves where they are asked for."""
-        # For a million rows: column by column, and without a Python object for each value.
+        """Rows among ``lines`` that belong to the plan, packed; with the rows themselves if ``with_rows``."""
+        # Fast enough for a million rows: by columns, without a Python object for each value.
         _, points, methods, seeds, runs, set_of, blobs, failures, *_ = zip(*lines, strict=True)
 
         def integers(values: Iterable[int]) -> Integers:
@@ -272,7 +268,7 @@ class _Wanted:
         first = integers(map(self._groups.get, points, repeat(-1)))
         method = integers(map(self._methods.get, methods, repeat(-1)))
         run, metric_set = integers(runs), integers(set_of)
-        # What is solved has no randomness: its one row serves every seed.
+        # A method without randomness has one row, which is valid for every seed.
         asked = np.where(self._solved[method], run == 0, (run < self._runs) & (integers(seeds) == self._seed))
         asked &= (first >= 0) & (method >= 0)
         for number in sets.keys() & set(metric_set[asked].tolist()):
@@ -292,13 +288,16 @@ class _Wanted:
 
     def _row(self, line: Line, names: str) -> Row:
         key, point, method, seed, run, _, values, failure, _, _, seconds = line[:11]
-        # Many rows share a point: its text is kept once.
+        # The rows of a point share one string with its id.
         text = self._points[self._groups[point] // len(self._methods)]
         return Row(key.hex(), text, method, seed % 2**64, run, names, values, failure, seconds)
 
 
 def _sorted_values(chunks: list[_Chunk], order: Integers) -> tuple[list[str], Floats]:
-    """The names of all chunks, and their values in this order. The chunks are used up, to save memory."""
+    """Names of the metrics of all chunks, and their values in ``order``.
+
+    The chunks are consumed, to save memory.
+    """
     names = list(dict.fromkeys(name for chunk in chunks for name in chunk.names))
     column = {name: i for i, name in enumerate(names)}
     to = np.full(sum(len(chunk.group) for chunk in chunks), -1)
@@ -312,7 +311,7 @@ def _sorted_values(chunks: list[_Chunk], order: Integers) -> tuple[list[str], Fl
         first += len(chunk.group)
         kept = rows >= 0
         columns = np.array([column[name] for name in chunk.names], dtype=np.int64)
-        if kept.all() and np.array_equal(columns, np.arange(len(names))):  # as a rule, and it is quicker
+        if kept.all() and np.array_equal(columns, np.arange(len(names))):  # the usual case, which is faster
             values[rows] = chunk.values
         else:
             values[np.ix_(rows[kept], columns)] = chunk.values[kept]

@@ -1,7 +1,6 @@
-"""The table of plans in a results file: what was asked for, each plan with a checksum.
+"""Table of plans in a results file, each plan with a checksum.
 
-A line is believed where it is what was written: its checksum, its types, and what it describes
-(:mod:`crossfade.results.description`).
+A line is valid if its checksum, its types and its description (:mod:`crossfade.results.description`) are.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ TABLE = """CREATE TABLE IF NOT EXISTS plans (
     checksum INTEGER NOT NULL
 )"""
 
-# Times from here on (the year 9999) are none.
+# Times from here on (the year 9999) are invalid.
 LATEST = 253_402_300_800.0
 
 
 def is_solved(method: str) -> bool:
-    """Whether a method has no randomness."""
+    """True if a method has no randomness."""
     return method in METHODS and not METHODS[method].random
 
 
@@ -39,19 +38,19 @@ def is_solved(method: str) -> bool:
 class StoredPlan:
     """A plan as a results file keeps it.
 
-    ``description`` has name, title, text (the scenario file), overrides, scenario (that of the first point),
-    axes, points ``[{"axes": {key: value}, "id"}]``, methods, stop, seed, units, version, results_version.
+    ``description`` has name, title, text (the scenario file), overrides, scenario (of the first point), axes,
+    points ``[{"axes": {key: value}, "id"}]``, methods, stop, seed, units, version, results_version.
     """
 
     id: str
     added: float
-    """When it was last asked for, in seconds since 1970."""
+    """Time of the last request for the plan, in seconds since 1970."""
     description: dict[str, Any]
     warnings: list[str]
 
 
 def plan_id(description: Mapping[str, Any]) -> str:
-    """The id of a plan: a hash of what is asked for, whatever the words of the scenario file."""
+    """Id of a plan: a hash of the runs that it requests, independent of the wording of the scenario file."""
     asked = {
         "axes": description["axes"],
         "points": [point["id"] for point in description["points"]],
@@ -63,13 +62,13 @@ def plan_id(description: Mapping[str, Any]) -> str:
 
 
 def merge_plan(database: sqlite3.Connection, plan: StoredPlan) -> None:
-    """Keep a plan of another file; of one that is there only when it was last asked for."""
+    """Add a plan of another file; a known plan only takes over the later time of request."""
     there = plan_of_id(database, plan.id)
     put_plan(database, plan if there is None else replace(there, added=max(there.added, plan.added)))
 
 
 def put_plan(database: sqlite3.Connection, plan: StoredPlan) -> None:
-    """Keep a plan, in the place of one with its id."""
+    """Store a plan, replacing one with the same id."""
     line = (plan.id, float(plan.added), _json(plan.description), _json(plan.warnings))
     database.execute(
         "INSERT INTO plans VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET added = excluded.added, "
@@ -79,7 +78,7 @@ def put_plan(database: sqlite3.Connection, plan: StoredPlan) -> None:
 
 
 def plan_of_id(database: sqlite3.Connection, identity: str) -> StoredPlan | None:
-    """A plan that is there and sound."""
+    """Plan with this id; None if it is missing or damaged."""
     for line in database.execute("SELECT * FROM plans WHERE id = ?", (identity,)).fetchall():
         with suppress(ValueError):
             return read_line(line)
@@ -87,7 +86,7 @@ def plan_of_id(database: sqlite3.Connection, identity: str) -> StoredPlan | None
 
 
 def read_line(line: tuple[Any, ...]) -> StoredPlan:
-    """A line of the table of plans; ``ValueError`` where it is not what was written."""
+    """Convert a line of the table of plans; ``ValueError`` if it is damaged."""
     identity, added, description, warnings, *sums = line
     if [type(cell) for cell in line] != [str, float, str, str, *[int] * len(sums)]:
         raise ValueError("wrong types")
@@ -99,13 +98,13 @@ def read_line(line: tuple[Any, ...]) -> StoredPlan:
 
 
 def checksum(line: tuple[str, float, str, str]) -> int:
-    """CRC-32 of what a plan says."""
+    """CRC-32 of the content of a plan."""
     identity, added, description, warnings = line
     return zlib.crc32("\0".join((identity, repr(added), description, warnings)).encode())
 
 
 def seal_plans(database: sqlite3.Connection) -> None:
-    """Give the plans of an older file their checksums."""
+    """Add checksums to the plans of an older file."""
     if any(column == "checksum" for _, column, *_ in database.execute("PRAGMA table_info(plans)")):
         return
     database.execute("ALTER TABLE plans ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0")

@@ -1,4 +1,4 @@
-"""A point of results: its metrics, their intervals, and its runs."""
+"""A point of results: its metrics with their intervals, and its runs."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ Metrics = dict[str, "Estimate"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """One metric of one point.
+    """Estimate of one metric at one point: its mean over runs, with intervals.
 
     Attributes
     ----------
     value : float or None
-        Mean over the runs, in ``unit``; None where the metric is undefined, such as a mean over no packets.
+        Mean over the runs, in ``unit``; None if the metric is undefined, such as a mean over no packets.
     ci95 : float or None
-        Half-width of its two-sided 95 % Student interval; None where there are not two runs, the method is
-        exact, or events are too rare for it.
+        Half-width of the two-sided 95 % Student interval; None for fewer than two runs, for a method without
+        randomness, and for events that are too rare.
     low, high : float or None
-        Ends of a 95 % interval that also covers rare events, shares at their ceiling and skewed runs; it is
-        nowhere narrower than Student's, and stops where the metric can.
+        Ends of a 95 % interval that also covers rare events, shares near their bound and skewed runs; it is
+        never narrower than Student's, and is cut at the bounds of the metric.
     n : int
-        Number of runs in which the metric is defined; 0 where a method has no randomness.
+        Number of runs in which the metric is defined; 0 for a method without randomness.
     method : str
         Name of the method.
     unit : str
-        The unit, ``1`` of a pure number.
+        Unit of the values; ``1`` for a pure number.
     at_least : bool
-        Whether it is a lower bound, since flows were unfinished when their runs ended: it has no ``high`` and
-        no ``ci95``.
+        True if ``value`` is only a lower bound, because flows were unfinished when their runs ended: then
+        there is no ``high`` and no ``ci95``.
 
     Examples
     --------
@@ -61,41 +61,42 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Point:
-    """One point of a sweep (the only one where nothing is swept), by one method.
+    """One point of a sweep (the only one without a sweep) by one method.
 
     Attributes
     ----------
     axes : dict
-        Values of the axes, by dotted key, as they were written.
+        Values of the axes by dotted key, as written in the scenario.
     scenario : dict
-        All keys with their defaults.
+        All keys of the scenario at this point, defaults included.
     method : str
         Name of the method.
     runs : int
-        Number of runs; 0 where a method has no randomness.
+        Number of runs; 0 for a method without randomness.
     metrics : dict of str to Estimate
-        Those of the whole.
+        Metrics of the whole network, by name.
     parts : dict of str to Estimate
-        Those of named flows and of links, as ``cubic.goodput_bps`` or ``reverse.queue_drops``.
+        Metrics of named flows and of links, by names such as ``cubic.goodput_bps`` or
+        ``reverse.queue_drops``.
     flows, links, nodes, users : list of dict
-        Each flow and link, each node of a mesh, each user of a cell.
+        Metrics of each flow and link, of each node of a mesh, and of each user of a cell.
     stations : list of dict
-        Each station of a Wi-Fi network.
+        Metrics of each station of a Wi-Fi network.
     wlan_links : list of dict
-        Each link of multi-link devices of a Wi-Fi network.
+        Metrics of each link of multi-link devices of a Wi-Fi network.
     warnings : list of str
-        What to be careful about.
+        Reasons to doubt the results.
     loss_windows : list of float
-        By exact analysis, the shares of first losses that find a window of 1, 2, ... segments.
+        Probabilities of a window of 1, 2, ... segments at the first loss of a cycle, by exact analysis.
     rows : sequence of Row
-        The runs that count, in order; of more than 50,000 they are read whenever somebody goes through them.
+        Rows of the runs that count, in order; more than 50,000 are read from the store at each iteration.
     snr_db : float or None
-        Of a physical layer rho, in dB; of a transport block its mean SNR.
+        Mean signal-to-noise ratio in dB: rho of a physical layer, or that of a transport block.
     block : dict or None
-        The transport block of method phy: bits, code blocks, symbols, modulation and code rate.
+        Transport block of method phy: bits, code blocks, symbols, modulation and code rate.
     residual, combined : list of Estimate
-        By method phy the shares of frames that are not accepted after 1, 2, ... transmissions, and those of
-        which the combination of so many receptions fails.
+        Shares of frames that are not accepted after 1, 2, ... transmissions, and for which the combination
+        of as many receptions fails, by method phy.
 
     Examples
     --------
@@ -133,7 +134,7 @@ class Point:
         )
 
     def value(self, name: str) -> float:
-        """A metric's value.
+        """Mean of a metric over the runs.
 
         Parameters
         ----------
@@ -143,15 +144,15 @@ class Point:
         Returns
         -------
         float
-            In the unit of the metric; NaN where it is undefined or the method does not give it.
+            Mean in the unit of the metric; NaN if it is undefined, or the method does not give it.
         """
         found = self.metrics.get(name, self.parts.get(name))
         return math.nan if found is None or found.value is None else found.value
 
     def samples(self, name: str) -> list[float]:
-        """A metric in each run.
+        """Value of a metric in each run.
 
-        Run r of every point draws the same random numbers: compare two points run by run.
+        Run r of every point has the same random numbers, so that points can be compared run by run.
 
         Parameters
         ----------
@@ -161,21 +162,21 @@ class Point:
         Returns
         -------
         list of float
-            In the order of the runs; NaN where the metric is undefined.
+            Values in the order of the runs; NaN if the metric is undefined in a run.
         """
         held = {known for names in {row.names for row in self.rows} for known in names_of(names)}
-        # In a row those of a flow, node or user (near.goodput_bps) say what it is.
+        # Rows name metrics of a flow, node or user with the kind of the part (flow:near.goodput_bps).
         spelled = next((key for prefix in ("", *PREFIXES.values()) if (key := prefix + name) in held), name)
         return [row.value(spelled) for row in self.rows]
 
 
 def each_run(point: Point, name: str) -> str:
-    """A metric in each run that has it, as words."""
+    """Value of a metric in each run that has it, as text."""
     return " ".join(repr(value) for value in point.samples(name) if not math.isnan(value))
 
 
 def numbered_parts(point: Point) -> dict[str, list[dict[str, Any]]]:
-    """The parts of a point that have numbers, by kind."""
+    """Numbered parts of a point (nodes, users, stations, Wi-Fi links), by kind."""
     return {
         "node": point.nodes,
         "user": point.users,
@@ -185,7 +186,7 @@ def numbered_parts(point: Point) -> dict[str, list[dict[str, Any]]]:
 
 
 def part_metric(point: Point, name: str) -> Mapping[str, Any]:
-    """A metric of a node, user, station or Wi-Fi link (``user:0.user_goodput_bps``) at a point."""
+    """Metric of a node, user, station or Wi-Fi link at a point, by its name (``user:0.user_goodput_bps``)."""
     part, _, metric = name.rpartition(".")
     kind, _, number = part.partition(":")
     parts = numbered_parts(point)[kind]
@@ -194,7 +195,7 @@ def part_metric(point: Point, name: str) -> Mapping[str, Any]:
 
 
 def cells_of(point: Point) -> dict[str, float | None]:
-    """The metrics of a point and their intervals, by column."""
+    """Values and intervals of the metrics of a point, by column."""
     return {
         f"{name}{end}": cell
         for name, estimate in (point.metrics | point.parts).items()
@@ -214,7 +215,7 @@ def cells_of(point: Point) -> dict[str, float | None]:
 
 
 def point_object(point: Point, seed: int, provenance: dict[str, Any]) -> dict[str, Any]:
-    """A point as JSON (``crossfade schema --results`` describes it)."""
+    """A point as a JSON object, as ``crossfade schema --results`` describes it."""
 
     def ends(metric: Estimate) -> dict[str, Any]:
         names = ("value", "ci95", "low", "high", "unit")

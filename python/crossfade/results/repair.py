@@ -1,7 +1,7 @@
-"""Repair of a results file: its damaged parts, and the file written anew without them.
+"""Repair of a results file: detection of its damaged parts, and a new file without them.
 
-A damaged page takes the rows on it with it, and those that only it leads to. So rows are asked for by their
-numbers, many at a time, and where that fails in halves, down to the row that cannot be read.
+A damaged page of the file makes the rows on it unreadable, and those that only it leads to. Rows are
+therefore read by number in ranges, and a range that fails is halved, down to the row that cannot be read.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from crossfade.results.file import ResultsFile, name_of
 from crossfade.results.plantable import StoredPlan
 
 ROWS_AT_ONCE = 1_000
-# A row of any table takes so many bytes at the least: there are no more rows than fit into the file.
+# Least number of bytes of a row of any table, which bounds the number of rows in the file.
 SMALLEST_ROW = 16
 KINDS = {"rows": "a row", "plans": "a plan", "metric_sets": "a list of metrics"}
 
 
 @dataclass
 class Found:
-    """Number of sound rows and plans, and the damaged parts, a line each."""
+    """Number of sound rows and plans, and a line for each damaged part."""
 
     rows: int = 0
     plans: int = 0
@@ -38,7 +38,7 @@ class Found:
 
 
 def inspect(path: Path) -> Found:
-    """Look at all of a results file; :class:`ResultsError` where it is none, or not to be opened."""
+    """Examine all of a results file; :class:`ResultsError` if it is none, or cannot be opened."""
     with ResultsFile.open(path) as file, file.unbounded() as database:
         found = Found(has_checksums=rowtables.columns_of(database) != rowtables.COLUMNS)
         found.rows = sum(1 for _ in _sound_rows(database, found.damage))
@@ -53,10 +53,10 @@ def inspect(path: Path) -> Found:
 
 
 def mend(path: Path) -> Path:
-    """Make a results file of what is sound in a damaged one, under its name; gives the name of the old one.
+    """Replace a damaged results file by one with its sound parts; returns the new name of the old file.
 
-    Raises :class:`OutputError` where that cannot be written, or somebody else has the file open; then it is
-    as it was.
+    Raises :class:`OutputError` if a file cannot be written, or another process has the file open; the file is
+    then unchanged.
     """
     kept = _free_name(path)
     with draft(path) as new:
@@ -86,7 +86,7 @@ def _free_name(path: Path) -> Path:
 
 
 def _check_alone(path: Path) -> None:
-    """Refuse a file that another process has open, whose name is about to be another's."""
+    """Refuse a file that another process has open, since its name is about to belong to another file."""
     if sidecars.in_use(path):
         raise ResultsError(f"{path}: in use; repair it when no other process has it open")
 
@@ -122,7 +122,7 @@ def _sound_plans(database: sqlite3.Connection, damage: list[str]) -> Iterator[St
 def _readable(
     database: sqlite3.Connection, table: str, columns: str, damage: list[str]
 ) -> Iterator[tuple[Any, ...]]:
-    """The lines of a table that can be read, each behind its number; of the others it is told how many."""
+    """Readable lines of a table, each after its row number; ``damage`` gets the count of the others."""
     (pages,), (size,) = (database.execute(f"PRAGMA {of}").fetchone() for of in ("page_count", "page_size"))
     last = pages * size // SMALLEST_ROW
     with suppress(sqlite3.DatabaseError):

@@ -1,4 +1,4 @@
-"""Results of a run: the points of a scenario, as a table, a dataset, JSON and a figure."""
+"""Results of a scenario: its points, as a table, a dataset, JSON and a figure."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The number of a row, beside its columns.
+# Name of a column with the number of each row.
 PLACE = " "
-# More lines are for a figure.
+# Greatest number of rows of a notebook's table.
 MOST_LINES = 40
-# Metrics that are drawn where nobody names one.
+# Metrics that are drawn by default.
 DRAWN = ("goodput_bps", "throughput_per_slot")
 
 
 @dataclass
 class _Overview:
-    """Warnings of all points, each with the number of points that gave it, and of all points."""
+    """Warnings with the number of points that gave each, number of points, and values of main metrics."""
 
     warnings: dict[str, int]
     number: int
@@ -49,28 +49,28 @@ class _Overview:
 
 @dataclass(frozen=True)
 class Results:
-    """All points of a scenario, in the order of its sweep; each by every method, in the order asked for.
+    """Results of all points of a scenario by each method, in the order of the sweep and of ``methods``.
 
     Attributes
     ----------
     title : str
-        The scenario's own words.
+        Title of the scenario.
     methods : list of str
-        The methods.
+        Names of the methods.
     seed : int
-        Seed of all random numbers.
+        Seed of all random streams.
     points : sequence of Point
-        A point for each combination of the axes and each method.
+        A point for each combination of axis values and each method.
     provenance : dict
-        ``version``, ``results_version`` and ``overrides``: what it takes to make them again.
+        ``version``, ``results_version`` and ``overrides``, from which the results can be reproduced.
     complete : bool
-        Whether no point and no run is missing.
+        True if no point and no run is missing.
     axes : list of str
         Dotted keys of the axes.
     file_warnings : list of str
-        Warnings of the results file that the results come from, whose points have none of their own.
+        Warnings of the results file from which the results were read; its points have no warnings.
     figure : Wanted
-        What the scenario says about its figure.
+        Figure that the scenario describes in its table ``figure``.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Results:
         return visible(f"<Results{f' {self.title!r}' if self.title else ''}: {self._size()}>")
 
     def _size(self) -> str:
-        """Number of points, their methods and axes."""
+        """Text with the number of points, the axes, the methods and the number of runs."""
         number = len({json.dumps(point.axes) for point in self.points})
         runs = sorted({point.runs for point in self.points if point.runs})
         parts = [f"{number} point{'' if number == 1 else 's'}"]
@@ -110,7 +110,7 @@ class Results:
         return "; ".join([*parts, *([] if self.complete else ["incomplete"])])
 
     def _repr_html_(self) -> str:
-        """View in a notebook: all metrics of a single point, the main ones of a sweep (up to 40 lines)."""
+        """HTML for a notebook: all metrics of a single point, or main ones of a sweep (up to 40 lines)."""
         title = f"{self.title} ({self._size()})" if self.title else self._size()
         if not self.axes:
             names = self.metrics
@@ -129,7 +129,7 @@ class Results:
         return html_table(title, columns, rows)
 
     def _shown(self, name: str) -> tuple[str, str, list[str]]:
-        """A metric, the unit in which it is short, and its estimate at each point in that."""
+        """Name of a metric, the unit in which it is short, and its estimate at each point in that unit."""
         found = [point.metrics.get(name) for point in self.points]
         known = [vars(estimate) for estimate in found if estimate is not None]
         unit, factor = shown_unit(known)
@@ -141,7 +141,7 @@ class Results:
 
     @cached_property
     def warnings(self) -> list[str]:
-        """Every warning once, with the number of points that gave it where there are several."""
+        """Each warning once; for a sweep with the number of points that gave it."""
         if self.file_warnings:
             return self.file_warnings
         where, total = self._overview.warnings, self._overview.number
@@ -151,17 +151,17 @@ class Results:
 
     @property
     def main_values(self) -> dict[tuple[str, str], tuple[str, array[float]]]:
-        """The unit and the values of main metrics wherever they are defined, by metric and method."""
+        """Unit and values of the main metrics at all points that define them, by metric and method."""
         return self._overview.values
 
     @cached_property
     def _overview(self) -> _Overview:
-        """Derived values of all points, made once, since very many are read from a file."""
+        """Derived values of all points, computed in one pass since many points may be read from a file."""
         found = _Overview({}, 0, {})
         place: dict[str, Any] | None = None
         told: set[str] = set()
         for point in self.points:
-            # The methods of a place stand together.
+            # The results of a point by several methods follow each other.
             if place != point.axes:
                 place, found.number, told = point.axes, found.number + 1, set()
             for text in point.warnings:
@@ -176,7 +176,7 @@ class Results:
         return found
 
     def by_method(self, method: str) -> Results:
-        """The points of one method alone.
+        """Results of a single method.
 
         Parameters
         ----------
@@ -191,13 +191,13 @@ class Results:
         return replace(self, methods=[method], points=points)
 
     def where(self, conditions: Mapping[str, Any]) -> Results:
-        """The points whose row of :meth:`table` has some values.
+        """Results of the points whose row of :meth:`table` meets conditions.
 
         Parameters
         ----------
         conditions : mapping
-            Columns and values (``{"tcp.variant": "reno", "runs>=": 10}``); a name that ends with ``<``,
-            ``<=``, ``>`` or ``>=`` compares.
+            Values by column (``{"tcp.variant": "reno", "runs>=": 10}``); a column name that ends with ``<``,
+            ``<=``, ``>`` or ``>=`` compares numbers.
 
         Returns
         -------
@@ -206,7 +206,7 @@ class Results:
         Raises
         ------
         ResultsError
-            If no point is left; the message names the values that there are.
+            If no point is left; the message names the values of the columns.
         """
         table = self.table()
         numbered = Table([*table.columns, PLACE], [[*row, place] for place, row in enumerate(table.rows)])
@@ -215,35 +215,35 @@ class Results:
 
     @property
     def metrics(self) -> list[str]:
-        """The names of the metrics of the whole that at least one point has."""
+        """Names of the metrics of the whole network that at least one point has."""
         return list(dict.fromkeys(name for point in self.points for name in point.metrics))
 
     @cached_property
     def main_metrics(self) -> list[str]:
-        """The metrics that a person sees first, where runs count in slots and where they last seconds."""
+        """Metrics of the first columns of tables; they differ for runs measured in slots and in seconds."""
         runs = (point.scenario.get("run") or {} for point in self.points[:1])
         in_slots = any("slots" in str(run.get("duration")) or run.get("segments") for run in runs)
         return [*(MAIN_METRICS if in_slots else MAIN_METRICS_OF_SECONDS)]
 
     @property
     def parts(self) -> list[str]:
-        """The names of the metrics of flows and links that at least one point has."""
+        """Names of the metrics of flows and links that at least one point has."""
         return list(dict.fromkeys(name for point in self.points for name in point.parts))
 
     def table(self, only: Sequence[str] | None = None) -> Table:
-        """A row a point and method: axes, ``method``, ``runs``, each metric and its interval.
+        """Table with a row for each point and method: axes, ``method``, ``runs``, metrics and intervals.
 
         Parameters
         ----------
         only : sequence of str, optional
-            The metrics that are wanted, in order (default: all).
+            Names of the metrics, in order (default: all).
 
         Returns
         -------
         Table
-            The interval is ``NAME_ci95``, ``NAME_ci95_low`` and ``NAME_ci95_high``, and ``NAME_runs`` the
-            number of runs that the metric is of; ``NAME_at_least``, where some value is a lower bound, is 1
-            there. See :class:`Estimate`.
+            Columns ``NAME_ci95``, ``NAME_ci95_low`` and ``NAME_ci95_high`` have the interval of a metric (see
+            :class:`Estimate`), ``NAME_runs`` the number of runs that define it. If some value is a lower
+            bound, ``NAME_at_least`` is 1 for lower bounds.
 
         Raises
         ------
@@ -256,17 +256,18 @@ class Results:
         return Table.of(columns, (self._record(point) for point in self.points))
 
     def drawn(self, y: Sequence[str] | None = None) -> Table:
-        """Give the table that a figure of some metrics is drawn of.
+        """Table from which a figure of some metrics is drawn.
 
         Parameters
         ----------
         y : sequence of str, optional
-            Metrics that are drawn (default: those of the scenario's figure, or the usual ones).
+            Names of the metrics (default: those of the scenario's figure, or of any figure).
 
         Returns
         -------
         Table
-            Where points have too few runs for an interval, ``NAME_each_run`` has the value in each.
+            Table of :meth:`table`. For points with too few runs for an interval, ``NAME_each_run`` has the
+            value of each run.
         """
         table = self.table()
         few = [1 < point.runs < ENOUGH_RUNS for point in self.points]
@@ -281,7 +282,7 @@ class Results:
         return Table(columns, [[*row, *more] for row, more in zip(table.rows, cells, strict=True)])
 
     def _columns(self, names: Sequence[str]) -> list[tuple[str, str]]:
-        """The columns of metrics: each with the endings of what stands beside it."""
+        """Columns of some metrics as pairs: name of the metric, and ending of the column."""
         bounds = self.bounds
         return [
             (name, end)
@@ -291,7 +292,7 @@ class Results:
 
     @property
     def bounds(self) -> set[str]:
-        """The metrics that are a lower bound at some point."""
+        """Names of the metrics that are a lower bound at some point."""
         return {
             name
             for point in self.points
@@ -300,7 +301,7 @@ class Results:
         }
 
     def chosen(self, names: Sequence[str]) -> list[str]:
-        """The metrics of these names.
+        """Check the names of metrics.
 
         Parameters
         ----------
@@ -310,7 +311,7 @@ class Results:
         Returns
         -------
         list of str
-            The names.
+            The names, unchanged.
 
         Raises
         ------
@@ -342,8 +343,8 @@ class Results:
         Returns
         -------
         numpy.ndarray
-            A value for each point and method; of float (NaN where there is none) where it is numeric, else of
-            object.
+            A value for each point and method: floats (NaN for an empty cell) if the column is numeric,
+            otherwise objects.
 
         Raises
         ------
@@ -353,22 +354,22 @@ class Results:
         return self.table().column(name)
 
     def to_csv(self) -> str:
-        """:meth:`table` as CSV text; numbers read back exactly.
+        """The table of :meth:`table` as CSV text; numbers read back exactly.
 
         Returns
         -------
         str
-            Lines of CSV, with names at first.
+            Lines of CSV, the first with the names of the columns.
         """
         return self.table().to_csv()
 
     def to_pandas(self) -> Any:
-        """:meth:`table` as a DataFrame.
+        """The table of :meth:`table` as a DataFrame of pandas.
 
         Returns
         -------
         pandas.DataFrame
-            A row a point and method; numbers that there are not are NaN.
+            A row for each point and method; missing numbers are NaN.
         """
         import pandas as pd  # comes with xarray, and takes a while to load
 
@@ -377,7 +378,7 @@ class Results:
         return pd.DataFrame(table.rows, columns=table.columns).astype(dict.fromkeys(numbers, float))
 
     def to_xarray(self, *, layout: str = "metrics") -> xr.Dataset:
-        """Give the results as an xarray dataset.
+        """Results as an xarray dataset.
 
         Parameters
         ----------
@@ -387,8 +388,8 @@ class Results:
         Returns
         -------
         xarray.Dataset
-            As :func:`crossfade.open_results` describes it. Attributes: title, seed; warnings, a line each;
-            ``method`` where there is but one.
+            Dataset as :func:`crossfade.open_results` describes it. Attributes: title, seed, warnings (a line
+            each), and ``method`` if there is only one.
 
         Examples
         --------
@@ -428,7 +429,7 @@ class Results:
         return frame.wide(attributes) if wide else frame.dataset(attributes)
 
     def _numbered(self) -> dict[str, str]:
-        """The metrics of nodes, users, stations and Wi-Fi links, by their names in rows, with their units."""
+        """Names (as in rows) and units of the metrics of nodes, users, stations and Wi-Fi links."""
         found = {
             (place, number, f"{kind}:{part[kind]}.{name}"): value["unit"]
             for point in self.points
@@ -440,7 +441,7 @@ class Results:
         return {name: found[place, number, name] for place, number, name in sorted(found)}
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """Data that :meth:`to_json` writes.
+        """Results as the dictionaries that :meth:`to_json` writes.
 
         Returns
         -------
@@ -450,7 +451,7 @@ class Results:
         return [point_object(point, self.seed, self.provenance) for point in self.points]
 
     def to_json(self) -> str:
-        """:meth:`to_dict` as JSON text; numbers read back exactly.
+        """The list of :meth:`to_dict` as JSON text; numbers read back exactly.
 
         Returns
         -------
@@ -473,16 +474,16 @@ class Results:
         Parameters
         ----------
         path : path, optional
-            PNG, PDF or SVG by its ending; nothing is written without it.
+            File to write: PNG, PDF or SVG by its ending (default: none).
         width, font_size, ax
-            As in :func:`crossfade.plot`.
+            Options of :func:`crossfade.plot` with the same names.
         **options
-            Others of :func:`crossfade.plot`.
+            Further options of :func:`crossfade.plot`.
 
         Returns
         -------
         matplotlib.figure.Figure
-            The figure; a notebook shows it.
+            The figure, which a notebook shows.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Finished runs as they cross from the core and lie in stores."""
+"""Rows of finished runs, as the core passes them and stores keep them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PARTS: dict[str, Any] = json.loads(_crossfade.parts())
 
 
 class PartKind(NamedTuple):
-    """A kind of part of networks; see ``_crossfade.parts``."""
+    """Kind of network part, as :func:`_crossfade.parts` lists it."""
 
     name: str
     list: str
@@ -26,7 +26,7 @@ class PartKind(NamedTuple):
 
 
 class LinkName(NamedTuple):
-    """Names of a link in results, and the tables of a scenario that describe it."""
+    """Name of a link in results, and the scenario tables that describe it."""
 
     name: str
     is_forward: bool
@@ -35,48 +35,48 @@ class LinkName(NamedTuple):
     channel: str | None
 
 
-# In the order of results.
+# Kinds of network parts, in the order of results.
 PARTS = [PartKind(**kind) for kind in _PARTS["kinds"]]
-# In the order in which packets take them.
+# Names of links, in the order in which packets take them.
 LINKS = {link["name"]: LinkName(**link) for link in _PARTS["links"]}
-# How rows tell the metrics of flows, and of parts that have numbers in place of names, from those of links.
+# Prefixes of the metrics of flows and of numbered parts in rows; those of links have none.
 PREFIXES = {kind.name: kind.prefix for kind in PARTS if kind.prefix}
 FLOW = PREFIXES["flow"]
 NUMBERED = tuple(kind.prefix for kind in PARTS if kind.is_numbered)
 
 
 class Row(NamedTuple):
-    """One run of one point, or its solution by a method without randomness (run 0).
+    """Row of one run of one point, or of its solution by a method without randomness (run 0).
 
-    Rows that differ in ``seconds`` alone are the same row.
+    Rows that differ only in ``seconds`` are the same row.
     """
 
     key: str
-    """32 hex digits: a hash of everything that decides the values, the results version included."""
+    """Hash of everything that decides the values, the results version included: 32 hex digits."""
     point: str
-    """32 hex digits: the id of the point, whatever the seed and the method."""
+    """Id of the point, independent of seed and method: 32 hex digits."""
     method: str
     seed: int
     run: int
     names: str
-    """The metrics that are defined in this run, sorted and joined by line breaks.
+    """Names of the metrics that are defined in this run, sorted and joined by line breaks.
 
-    A link's are ``reverse.queue_drops``, a flow's ``flow:cubic.goodput_bps``.
+    A metric of a link is named ``reverse.queue_drops``, one of a flow ``flow:cubic.goodput_bps``.
     """
     values: bytes
-    """Values of the metrics in that order, as little-endian float64, and the run's packed distributions."""
+    """Values of the metrics in the order of ``names`` as little-endian float64, then packed distributions."""
     failure: str | None
-    """Why there are none."""
+    """Reason why the method gave no values; None if it gave some."""
     seconds: float
     """Duration of the run on its thread, in seconds."""
 
     def metrics(self) -> dict[str, float]:
-        """The values by name."""
+        """Metrics of the run by name."""
         names = names_of(self.names)
         return dict(zip(names, struct.unpack_from(f"<{len(names)}d", self.values), strict=True))
 
     def value(self, name: str) -> float:
-        """The value of a metric, NaN where it is undefined."""
+        """Value of a metric; NaN if it is undefined."""
         names = names_of(self.names)
         at = bisect_left(names, name)
         if at == len(names) or names[at] != name:
@@ -87,12 +87,12 @@ class Row(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def names_of(joined: str) -> tuple[str, ...]:
-    """The names in :attr:`Row.names`."""
+    """Names of metrics in :attr:`Row.names`, as a tuple."""
     return tuple(joined.split("\n")) if joined else ()
 
 
 def value_at(scenario: Any, key: str) -> Any:
-    """The value of a dotted key of a scenario, None where there is none."""
+    """Value of a dotted key of a scenario; None if it is absent."""
     for name in key.split("."):
         scenario = scenario.get(name) if isinstance(scenario, Mapping) else None
     return scenario

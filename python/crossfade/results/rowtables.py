@@ -1,8 +1,7 @@
-"""Rows in two tables of an SQLite database: shared by results files and the user's cache.
+"""Rows in two tables of an SQLite database, used by results files and the user's cache.
 
-``metric_sets`` holds each list of metric names once, ``rows`` a line a finished run. Everything here raises
-``sqlite3.Error``; whoever opens the database decides what that means: a cache may fail, a results file must
-not.
+Table ``metric_sets`` has each list of metric names once, ``rows`` a line for each finished run. All functions
+raise ``sqlite3.Error``, which the caller handles: a cache may fail, a results file must not.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from crossfade.results import sidecars
 from crossfade.results.rows import Row, names_of
 
 Line = tuple[Any, ...]
-"""A line of the table ``rows``, in the order of :data:`COLUMNS`; the checksum last, where there is one."""
+"""Line of the table ``rows`` in the order of :data:`COLUMNS`; a checksum, if any, is last."""
 
-# How long to wait for another process that writes to the same file.
+# Longest wait in seconds for another process that writes to the file.
 BUSY_TIMEOUT_S = 30.0
-# SQLite binds at most 32766 values to a statement; any chunk well below that is as quick.
+# Keys in a query: SQLite binds at most 32766 values, and smaller chunks are as fast.
 KEYS_PER_QUERY = 500
-# So many rows are read, or get their checksums, at once.
+# Number of rows that are read, or get checksums, at once.
 ROWS_AT_ONCE = 4_000
 
 METRIC_SETS = "CREATE TABLE IF NOT EXISTS metric_sets (id INTEGER PRIMARY KEY, names TEXT NOT NULL UNIQUE)"
@@ -52,25 +51,25 @@ ROWS = """CREATE TABLE IF NOT EXISTS rows (
 COLUMNS = 'key, point, method, seed, run, metric_set, "values", failure, results_version, version, seconds'
 INSERT_INTO_ROWS = "INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
-# What a sound line is made of: with a failure or none, with a checksum or (in older files) without one.
+# Types of the cells of a sound line: with or without a failure, and (in older files) without a checksum.
 KINDS = frozenset(
     (bytes, bytes, str, int, int, int, bytes, failure, int, str, float, *checksum)
     for failure, checksum in product((str, type(None)), ((), (int,)))
 )
 ID_BYTES = 16
-# No text or blob is longer: a plan of as many points as a scenario may have has less.
+# Greatest length of a text or blob: a plan with the greatest number of points is shorter.
 MOST_BYTES = 256 * 2**20
-# Far above any metric; sums of squares of what is below stay finite.
+# Bound far above any metric; sums of squares of smaller values stay finite.
 LARGEST_VALUE = 1e100
 
 
 def connect(path: Path, synchronous: str) -> sqlite3.Connection:
-    """Open a database to write to it, with a write-ahead log: a killed writer leaves it whole.
+    """Open a database for writing, with a write-ahead log, so that a killed writer leaves it whole.
 
-    ``synchronous`` is SQLite's: FULL waits for the disk at every commit, NORMAL does not. The connection may
-    be used by several threads, one at a time.
+    ``synchronous`` is SQLite's setting: FULL waits for the disk at every commit, NORMAL does not. Several
+    threads may use the connection, one at a time.
     """
-    # A whole path: SQLite takes ":memory:" and "file:NAME" for more than names.
+    # An absolute path, since ":memory:" and "file:NAME" have a special meaning for SQLite.
     with sidecars.guarded(path):
         database = sqlite3.connect(
             path.absolute(), BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
@@ -87,14 +86,14 @@ def connect(path: Path, synchronous: str) -> sqlite3.Connection:
 
 
 def guard(database: sqlite3.Connection) -> None:
-    """Trust a file no more than needed: no code in its schema, pages looked at, no text that ends a query."""
+    """Restrict SQLite on an untrusted file: no code in its schema, checked pages, tolerant text."""
     sidecars.harden(database, MOST_BYTES)
-    # Text that is damaged becomes other text, which its checksum tells, where SQLite would stop at it.
+    # Damaged text is decoded to other text, which fails its checksum, instead of ending the query.
     database.text_factory = partial(str, encoding="utf-8", errors="replace")
 
 
 def _start_write_ahead_log(database: sqlite3.Connection) -> None:
-    # Two processes that create the file at once: SQLite refuses one of them here without waiting.
+    # If two processes create the file at once, SQLite refuses one of them here without waiting.
     deadline = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
@@ -108,19 +107,19 @@ def _start_write_ahead_log(database: sqlite3.Connection) -> None:
 
 @contextmanager
 def transaction(database: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
-    """All of what happens inside, or nothing; with ``kind`` DEFERRED, reading as of one moment."""
+    """Transaction: all statements inside take effect, or none; kind DEFERRED reads from one snapshot."""
     database.execute(f"BEGIN {kind}")
     try:
         yield
         database.execute("COMMIT")
     except BaseException:
-        with suppress(sqlite3.Error):  # after some errors (a full disk) it is rolled back already
+        with suppress(sqlite3.Error):  # after some errors (a full disk) SQLite has rolled back already
             database.execute("ROLLBACK")
         raise
 
 
 def create_tables(database: sqlite3.Connection) -> None:
-    """Make the tables where they are not there; rows of an older file get their checksums."""
+    """Create the tables if they do not exist, and add checksums to the rows of an older file."""
     for statement in (METRIC_SETS, ROWS):
         database.execute(statement)
     if columns_of(database) == COLUMNS:
@@ -140,16 +139,16 @@ def create_tables(database: sqlite3.Connection) -> None:
 
 
 def put_rows(database: sqlite3.Connection, rows: Sequence[Row]) -> None:
-    """Write rows that this version of the core has made, all or none of them."""
+    """Write rows made by this version of the core, all or none of them."""
     with transaction(database):
         sets = {names: metric_set(database, names) for names in {row.names for row in rows}}
-        # "or replace", not "or ignore": a row that was damaged on disk is mended by computing it again.
+        # "or replace", not "or ignore", so that a recomputed row replaces a damaged one.
         lines = ((to_line(row, sets[row.names]), row.names) for row in rows)
         database.executemany(f"INSERT OR REPLACE {INSERT_INTO_ROWS}", (sealed(*line) for line in lines))
 
 
 def to_line(row: Row, metric_set: int) -> Line:
-    """A row that this version of the core has made as a line of the table, without its checksum."""
+    """Row made by this version of the core as a line of the table, without a checksum."""
     return (
         bytes.fromhex(row.key),
         bytes.fromhex(row.point),
@@ -166,15 +165,15 @@ def to_line(row: Row, metric_set: int) -> Line:
 
 
 def sealed(line: Line, names: str) -> Line:
-    """A line with its checksum, in place of the one that it has."""
+    """Line with a new checksum."""
     return (*line[:11], checksum(line, names))
 
 
 def checksum(line: Line, names: str) -> int:
-    """CRC-32 of what a line says, with the names of its metrics: docs/sweeps.md has the order.
+    """CRC-32 of a line and the names of its metrics, in the order that docs/sweeps.md gives.
 
-    What is told of its making (version, seconds) is not in it: rows that differ in these are the same.
-    It tells damage, which no single bit escapes; it is no secret, and keeps nobody from writing a row.
+    The version of the program and the seconds of the run are left out: rows that differ only in these are the
+    same. The checksum detects damage, including every single bit; it does not prevent forgery.
     """
     key, point, method, seed, run, _, values, failure, results_version = line[:9]
     numbers = struct.pack("<16s16sqqq", key, point, seed, run, results_version)
@@ -188,9 +187,9 @@ def _checksum_of(names: str) -> int:
 
 
 def is_sound(line: Line, names: str | None) -> bool:
-    """Whether a line is as it was written: its types, a value for each name, and its checksum.
+    """True if a line is undamaged: its types, a value for each name, and its checksum.
 
-    ``names`` is None where the line's ``metric_set`` is not there.
+    ``names`` is None if the line's ``metric_set`` does not exist.
     """
     if names is None or tuple(map(type, line)) not in KINDS:
         return False
@@ -198,18 +197,18 @@ def is_sound(line: Line, names: str | None) -> bool:
         return False
     size = 8 * len(names_of(names))
     if len(line) == 11:
-        return len(line[6]) == size  # before there were checksums there were no distributions either
+        return len(line[6]) == size  # rows without a checksum have no distributions
     return len(line[6]) >= size and bool(line[11] == checksum(line, names))
 
 
 def are_numbers(values: bytes, names: str) -> bool:
-    """Whether the values of a row are finite, and small enough to be summed."""
+    """True if the values of a row are finite, and small enough to be summed."""
     found = struct.unpack_from(f"<{len(names_of(names))}d", values)
     return all(-LARGEST_VALUE < value < LARGEST_VALUE for value in found)
 
 
 def metric_set(database: sqlite3.Connection, names: str) -> int:
-    """The number of a list of metric names, which is added where it is not there."""
+    """Number of a list of metric names, which is added if it is new."""
     database.execute("INSERT OR IGNORE INTO metric_sets (names) VALUES (?)", (names,))
     (number,) = database.execute("SELECT id FROM metric_sets WHERE names = ?", (names,)).fetchone()
     return int(number)
@@ -218,13 +217,16 @@ def metric_set(database: sqlite3.Connection, names: str) -> int:
 def get_rows(
     database: sqlite3.Connection, keys: Iterable[str], damaged: list[Line] | None = None
 ) -> dict[str, Row]:
-    """The rows that are there, by key; see :func:`whole_lines`."""
+    """Undamaged rows of these keys, by key; damaged lines are added to ``damaged``."""
     lines = whole_lines(database, {bytes.fromhex(key) for key in keys}, damaged)
     return {row.key: row for row in (to_row(line, names) for line, names in lines)}
 
 
 def scan_rows(database: sqlite3.Connection, damaged: list[Line] | None = None) -> Iterator[list[Row]]:
-    """All rows, some at a time; see :func:`whole_lines`. In between the database is free for others."""
+    """All undamaged rows in portions; damaged lines are added to ``damaged``.
+
+    Other processes may write in between.
+    """
     last = -(2**63)
     while True:
         with transaction(database, "DEFERRED"):
@@ -239,24 +241,24 @@ def scan_rows(database: sqlite3.Connection, damaged: list[Line] | None = None) -
 
 
 def size(database: sqlite3.Connection) -> int:
-    """Number of rows, or an upper bound."""
+    """Number of rows, or an upper bound of it."""
     (last,) = database.execute("SELECT max(rowid) FROM rows").fetchone()
     return int(last or 0)
 
 
 def to_row(line: Line, names: str) -> Row:
-    """A line of the table as a row."""
+    """Convert a line of the table to a row."""
     key, point, method, seed, run, _, values, failure, _, _, seconds = line[:11]
     return Row(key.hex(), point.hex(), method, seed % 2**64, run, names, values, failure, seconds)
 
 
 def to_signed(seed: int) -> int:
-    """A seed as SQLite keeps it: its integers have a sign."""
+    """Seed as a signed integer of SQLite."""
     return seed - 2**64 if seed >= 2**63 else seed
 
 
 def metric_sets(database: sqlite3.Connection) -> dict[int, str]:
-    """The lists of metric names by number, those that are sorted as a program writes them."""
+    """Lists of metric names by number; unsorted ones, which no program writes, are left out."""
     return {
         number: names
         for number, names in database.execute("SELECT id, names FROM metric_sets")
@@ -265,12 +267,12 @@ def metric_sets(database: sqlite3.Connection) -> dict[int, str]:
 
 
 def names_in(sets: dict[int, str], line: Sequence[Any]) -> str | None:
-    """The names of a line's metrics, None where its ``metric_set`` is not there."""
+    """Names of a line's metrics; None if its ``metric_set`` does not exist."""
     return sets.get(line[5]) if isinstance(line[5], int) else None
 
 
 def columns_of(database: sqlite3.Connection) -> str:
-    """The columns of ``rows`` in this file: older ones have no checksum."""
+    """Names of the columns of ``rows`` in this file; older files have no checksum."""
     there = {column for _, column, *_ in database.execute("PRAGMA table_info(rows)")}
     return COLUMNS + ", checksum" * ("checksum" in there)
 
@@ -278,9 +280,9 @@ def columns_of(database: sqlite3.Connection) -> str:
 def whole_lines(
     database: sqlite3.Connection, wanted: set[bytes] | None = None, damaged: list[Line] | None = None
 ) -> Iterator[tuple[Line, str]]:
-    """The lines of the wanted keys (of all) as of one moment, each with the names of its metrics.
+    """Undamaged lines of the wanted keys (None: all) of one snapshot, each with the names of its metrics.
 
-    A line that is not as it was written counts as one that is not there; it goes to ``damaged``.
+    Damaged lines are left out, and added to ``damaged``.
     """
     with transaction(database, "DEFERRED"):
         if wanted is None:
@@ -302,7 +304,7 @@ def _sound(
 
 
 def lines_of_keys(database: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[Line]:
-    """The lines of these keys that are there, in no particular order."""
+    """Lines of these keys, in no particular order."""
     columns = columns_of(database)
     for start in range(0, len(keys), KEYS_PER_QUERY):
         chunk = keys[start : start + KEYS_PER_QUERY]

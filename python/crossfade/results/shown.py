@@ -1,4 +1,4 @@
-"""First view of results, on a terminal or in a notebook: which metrics, in which units."""
+"""Units and cells of results on a terminal and in a notebook."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from crossfade.errors import visible
 from crossfade.tables import format_estimate
 from crossfade.wording import readable_unit
 
-# What an estimate is shown by.
+# Keys of an estimate: its mean, the half-width of its interval, and the ends of the interval.
 ENDS = ("value", "ci95", "low", "high")
 
 
 def shown_unit(estimates: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
-    """The unit in which estimates of one metric are short (Mbit/s, ms), and how many of their own it is."""
+    """Unit in which estimates of one metric are short (Mbit/s, ms), and its size in the metric's unit."""
     if not estimates:
         return "", 1.0
     values = [estimate["value"] for estimate in estimates if estimate["value"] is not None]
@@ -24,7 +24,7 @@ def shown_unit(estimates: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
 
 
 def shown(estimate: Mapping[str, Any] | None, factor: float, runs: int = 0) -> str:
-    """An estimate in another unit; a dash where there is none. It says so if it is not of all ``runs``."""
+    """Estimate divided by ``factor`` as text, with its number of runs if below ``runs``; a dash for None."""
     if estimate is None:
         return "-"
     ends = [None if estimate[end] is None else estimate[end] / factor for end in ENDS]
@@ -34,7 +34,7 @@ def shown(estimate: Mapping[str, Any] | None, factor: float, runs: int = 0) -> s
 
 
 def html_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table for a notebook; what comes from outside is text in it."""
+    """HTML table for a notebook; all given texts are escaped."""
 
     def line(tag: str, cells: Sequence[str]) -> str:
         return "<tr>" + "".join(f"<{tag}>{_text(cell)}</{tag}>" for cell in cells) + "</tr>"

@@ -1,8 +1,8 @@
-"""Files beside an SQLite database, checked before SQLite opens it.
+"""Checks of the files beside an SQLite database before SQLite opens it.
 
-SQLite rolls back a ``NAME-journal`` that it finds beside a database and then removes the file that the
-journal names, with the rights of the reader. Crossfade's databases have a write-ahead log and never a
-journal, so one beside them is another program's.
+SQLite rolls back a ``NAME-journal`` beside a database, and then removes the file that the journal names, with
+the rights of the reader. Crossfade's databases have a write-ahead log and never a journal, so a journal is
+another program's.
 """
 
 from __future__ import annotations
@@ -20,20 +20,19 @@ from pathlib import Path
 from crossfade.errors import ResultsError
 
 State = tuple[int, ...]
-"""A file and its log as they are at one moment."""
+"""State of a file and its log: inode, time and size of each, by which a change is noticed."""
 
 LOG = "-wal"
 INDEX = "-shm"
 JOURNAL = "-journal"
-# For this long at most a process keeps the name of the journal while it makes or opens a file.
+# Longest time in seconds for which a process keeps the name of the journal while it makes or opens a file.
 PATIENCE_S = 1.0
 
 
 def check(path: Path, *, to_write: bool) -> None:
-    """Refuse what lies beside a database and is not of this program's making, with :class:`ResultsError`.
+    """Raise :class:`ResultsError` for a file beside a database that this program did not make.
 
-    SQLite makes a journal itself in the moment in which a database comes into being: one of this user's is
-    waited for.
+    SQLite itself makes a journal when it creates a database: one of this user is waited for.
     """
     deadline = time.monotonic() + PATIENCE_S
     while os.path.lexists(f"{path}{JOURNAL}"):
@@ -47,7 +46,7 @@ def check(path: Path, *, to_write: bool) -> None:
 
 
 def check_log(path: Path, *, to_write: bool) -> None:
-    """Refuse a log, or an index of it, that is a link or, to write, another user's."""
+    """Raise :class:`ResultsError` for a log or its index that is a link or, to write, another user's."""
     for part in (LOG, INDEX):
         name = f"{path}{part}"
         with suppress(FileNotFoundError):
@@ -68,10 +67,10 @@ def _is_own(name: str) -> bool:
 
 @contextmanager
 def guarded(path: Path) -> Iterator[None]:
-    """Keep others from laying a journal beside ``path`` while SQLite opens it to write.
+    """Prevent others from placing a journal beside ``path`` while SQLite opens it for writing.
 
-    In a folder where others can make files the name of the journal is taken with an empty file, which SQLite
-    does not play back.
+    In a folder where others can create files, the journal's name is taken by an empty file, which SQLite does
+    not play back.
     """
     check(path, to_write=True)
     name = f"{path}{JOURNAL}"
@@ -85,9 +84,10 @@ def guarded(path: Path) -> Iterator[None]:
 
 
 def in_use(path: Path) -> bool:
-    """Whether a process of this machine has the database open: SQLite then locks the index of its log.
+    """True if a process of this machine has the database open: SQLite then locks the index of its log.
 
-    It reads the list of locks. To open the index itself, and to close it, would end this process's locks.
+    The list of the system's locks is read, since opening and closing the index would end this process's
+    locks.
     """
     try:
         index = os.lstat(f"{path}{INDEX}")
@@ -102,7 +102,7 @@ def in_use(path: Path) -> bool:
 
 
 def state(path: Path) -> State:
-    """Signs of a write to the database: the file and its log, by inode, time and size."""
+    """State of the database's file and log (inode, time, size), which every write changes."""
     found: list[int] = []
     for part in ("", LOG):
         with suppress(OSError):
@@ -112,7 +112,7 @@ def state(path: Path) -> State:
 
 
 def has_log(path: Path) -> bool:
-    """Whether there is a write-ahead log with something in it."""
+    """True if there is a write-ahead log that is not empty."""
     with suppress(OSError):
         return os.lstat(f"{path}{LOG}").st_size > 0
     return False
@@ -120,7 +120,7 @@ def has_log(path: Path) -> bool:
 
 @contextmanager
 def private_copy(path: Path) -> Iterator[Path]:
-    """A copy of a database and its log in a folder that nobody else can open; it is gone at the end."""
+    """Temporary copy of a database and its log in a private folder, which is removed at the end."""
     with tempfile.TemporaryDirectory(prefix="crossfade-", ignore_cleanup_errors=True) as folder:
         copy = Path(folder, "copy.sqlite")
         for part in (LOG, ""):
@@ -151,7 +151,7 @@ def _take(path: Path, name: str) -> bool:
 
 
 def harden(database: sqlite3.Connection, most_bytes: int) -> None:
-    """Let a file run no code: no trusted schema, whole cells only, no text or blob above ``most_bytes``."""
+    """Let a file run no code: no trusted schema, whole cells, no text or blob above ``most_bytes``."""
     database.execute("PRAGMA trusted_schema = OFF")
     database.execute("PRAGMA cell_size_check = ON")
     database.execute("PRAGMA mmap_size = 0")

@@ -1,4 +1,4 @@
-"""A file over QUIC by aioquic: ``serve`` and ``fetch``, by the environment of a run of a suite.
+"""Transfer of a file over QUIC by aioquic: ``serve`` and ``fetch``, configured by a run's environment.
 
 The client names a file on a stream of its own, and the server answers with its bytes. With QLOGDIR both write
 a qlog.
@@ -42,16 +42,16 @@ async def main(verb: str) -> None:
 
         def on_stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.ensure_future(answer(reader, writer))
-            running.add(task)  # one that nobody holds may be collected
+            running.add(task)  # a task without a reference may be garbage-collected
             task.add_done_callback(running.discard)
 
         await serve("0.0.0.0", port, configuration=configuration, stream_handler=on_stream)
-        # Between two steps of the loop: a qlog that is being written is written whole.
+        # The server is stopped between two steps of the loop, so that a qlog is written whole.
         ended = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
         await ended.wait()
         return
-    # The certificate is made for the run: nobody else is in these two namespaces.
+    # The certificate is not verified: it is made for the run, and no other host is in its two namespaces.
     configuration.verify_mode = ssl.CERT_NONE
     async with connect(os.environ["CROSSFADE_SERVER"], port, configuration=configuration) as connection:
         reader, writer = await connection.create_stream()

@@ -1,4 +1,4 @@
-"""Two builds of one transport compared pair by pair: run r of the new one with run r of the old one."""
+"""Comparison of two builds of a transport: run r of the new build with run r of the old one."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from crossfade.suite.running import Row, SuiteResult
 Change = Literal["worse", "better", "no worse", "too close to call"]
 
 MARGIN = 0.02
-"""Smaller changes are none: a share of the old value."""
+"""Largest change, as a share of the old value, that counts as no change."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One target under the new and the old build.
+    """Comparison of one target under the new and the old build.
 
     ``change`` is the new value less the old one as a share of the old, ``half`` the half-width of its
-    interval; positive is more of the metric. Where the old mean is 0 both are in the metric's unit
-    (``is_share`` False). ``verdict`` is ``worse`` or ``better`` where the whole interval lies beyond the
-    margin on that side, ``no worse`` where it lies above the margin on the worse side.
+    interval; a positive change is more of the metric. If the old mean is 0, both are in the metric's unit
+    (``is_share`` False). ``verdict`` is ``worse`` or ``better`` if the whole interval lies beyond the margin
+    on that side, ``no worse`` if it does not reach the margin on the worse side.
     """
 
     case: str
@@ -42,7 +42,7 @@ class Pair:
 
     @property
     def words(self) -> str:
-        """The change in a line, such as ``slower by 4.1 ± 0.8 % on wifi-home``."""
+        """Text of the change, such as ``slower by 4.1 ± 0.8 % on wifi-home``."""
         much = abs(self.change) * (100.0 if self.is_share else 1.0)
         spread = "" if self.half is None else f" ± {self.half * (100.0 if self.is_share else 1.0):.2g}"
         unit = "%" if self.is_share else self.unit
@@ -57,11 +57,10 @@ def _more(change: float) -> str:
 
 
 def compare_with(result: SuiteResult, old: Sequence[Mapping[str, Any]], margin: float = MARGIN) -> list[Pair]:
-    """The pairs of a result with the rows of an older one.
+    """Comparisons of a result with the rows of an older one.
 
-    Where both have one thing that is tested, its names may differ (``old.rs``, ``new.rs``). All intervals
-    hold together in 95 % of comparisons (Bonferroni). Raises :class:`ScenarioError` where no row has a
-    counterpart.
+    If both tested one thing, its name may differ (``old.rs``, ``new.rs``). All intervals hold together in 95
+    % of comparisons (Bonferroni). Raises :class:`ScenarioError` if no row has a counterpart.
     """
     olds = list(dict.fromkeys(str(row["tested"]) for row in old))
     is_pair = len(olds) == len(result.tested) == 1
@@ -86,7 +85,7 @@ def _pair(row: Row, old: Mapping[str, Any], coverage: float, margin: float) -> P
     is_share = reference != 0.0
     scale = abs(reference) if is_share else 1.0
     shares = Sample({run: value / scale for run, value in differences.items()})
-    # A target that asks for at most so much has its worse side above.
+    # For a target with an upper limit, higher values are worse.
     is_low_better = row.side == "at most"
     worse = shares if is_low_better else -shares
     half = shares.half_width(coverage)
@@ -108,7 +107,7 @@ def _pair(row: Row, old: Mapping[str, Any], coverage: float, margin: float) -> P
 
 
 def _verdict(worse: float, half: float, margin: float) -> Change:
-    """Meaning of an interval around ``worse``, the amount by which the new result is worse."""
+    """Verdict from the interval of ``worse``, the amount by which the new result is worse."""
     if math.isnan(worse) or math.isinf(half):
         return "too close to call"
     if worse - half > margin:

@@ -1,4 +1,4 @@
-"""Captures of the hosts of a live run: a transfer, its goodput, delays of packets."""
+"""Captures of the hosts of a live run: the transfer, its goodput, and delays of packets."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from pathlib import Path
 from crossfade.errors import ScenarioError
 from crossfade.suite.timeline import Timeline
 
-# The magic numbers of pcap files, of nanoseconds and microseconds; the byte order is this machine's or not.
+# Magic numbers of pcap files with times in nanoseconds and microseconds, in either byte order.
 SCALES = {0xA1B23C4D: 1e-9, 0xA1B2C3D4: 1e-6}
 TCP, UDP = 6, 17
 
 FEWEST_BYTES = 100
-"""Packets with less data than this may be keep-alives, tokens or farewells, and end no transfer."""
+"""Least bytes of data of a packet that can end a transfer; smaller ones may be keep-alives or tokens."""
 
 
 FULL_BYTES = 1000
-"""Packets with less data than this are no full ones, whose delay shows the queue alone."""
+"""Least bytes of data of a full packet; only delays of full packets, equal in size, show the queue alone."""
 
 
 @dataclass(frozen=True)
 class Packet:
-    """An IPv4 packet: when it passed, from which address, and the bytes of data behind its headers.
+    """IPv4 packet of a capture: its time, sender's address, and bytes of data behind its headers.
 
-    ``size`` counts the headers too; ``identity`` is equal for a packet that two hosts saw.
+    ``size`` includes the headers; ``identity`` is equal for one packet in the captures of two hosts.
     """
 
     time_s: float
@@ -40,7 +40,7 @@ class Packet:
 
 @dataclass(frozen=True)
 class Transfer:
-    """A transfer to a host: from its first packet out to the last with data in."""
+    """Transfer to a host, from its first packet sent to the last packet with data received."""
 
     began_s: float
     ended_s: float
@@ -50,46 +50,46 @@ class Transfer:
 
     @property
     def took_s(self) -> float:
-        """Duration of the transfer."""
+        """Duration of the transfer in seconds."""
         return self.ended_s - self.began_s
 
     def bytes_between(self, from_s: float, to_s: float) -> tuple[int, int]:
-        """The bytes that came in between two times, with all headers and of data alone."""
+        """Bytes received between two times: with all headers, and of data alone."""
         found = [(size, data) for time_s, size, data in self.arrived if from_s <= time_s < to_s]
         return sum(size for size, _ in found), sum(data for _, data in found)
 
 
 @dataclass(frozen=True)
 class Delays:
-    """Delays of packets from host to host: full ones with data, and all of the other direction.
+    """Delays of packets between the hosts: full packets with data, and all packets of the other direction.
 
-    Each is a pair of the time of its arrival and its delay, in seconds.
+    Each is a pair of the time of arrival and the delay, in seconds.
     """
 
     data: Sequence[tuple[float, float]] = ()
     back: Sequence[tuple[float, float]] = field(default_factory=tuple)
 
     def queueing_s(self, share: float, from_s: float = 0.0, to_s: float = math.inf) -> float:
-        """A quantile of the data's delays beyond the shortest of all; NaN where none arrived."""
+        """Quantile of the data's delays beyond the shortest of all, in seconds; NaN without data."""
         least = min((delay for _, delay in self.data), default=math.nan)
         return self.one_way_s(share, from_s, to_s) - least
 
     def one_way_s(self, share: float, from_s: float = 0.0, to_s: float = math.inf) -> float:
-        """A quantile of the data's delays."""
+        """Quantile of the data's delays, in seconds."""
         return quantile([delay for time_s, delay in self.data if from_s <= time_s < to_s], share)
 
     def round_trip_s(self, share: float, from_s: float = 0.0, to_s: float = math.inf) -> float:
-        """A quantile of the data's delays, and the median of the reverse path."""
+        """Quantile of the data's delays, plus the median of the reverse path, in seconds."""
         return self.one_way_s(share, from_s, to_s) + quantile([delay for _, delay in self.back], 0.5)
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The smallest value that so large a share of all does not exceed; NaN of none."""
+    """Smallest value that at least a share ``share`` of the values does not exceed; NaN without values."""
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)] if values else math.nan
 
 
 def delays(near_capture: Path, far_capture: Path, near: str) -> Delays:
-    """Delays of the packets that both hosts saw; ``near`` is the address of the one that gets the data."""
+    """Delays of the packets in both captures; ``near`` is the address of the host that receives the data."""
     sent: dict[int, deque[float]] = defaultdict(deque)
     for packet in packets(far_capture):
         if packet.source != near and packet.data >= FULL_BYTES:
@@ -110,10 +110,10 @@ def delays(near_capture: Path, far_capture: Path, near: str) -> Delays:
 
 
 def transfer(capture: Path, near: str, every_s: float) -> Transfer | None:
-    """The transfer that the near host saw; None where nothing came.
+    """Transfer in the near host's capture; None if nothing was received.
 
-    ``near`` is its own address. The timeline has ``goodput_bps``, the data behind the headers of all packets
-    that came in, retransmitted ones too, by samples of ``every_s``.
+    ``near`` is the host's own address. The timeline has ``goodput_bps``, the data behind the headers of all
+    received packets, retransmissions included, in samples of ``every_s``.
     """
     began = ended = None
     sums: dict[int, float] = {}
@@ -137,7 +137,7 @@ def transfer(capture: Path, near: str, every_s: float) -> Transfer | None:
 
 
 def packets(capture: Path) -> Iterator[Packet]:
-    """The IPv4 packets of a capture of raw IP (link type 101), in its order."""
+    """IPv4 packets of a capture of raw IP (link type 101), in order."""
     with open(capture, "rb") as file:
         head = file.read(24)
         order = next((order for order in "<>" if _magic(head, order) in SCALES), None)

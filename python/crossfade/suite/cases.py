@@ -1,4 +1,4 @@
-"""A suite of cases, each a scenario with targets, a source and what is left out: read from ``suite.toml``."""
+"""Suites of cases from ``suite.toml``: each case is a scenario with targets, a source, and omissions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crossfade.errors import ScenarioError, shortened
 from crossfade.files import SCENARIOS, SUITE_FILE, read_text, shipped_suites
 from crossfade.suite.targets import Target, read_target, seconds
 
-# The key that takes the congestion control under test where a case names no other.
+# Key for the congestion control under test if a case names no other.
 USUAL_KEYS = ("tcp.congestion",)
 
 _SUITE = {"title", "source", "read", "left_out", "runs", "case"}
@@ -36,12 +36,12 @@ _CASE = {
 
 @dataclass(frozen=True)
 class Live:
-    """A case for real programs: bytes that the client fetches, and its time limit.
+    """Parameters of a case for real programs: bytes that the client fetches, and its time limit.
 
-    With ``lasts_s`` the file is longer than can be fetched in that time: the client is ended then, and what
-    came from the warm-up of the scenario on is measured. ``rebind`` has the times in seconds of the first
-    rebinding of the client's UDP port and between two, as a NAT does; with ``corrupts`` packets that the
-    channel loses arrive with a byte changed. Both are nothing that a simulated control sees.
+    With ``lasts_s`` the file is too long to be fetched in that time: the client is then ended, and the data
+    after the scenario's warm-up is measured. ``rebind`` has the times in seconds of the first rebinding of
+    the client's UDP port by a NAT, and between two rebindings. With ``corrupts`` packets that the channel
+    loses arrive with a changed byte. Simulated controls are not affected by either.
     """
 
     size: int
@@ -52,17 +52,17 @@ class Live:
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether a real program alone can tell the case from another one."""
+        """True if the case differs from another one only for real programs."""
         return self.rebind is not None or self.corrupts
 
 
 @dataclass(frozen=True)
 class Case:
-    """One condition of a suite: a scenario, the keys that the control under test stands in, its targets."""
+    """A condition of a suite: a scenario, the keys for the control under test, and its targets."""
 
     name: str
     scenario: str
-    """The name of a shipped scenario, or a file."""
+    """Name of a shipped scenario, or path of a scenario file."""
     clause: str
     targets: Sequence[Target]
     set: Mapping[str, Any] = field(default_factory=dict)
@@ -70,24 +70,24 @@ class Case:
     left_out: str = ""
     live: Live | None = None
     not_live: str = ""
-    """Why it is not for real programs; empty where it is."""
+    """Reason why the case is not for real programs; empty if it is."""
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite: where it comes from, what of the source is left out and why, and its cases."""
+    """A suite: its source, the parts of the source that are left out and why, and its cases."""
 
     name: str
     title: str
     source: str
     read: str
-    """Which text of the source was read."""
+    """Version of the source that was read."""
     left_out: Sequence[str]
     runs: int
     cases: Sequence[Case]
 
     def chosen(self, names: Sequence[str]) -> Suite:
-        """The cases of some names alone; all where none is given."""
+        """Suite with only the named cases; all cases without names."""
         known = [case.name for case in self.cases]
         for name in names:
             if name not in known:
@@ -99,9 +99,9 @@ class Suite:
 
 
 def load_suite(name: str) -> Suite:
-    """The suite of a name that comes with the package, or of a folder or a ``.toml`` file.
+    """Load a shipped suite by its name, or a suite from a folder or a ``.toml`` file.
 
-    Raises :class:`ScenarioError` where there is none, or a key of it is wrong.
+    Raises :class:`ScenarioError` if there is none, or a key of it is wrong.
     """
     path = Path(name)
     if path.is_dir():
@@ -120,7 +120,7 @@ def load_suite(name: str) -> Suite:
 
 
 class _Reader:
-    """Reads the tables of one file; each error names it."""
+    """Reader of the tables of one suite file; each error names the file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -173,7 +173,7 @@ class _Reader:
         )
 
     def _live(self, table: Mapping[str, Any], place: str) -> tuple[str, Live | None]:
-        """Why a case is for simulated controls alone, or what it is for real programs."""
+        """Reason why a case is for simulated controls only, or its parameters for real programs."""
         if "size" not in table:
             for key in ("lasts", "time_limit", "rebind", "corrupt"):
                 if key in table:
@@ -200,7 +200,7 @@ class _Reader:
         return "", Live(size, value, lasts_s, self._rebind(table, place), corrupts)
 
     def _rebind(self, table: Mapping[str, Any], place: str) -> tuple[float, float] | None:
-        """Times of the first rebinding of a port, and between two."""
+        """Times in seconds of the first rebinding of a port, and between two rebindings."""
         if "rebind" not in table:
             return None
         value = table["rebind"]
@@ -224,7 +224,7 @@ class _Reader:
             raise self._error(place, str(error)) from None
 
     def _scenario(self, name: str, place: str) -> str:
-        """A scenario beside the file, or a shipped one."""
+        """Name of a scenario beside the suite's file, or of a shipped one."""
         beside = self._path.parent / f"{name.removesuffix('.toml')}.toml"
         if beside.is_file():
             if self._is_shipped:

@@ -13,16 +13,16 @@ QUIC = "quic"
 
 @dataclass(frozen=True)
 class Control:
-    """A congestion control as ``--control`` names it.
+    """A congestion control in the form of ``--control``.
 
     ``cubic``, ``bbr-v3``, ``mine.py``, ``mine.py:Class`` and ``mine.rs`` are values of ``tcp.congestion``.
-    ``quic:NAME`` is that control over the recovery of RFC 9002 in place of TCP's, ``quic`` CUBIC over it.
+    ``quic:NAME`` is that control with the recovery of RFC 9002 in place of TCP's, ``quic`` is CUBIC with it.
     """
 
     name: str
 
     def keys(self, under_test: Sequence[str]) -> dict[str, Any]:
-        """The keys of a case that put it in, ``under_test`` being those that hold a congestion control."""
+        """Keys of a case that select the control; ``under_test`` are the keys for a congestion control."""
         flavour, colon, congestion = self.name.partition(":")
         if flavour != QUIC:
             return dict.fromkeys(under_test, self.name)
@@ -39,7 +39,7 @@ class Control:
 
 
 def read_controls(text: str) -> list[Control]:
-    """The list of ``--control``; :class:`ScenarioError` for an empty name, or one that stands twice."""
+    """Controls in the list of ``--control``; :class:`ScenarioError` for an empty or a repeated name."""
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if not name:

@@ -1,11 +1,11 @@
-"""One run of real programs behind the links of a case: certificates, ports, logs, qlog, limits in time.
+"""One run of real programs behind the links of a case: certificates, ports, logs, qlogs, time limits.
 
 ``crossfade live`` makes two network namespaces with the links between them. The server runs on the far host,
 the client on the near one, each in a shell under :mod:`crossfade.suite.watched`. Both find in their
 environment ``CROSSFADE_SERVER`` (the server's address), ``CROSSFADE_PORT``, ``CROSSFADE_FILE`` (a name in
-``CROSSFADE_ROOT``), ``CROSSFADE_SIZE`` (its bytes), ``CROSSFADE_DOWNLOAD`` (where the client leaves it),
+``CROSSFADE_ROOT``), ``CROSSFADE_SIZE`` (its bytes), ``CROSSFADE_DOWNLOAD`` (the path for the client's copy),
 ``CROSSFADE_CERTIFICATE`` and ``CROSSFADE_KEY`` (PEM), ``QLOGDIR`` and ``SSLKEYLOGFILE``. When ``crossfade
-live`` ends, the kernel ends all processes and hosts with it.
+live`` ends, the kernel ends all its processes and hosts.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from crossfade.suite.cases import Case, Live
 from crossfade.suite.stacks import Stack
 
 NEAR = "10.77.0.2"
-"""The client's address, as ``crossfade live`` has it."""
+"""Address of the near host of ``crossfade live``, on which the client runs."""
 
 FILE = "file"
 EVERY_S = 0.1
 MORE_S = 120.0
-"""Time of a run beyond the client's limit: start, wait for the server, and end."""
+"""Time in seconds that a run may take beyond the client's limit, to start and end its programs."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of one run: the transfer as the client's host saw it, and the report of the links.
+    """Outcome of one run: the transfer in the capture of the client's host, and the report of the links.
 
-    ``problem`` says in a line why the client did not do what it was to; empty where it did. ``files`` are
-    what was kept.
+    ``problem`` is a line about the client's failure; empty without one. ``files`` are the files that were
+    kept.
     """
 
     transfer: Transfer | None
@@ -55,10 +55,10 @@ class Outcome:
 
 
 class Harness:
-    """Runs a stack again and again, each time in a folder of its own."""
+    """Runs of a stack, each in a folder of its own."""
 
     def __init__(self, stack: Stack, folder: Path, congestion: str | None = None) -> None:
-        """``congestion`` is the congestion control of both kernels' TCP, in the kernel's words."""
+        """``congestion`` is the kernel's name of TCP's congestion control on both hosts; None: default."""
         self.stack = stack
         self.folder = folder
         self.congestion = congestion
@@ -69,10 +69,10 @@ class Harness:
         self._certificate, self._key = _certificate(folder)
 
     def run(self, case: Case, run: int, seed: int | None, scenario: Path) -> Outcome:
-        """Carry out run ``run`` of a case over the links of a ``scenario``.
+        """Make run number ``run`` of a case over the links of a ``scenario``.
 
-        Raises :class:`ScenarioError` with one line where the server does not serve, the client cannot be
-        started, a qlog that was promised is missing, or ``crossfade live`` itself fails.
+        Raises :class:`ScenarioError` with one line if the server does not serve, the client cannot be
+        started, a promised qlog is missing, or ``crossfade live`` itself fails.
         """
         assert case.live is not None
         here = self.folder / case.name / f"run{run}"
@@ -103,13 +103,13 @@ class Harness:
         shutil.rmtree(self._root, ignore_errors=True)
 
     def _content(self, live: Live) -> bytes:
-        """The bytes of the file that is fetched, the same in every run; none of one that is never whole."""
+        """Content of the fetched file, equal in every run; empty if the file is never fetched whole."""
         path, size = self._root / FILE, live.size
         if live.lasts_s is not None:
             self._is_hollow = True
             path.unlink(missing_ok=True)
             with path.open("wb") as file:
-                file.truncate(size)  # zeros, which take no room
+                file.truncate(size)  # a sparse file of zeros takes no disk space
             return b""
         if not path.exists() or path.stat().st_size != size or self._is_hollow:
             path.write_bytes(random.Random(size).randbytes(size))
@@ -138,7 +138,7 @@ class Harness:
         return [*words, "--far", f"exec {shlex.join(far)}", "--", *near]
 
     def _under(self, role: str, here: Path, limit_s: float, command: str) -> list[str]:
-        """A command under :mod:`watched`, with a log of its own."""
+        """Command of a program under :mod:`watched`, with a log of its own."""
         own = here / role
         own.mkdir()
         log = shlex.quote(str(own / "log"))
@@ -167,7 +167,7 @@ class Harness:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            # Also where this process is killed. In a build without live emulation the command itself says so.
+            # Ends the command if this process is killed; a build without live emulation lacks the function.
             preexec_fn=getattr(_crossfade, "die_with_parent", None),
         )
         try:
@@ -188,7 +188,7 @@ class Harness:
         live: Live,
         data: bytes,
     ) -> str:
-        """Fault of the client's transfer, in words; raises if further runs are pointless."""
+        """Fault of the client's transfer as text; raises ``ScenarioError`` if further runs are pointless."""
         server, client = _status(here, "server"), _status(here, "client")
         if server is None and client is None:
             said = " ".join(done.stdout.split()).removeprefix("error: ") or f"exit code {done.returncode}"
@@ -205,7 +205,7 @@ class Harness:
         if problem and server.get("code") is not None:
             log = here / "server" / "log"
             problem += f"; the server had ended with exit code {server['code']} (see {log})"
-        # A client that is ended may have written none, and a server that heard no farewell.
+        # A client that was ended may have written no qlog, nor may a server whose connection was not closed.
         wants_qlog = self.stack.has_qlog and live.lasts_s is None and not problem
         for role in ("client", "server"):
             if _qlogs(here, role):
@@ -215,7 +215,7 @@ class Harness:
         return problem
 
     def _of_client(self, status: Mapping[str, Any], here: Path, live: Live, data: bytes) -> str:
-        """Fault of the client; empty if there is none."""
+        """Fault of the client as text; empty without one."""
         code, log = status.get("code"), here / "client" / "log"
         if live.lasts_s is not None and code in (None, 0):
             if code is None:
@@ -267,7 +267,7 @@ def _status(here: Path, role: str) -> Mapping[str, Any] | None:
 
 
 def _qlogs(here: Path, role: str) -> list[Path]:
-    """The qlogs that a program wrote: JSON, or the sequence of JSON texts of draft-ietf-quic-qlog."""
+    """Qlogs that a program wrote: JSON, or the sequence of JSON texts of draft-ietf-quic-qlog."""
     folder = here / role / "qlog"
     ends = (".qlog", ".sqlog", ".json")
     return sorted(path for path in folder.rglob("*") if path.suffix in ends and path.stat().st_size)
@@ -278,7 +278,7 @@ _REQUEST = ["req", "-x509", *_CURVE, "-nodes", "-days", "30"]
 
 
 def _certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate for this suite alone, and its key, made by openssl."""
+    """Certificate for this suite alone, and its key, made by openssl."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     openssl = shutil.which("openssl")
     if openssl is None:

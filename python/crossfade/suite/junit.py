@@ -1,4 +1,4 @@
-"""The result of a suite as JUnit XML, which CI systems read."""
+"""Result of a suite as JUnit XML, which CI systems read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from crossfade.suite.running import Row, SuiteResult
 
 
 def junit(result: SuiteResult, pairs: Sequence[Pair] = ()) -> str:
-    """The text of the file: a test suite for each thing that is tested, a test case for each target.
+    """JUnit XML: a test suite for each tested control or program, a test case for each target.
 
-    What is too close to call is ``skipped``, so that it neither fails nor counts as passed. Pairs with a
-    baseline are a test suite of their own, in which what is worse fails.
+    A target that is too close to call is ``skipped``, so that it neither fails nor passes. Comparisons with a
+    baseline are a test suite of their own, in which a worse target fails.
     """
     root = ElementTree.Element("testsuites", name=f"crossfade suite {result.suite.name}")
     for tested in result.tested:

@@ -1,4 +1,4 @@
-"""The result of a suite as one HTML page that needs nothing else, for whoever did not write the suite."""
+"""Result of a suite as one self-contained HTML page, for readers who did not write the suite."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from crossfade.suite.cases import Case
 from crossfade.suite.qlogs import beside_link
 from crossfade.suite.running import Row, SuiteResult
 
-# Nothing may be asked for anywhere.
+# Content security policy: the page must not request anything.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'"
-# Metrics that suites alone have.
+# Metrics that only suites have, and their definitions.
 OWN_METRICS = {
     "recovery_s": "Time from an event until the goodput is back at a level.",
     "share": "Goodput of the flow as a share of that of all flows.",
@@ -35,7 +35,7 @@ STYLE = """
 
 
 def page(result: SuiteResult, pairs: Sequence[Pair] = ()) -> str:
-    """The HTML text. Of real programs with a qlog, the worst run of each case is drawn beside its link."""
+    """HTML text of the page. The worst run of each case of real programs is drawn from its qlog, if any."""
     suite, pictures = result.suite, _pictures(result)
     counts = ", ".join(f"{count} {word}" for word, count in result.counts().items())
     rows = {case.name: [row for row in result.rows if row.case == case.name] for case in suite.cases}
@@ -68,7 +68,7 @@ def page(result: SuiteResult, pairs: Sequence[Pair] = ()) -> str:
 
 
 def _meanings(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """The metrics of the targets, each once, and what they mean."""
+    """Metrics of the targets with their definitions, each once."""
     found: dict[str, str] = {}
     for row in rows:
         for part in row.metric.split("/"):
@@ -79,7 +79,7 @@ def _meanings(rows: Sequence[Row]) -> list[tuple[str, str]]:
 
 
 def _title(case: Case) -> str:
-    """The title of a case's scenario; its name where the file is gone or has none."""
+    """Title of a case's scenario; its name if the file is missing or has no title."""
     path = SCENARIOS / f"{case.scenario}.toml"
     try:
         text = (path if path.is_file() else Path(case.scenario)).read_text(encoding="utf-8")
@@ -89,7 +89,7 @@ def _title(case: Case) -> str:
 
 
 def _pictures(result: SuiteResult) -> dict[str, str]:
-    """Drawings by the name of a case."""
+    """Drawings of the worst runs, by the name of their case."""
     found: dict[str, str] = {}
     for row in result.rows:
         journal, qlog = row.files.get("journal"), row.files.get("server qlog")
@@ -111,7 +111,7 @@ def _of_run(row: Row) -> str:
 
 
 def _drawn(row: Row) -> Markup:
-    """The interval of a row as a bar and its limit as a line, over one scale; the values of runs as dots."""
+    """Drawing of a row: its interval as a bar, its limit as a line, and the values of runs as dots."""
     if row.value is None:
         return Markup()
     half = row.half or 0.0

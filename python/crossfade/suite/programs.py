@@ -1,4 +1,4 @@
-"""Cases under real programs: each run behind live links, measured by what its hosts saw."""
+"""Cases under real programs: each run is made behind live links, and measured by captures of its hosts."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from crossfade.suite.stacks import Stack
 from crossfade.suite.targets import Target, seconds
 from crossfade.suite.timeline import Timeline
 
-# Metrics of a report of the links, by the name that targets have for them.
+# Entries of a report of the links, by the metric's name in targets.
 OF_LINKS = {"queueing_delay_mean_s": "queueing_delay_mean_s"}
 OF_TRANSFERS = ("completion_time_s", "goodput_bps", "recovery_s", "segment_loss_rate", "link_utilisation")
-# Delays of packets from host to host, by the name that targets have for them: what, and which quantile.
+# Delays of packets between the hosts, by the metric's name in targets: kind of delay, and quantile.
 OF_DELAYS = {
     "one_way_delay_p50_s": (Delays.one_way_s, 0.5),
     "one_way_delay_p95_s": (Delays.one_way_s, 0.95),
@@ -37,16 +37,16 @@ OF_DELAYS = {
     "rtt_p95_s": (Delays.round_trip_s, 0.95),
 }
 BUSY = 3.0
-"""Runnable processes per processor, above which programs are slowed by others."""
+"""Number of runnable processes per processor above which other programs slow the tested ones."""
 
 GIVES_UP = 2
-"""A case whose first runs all end without a transfer is not run again."""
+"""Number of first runs without a successful transfer after which a case is not run again."""
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
 class Programs:
-    """A real transport as a source of metrics."""
+    """Real transport as a source of metrics."""
 
     def __init__(self, harness: Harness, runs: int, seed: int | None, tell: Tell | None = None) -> None:
         self.runs = runs
@@ -118,7 +118,10 @@ class Programs:
         return found
 
     def _outcome(self, case: Case, run: int, scenario: Path) -> Outcome:
-        """Outcome of a run. After a run that worked, a run that cannot be carried out fails alone."""
+        """Outcome of a run.
+
+        After a successful run, an error in a later one is the failure of that run only.
+        """
         try:
             outcome = self._harness.run(case, run, self._seed, scenario)
         except ScenarioError as error:
@@ -143,7 +146,7 @@ class Programs:
 
 @dataclass(frozen=True)
 class _Path:
-    """Path of a scenario: start of measuring, and rate of a constant link, or NaN."""
+    """Facts about the path of a scenario: warm-up, and rate of a constant link (NaN for others)."""
 
     warmup_s: float
     rate_bps: float
@@ -157,13 +160,13 @@ class _Path:
 
 
 def _value(live: Live, path: _Path, target: Target, outcome: Outcome) -> tuple[float, bool]:
-    """A metric of one run, NaN where it is undefined; and whether it is a lower bound."""
+    """Metric of one run (NaN if undefined), and True if the value is a lower bound."""
     name = target.metric.rpartition(".")[2]
     done = outcome.transfer if not outcome.problem else None
     if target.needs_samples:
         if done is not None:
             return _with_round_trips(done, outcome.delays).value(target)
-        if target.recovery is not None:  # what never arrived is seen as long as it was waited for
+        if target.recovery is not None:  # data that never arrived bounds the recovery by the time limit
             return live.limit_s, True
         return (0.0 if name == "goodput_bps" else math.nan), False
     if name == "completion_time_s" and live.lasts_s is None:
@@ -186,15 +189,14 @@ def _value(live: Live, path: _Path, target: Target, outcome: Outcome) -> tuple[f
 
 
 def _busy(report: Mapping[str, Any]) -> float:
-    """Number of processes for each processor of the machine; 0 if the report does not say it."""
+    """Number of processes per processor of the machine; 0 if the report has none."""
     return float(report.get("load", 0.0)) / float(report.get("processors", 1))
 
 
 def gathered(flags: Sequence[tuple[int, str]]) -> list[str]:
-    """Flags of a case with the numbers of their runs, those alike in all but the first number as one.
+    """Flags of a case with the numbers of their runs; flags that differ only in their first number are one.
 
-    The one that is shown has the largest number of them: ``runs 0 and 2: forward: up to 8 % of packets were
-    late``.
+    The flag with the largest number is shown: ``runs 0 and 2: forward: up to 8 % of packets were late``.
     """
     alike: dict[str, list[tuple[float, int, str]]] = {}
     for run, flag in flags:
@@ -214,14 +216,14 @@ def gathered(flags: Sequence[tuple[int, str]]) -> list[str]:
 
 
 def _measured(live: Live, path: _Path, done: Transfer) -> tuple[float, float]:
-    """Interval in which a run counts: a whole transfer, or, for endless flows, the time after the warm-up."""
+    """Measured time of a run: all of a transfer, or for an endless flow the time after the warm-up."""
     if live.lasts_s is None:
         return done.began_s, math.inf
     return done.began_s + path.warmup_s, done.began_s + live.lasts_s
 
 
 def _rate(name: str, live: Live, path: _Path, done: Transfer) -> float:
-    """The goodput in bit/s, or the share of the link that packets with all headers had."""
+    """Goodput in bit/s, or share of the link's rate that packets with all headers take."""
     if live.lasts_s is None and name == "goodput_bps":
         return 8.0 * live.size / done.took_s
     from_s, to_s = _measured(live, path, done)
@@ -233,7 +235,7 @@ def _rate(name: str, live: Live, path: _Path, done: Transfer) -> float:
 
 
 def _with_round_trips(done: Transfer, delays: Delays) -> Timeline:
-    """A run over time, with the mean round-trip time of arrivals in each interval."""
+    """Timeline of a run, with the mean round-trip time of arrivals in each interval."""
     back = quantile([delay for _, delay in delays.back], 0.5)
     sums: dict[int, list[float]] = {}
     for time_s, delay in delays.data:
@@ -243,10 +245,10 @@ def _with_round_trips(done: Transfer, delays: Delays) -> Timeline:
 
 
 def live_scenario(case: Case, folder: Path) -> Path:
-    """A case's scenario for real programs, written into a folder with the files that it names.
+    """Write a case's scenario for real programs into a folder, with the files that it names.
 
-    The flow under test is theirs (``traffic = "outside"``), and all others are simulated; a flow that is
-    alone is left out.
+    The flow under test is outside traffic (``traffic = "outside"``), and all other flows are simulated; a
+    flow that is alone is left out.
     """
     plan = plans.load(case.scenario, Options(set=case.set))
     document = tomllib.loads(plan.text)
@@ -268,7 +270,7 @@ def live_scenario(case: Case, folder: Path) -> Path:
 
 
 def _place(flow: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys that place a flow's user in the network, without those of its traffic."""
+    """Keys of a flow that place its user in the network, without those of its traffic."""
     return {key: flow[key] for key in ("station", "radio") if key in flow}
 
 
@@ -294,10 +296,10 @@ def run_programs(
 ) -> SuiteResult:
     """Run a suite with a real transport, and judge each target by its interval.
 
-    What is kept of the runs goes to the new folder ``out``: journals, logs, qlogs, reports of the links. The
-    seed and the number of a run decide what the links do, so that two builds meet the same losses.
-    ``congestion`` is that of the kernel's TCP on both hosts. Raises
-    :class:`ScenarioError` with one line where a program does not do its part.
+    Files of the runs go to the new folder ``out``: journals, logs, qlogs, reports of the links. The seed and
+    the number of a run decide the links' behaviour, so that two builds meet the same losses. ``congestion``
+    is the congestion control of the kernel's TCP on both hosts. Raises :class:`ScenarioError` with one line
+    if a program does not do its part.
     """
     found = (load_suite(suite) if isinstance(suite, str) else suite).chosen(cases)
     number = found.runs if runs is None else runs
@@ -313,7 +315,7 @@ def run_programs(
     try:
         result = carry_out(found, source, 1 if seed is None else seed, tell)
     except ScenarioError as error:
-        # Only the logs that the error names are worth keeping.
+        # Without a successful run only logs that the error names are kept.
         if not source.has_worked and str(out.resolve()) not in str(error):
             shutil.rmtree(out)
         raise

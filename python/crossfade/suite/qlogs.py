@@ -1,7 +1,7 @@
-"""A qlog of a sender put on the time axis of the link: its window beside what the link did to its packets.
+"""Qlog of a sender on the time axis of the link: congestion window above the link's deliveries and losses.
 
-Both are drawn as SVG, for the page of a suite. The clocks are brought together at the first packet that the
-server received, which the journal of the run has too.
+Both are drawn as SVG, for the page of a suite. The two clocks are matched at the first packet that the server
+received, which is in the qlog and in the journal of the run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crossfade.errors import ScenarioError
 from crossfade.figures.choice import number
 from crossfade.tables import Table
 
-# What qlogs of several versions call a congestion window (draft-ietf-quic-qlog-quic-events).
+# Names of the congestion window in qlogs of several versions (draft-ietf-quic-qlog-quic-events).
 WINDOWS = ("cwnd", "congestion_window")
 WIDTH, HEIGHT, LEFT, GAP = 720, 110, 60, 26
 EVERY_S = 0.05
@@ -27,14 +27,14 @@ EVERY_S = 0.05
 
 @dataclass(frozen=True)
 class Qlog:
-    """Series of a qlog to draw: times in seconds of its own clock, and the window in bytes."""
+    """Series of a qlog to draw: times in seconds of the qlog's clock, and congestion windows in bytes."""
 
     first_received_s: float
     window: Sequence[tuple[float, float]]
 
 
 def read_qlog(path: Path) -> Qlog:
-    """Read a qlog as JSON, or as a sequence of JSON texts; ``ScenarioError`` where it is none."""
+    """Read a qlog in JSON, or in a sequence of JSON texts; ``ScenarioError`` for other files."""
     first, window = math.nan, []
     for event in _events(path):
         time_s = float(event["time"]) / 1e3
@@ -66,7 +66,7 @@ def _events(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def beside_link(qlog: Path, journal: Path) -> str:
-    """The drawing: the window above, and below it the goodput of the link with what it lost and dropped."""
+    """Drawing of the congestion window, and below it of the link's goodput, losses and drops."""
     sender = read_qlog(qlog)
     events = Table.from_csv(api.journal_link_text(journal), str(journal)).records()
     packets = [(number(row["time_s"]), row) for row in events if row["event"] == "frame"]

@@ -1,4 +1,4 @@
-"""A suite carried out: cases run, targets judged, and what came of it as rows."""
+"""Execution of a suite: cases are run, targets judged, and the verdicts returned as rows."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from crossfade.suite.verdicts import Word, judge, worst_of
 from crossfade.tables import Table, format_estimate
 
 Tell = Callable[[str], object]
-"""Takes a line about what is being done."""
+"""Function that takes a line about the progress of a suite."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One target of a case under what is tested.
+    """Verdict on one target of a case for one tested control or program.
 
-    ``value`` and ``half`` are the mean over the runs and the half-width of its interval, ``values`` the value
-    of each run by its number. ``replay`` is the command that repeats the ``worst_run``.
+    ``value`` and ``half`` are the mean over the runs and the half-width of its interval, ``values`` the
+    values by run number. ``replay`` is the command that repeats the ``worst_run``.
     """
 
     suite: str
@@ -49,11 +49,11 @@ class Row:
     replay: str
     values: dict[int, float] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
-    """Files kept of the worst run: journal, logs, qlog."""
+    """Files of the worst run (journal, report, qlogs) by their kind."""
 
     @property
     def found(self) -> str:
-        """The value with its interval, in a unit that suits it."""
+        """Value with its interval, in a suitable unit."""
         if self.value is None:
             return "undefined"
         unit, factor = shown_unit([{"value": self.value, "unit": self.unit}])
@@ -68,21 +68,21 @@ class SuiteResult:
     Attributes
     ----------
     suite : Suite
-        What was run.
+        The suite that was run.
     tested : list of str
-        Controls or programs, in the order of the command.
+        Names of the tested controls or programs, in the order of the command.
     runs : int
-        Replications of each case.
+        Number of runs (replications) of each case.
     seed : int
         Seed of all random streams.
     coverage : float
-        How often each interval holds, so that all hold together in 95 % of suites (Bonferroni).
+        Coverage of each interval, such that all hold together in 95 % of suites (Bonferroni).
     rows : list of Row
-        One for each case, target and tested control.
+        Verdicts: a row for each case, target and tested control or program.
     skipped : list of (str, str)
-        Cases that were not run, and why.
+        Names of the cases that were not run, and reasons.
     warnings : list of str
-        What to be careful about.
+        Reasons to doubt the verdicts.
 
     Examples
     --------
@@ -100,39 +100,39 @@ class SuiteResult:
     """Coverage of each interval, so that all hold together in 95 % of suites (Bonferroni)."""
     rows: list[Row]
     skipped: list[tuple[str, str]] = field(default_factory=list)
-    """Cases that were not run, and why."""
+    """Names of the cases that were not run, and reasons."""
     warnings: list[str] = field(default_factory=list)
 
     @property
     def failed(self) -> list[Row]:
-        """The rows that fail."""
+        """Rows whose verdict is ``fail``."""
         return [row for row in self.rows if row.verdict == "fail"]
 
     def verdict(self, case: str, tested: str) -> Word | None:
-        """The verdict on a case, which is the worst of its targets.
+        """Verdict on a case: the worst verdict on its targets.
 
         Parameters
         ----------
         case : str
             Name of the case.
         tested : str
-            Control or program.
+            Name of the control or program.
 
         Returns
         -------
         str or None
-            ``"pass"``, ``"fail"`` or ``"too close to call"``; None where the case was not run.
+            ``"pass"``, ``"fail"`` or ``"too close to call"``; None if the case was not run.
         """
         found = [row.verdict for row in self.rows if row.case == case and row.tested == tested]
         return worst_of(found) if found else None
 
     def counts(self) -> dict[Word, int]:
-        """Count the cases of each verdict, over everything that was tested.
+        """Count the cases of each verdict, over all tested controls or programs.
 
         Returns
         -------
         dict of str to int
-            ``pass``, ``fail`` and ``too close to call``.
+            Numbers of ``pass``, ``fail`` and ``too close to call``.
         """
         found: dict[Word, int] = {"pass": 0, "fail": 0, "too close to call": 0}
         for case in self.suite.cases:
@@ -153,18 +153,18 @@ class SuiteResult:
         return Table.of(columns, ({name: getattr(row, name) for name in columns} for row in self.rows))
 
     def to_json(self) -> str:
-        """The rows as JSON.
+        """Rows of the result as JSON text.
 
         Returns
         -------
         str
-            A list of objects; ``values`` holds pairs of the number of a run and its value.
+            A list with an object for each row; its ``values`` are pairs of run number and value.
         """
         return json.dumps([as_record(row) for row in self.rows], indent=2, ensure_ascii=False)
 
 
 def as_record(row: Row) -> dict[str, Any]:
-    """A row as JSON has it: None in place of what is no number."""
+    """Row as a JSON object, with None for numbers that are not finite."""
 
     def plain(value: Any) -> Any:
         return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -183,22 +183,22 @@ class Source(Protocol):
         """Names of the controls or programs under test, in order."""
 
     def why_not(self, case: Case) -> str:
-        """Why a case cannot be run; empty where it can."""
+        """Reason why a case cannot be run; empty if it can."""
 
     def measure(self, case: Case, tested: str) -> list[Sample]:
-        """The metric of each target of a case, by run."""
+        """Metric of each target of a case, by run."""
 
     def replay(self, case: Case, tested: str, run: int) -> tuple[str, dict[str, str]]:
-        """The command that repeats a run, and the files that are kept of it."""
+        """Command that repeats a run, and the files that are kept of the run."""
 
     def why_no_target(self, target: Target) -> str:
-        """Why a target cannot be judged; empty where it can."""
+        """Reason why a target cannot be judged; empty if it can."""
 
     def problem(self, case: Case, tested: str) -> str:
-        """Why every run of a case failed, whatever its targets; empty where one did not."""
+        """Fault that every run of a case has, whatever its targets; empty if a run has none."""
 
     def warnings(self) -> list[str]:
-        """Warnings."""
+        """Warnings about the runs."""
 
 
 class Controls:
@@ -245,26 +245,26 @@ def run_suite(
 ) -> SuiteResult:
     """Run a suite with simulated congestion controls, and judge each target by its interval.
 
-    All controls see the same random numbers, run by run.
+    Run r of a case has the same random numbers for all controls.
 
     Parameters
     ----------
     suite : str or Suite
-        One that comes with the package by its name, a folder or a file.
+        Name of a shipped suite, or a folder or file with a suite.
     control : str or sequence of Control
-        Controls by commas: ``"cubic,bbr-v3,mine.rs"``.
+        Controls, separated by commas: ``"cubic,bbr-v3,mine.rs"``.
     cases : sequence of str
-        Cases to run; all where it is empty.
+        Names of the cases to run (default: all).
     runs : int, optional
-        Replications of each case; as the suite says where None.
+        Number of runs (replications) of each case (default: that of the suite).
     seed : int, optional
         Seed of all random streams.
     jobs : int, optional
-        Threads; all cores where None.
+        Number of threads (default: all cores).
     cache : bool
-        Whether runs are kept in the user's cache, and taken from there.
+        True to take runs from the user's cache, and to add new runs to it.
     tell : callable, optional
-        Called with a line on each case as it is judged.
+        Function that is called with a line for each case as it is run.
 
     Returns
     -------
@@ -288,7 +288,7 @@ def run_suite(
     simulated = Simulated(found.runs if runs is None else runs, seed, jobs, cache)
     if simulated.runs < 1:
         raise ScenarioError(f"runs = {simulated.runs}: must be at least 1")
-    for case in found.cases:  # what is wrong is said before anything runs
+    for case in found.cases:  # errors are raised before any run
         if not (case.live is not None and case.live.is_disturbed):
             for one in controls:
                 simulated.check(case, one)
@@ -353,7 +353,7 @@ def _row(
 
 
 def read_rows(text: str, name: str) -> list[Mapping[str, Any]]:
-    """The rows that :meth:`SuiteResult.to_json` wrote; :class:`ScenarioError` where they are none."""
+    """Rows that :meth:`SuiteResult.to_json` wrote; :class:`ScenarioError` for other texts."""
     try:
         found = json.loads(text)
     except ValueError as error:

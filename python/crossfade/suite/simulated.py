@@ -1,4 +1,4 @@
-"""Cases under simulated congestion controls: every run of a case has the random numbers of its number."""
+"""Cases under simulated congestion controls; run r of a case has the same random numbers for all controls."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Simulated:
         api.check(case.scenario, set=keys, methods=["simulation"], runs=self.runs, seed=self.seed)
 
     def measure(self, case: Case, control: Control) -> list[Sample]:
-        """The metric of each target of a case, by run."""
+        """Metric of each target of a case, by run."""
         return [self._target(case, control, target) for target in case.targets]
 
     def _target(self, case: Case, control: Control, target: Target) -> Sample:
@@ -117,14 +117,14 @@ class Simulated:
 
 
 def keys_of(case: Case, control: Control) -> dict[str, Any]:
-    """The keys of a case's scenario that are set for a control."""
+    """Keys of a case's scenario, with those that select the control."""
     return {**case.set, **control.keys(case.under_test)}
 
 
 def trace_command(case: Case, control: Control, seed: int | None, run: int) -> str:
-    """The command that repeats a run and writes every event of it."""
+    """Command that repeats a run and writes all its events."""
     keys = keys_of(case, control)
-    if None in keys.values():  # to take a key out is for Python
+    if None in keys.values():  # a key can be removed only from Python, not on the command line
         options = f"set={keys!r}, run={run}" + (f", seed={seed}" if seed is not None else "")
         call = f"import crossfade as cf; cf.runs.write_events('run{run}.csv', {case.scenario!r}, {options})"
         return shlex.join(["python", "-c", call])
@@ -136,7 +136,7 @@ def trace_command(case: Case, control: Control, seed: int | None, run: int) -> s
 
 
 def _written(value: Any) -> str:
-    """A value as the command line reads it."""
+    """Value in the form of the command line."""
     is_plain = isinstance(value, str) and api.parse_value(value) == value
     return value if is_plain else inline(value)
 
@@ -151,7 +151,7 @@ def _only(points: Sequence[Point], case: Case) -> Point:
 
 
 def _share(point: Point, flow: str, case: str) -> Sample:
-    """The share of the goodput of all flows that one flow has, by run."""
+    """Share of one flow in the goodput of all flows, by run."""
     names = [f"{one['name']}.goodput_bps" for one in point.flows]
     if f"{flow}.goodput_bps" not in names:
         raise ScenarioError(f"case {case}: metric {flow}.{SHARE}: no flow of that name ({', '.join(names)})")
@@ -166,7 +166,7 @@ def _share(point: Point, flow: str, case: str) -> Sample:
 
 
 def _timeline(text: str, names: Sequence[str]) -> Timeline:
-    """The samples of a run as CSV; ``names`` are those of the flows in the order of their numbers."""
+    """Timeline from the samples of a run in CSV; ``names`` are those of the flows by number."""
     found: dict[str, list[list[tuple[float, float]]]] = {}
     series: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for record in csv.DictReader(io.StringIO(text)):
@@ -187,7 +187,7 @@ def _timeline(text: str, names: Sequence[str]) -> Timeline:
 
 
 def _together(name: str, series: Sequence[Series]) -> Series:
-    """Goodputs of several flows added up; of anything else the mean of them."""
+    """Sum of several flows' goodputs; for other quantities their mean."""
     whole = added(series)
     if len(series) == 1 or name.endswith("goodput_bps"):
         return whole

@@ -1,4 +1,4 @@
-"""Real transports as two commands, a client and a server; some that many have are known by name."""
+"""Real transports, each as two commands, a client and a server; some common ones are known by name."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from typing import Any
 from crossfade.errors import ScenarioError, shortened
 
 PORT = 4433
-"""The port of a server that names none."""
+"""Default port of a server."""
 
 
 @dataclass(frozen=True)
 class Stack:
-    """A transport that is put to the test as it is.
+    """A real transport under test.
 
-    ``client`` and ``server`` are shell commands, which find what they need in the environment
-    (:mod:`crossfade.suite.harness`). ``has_qlog`` says that both are to write one into $QLOGDIR, and
-    ``has_file`` that the client leaves what it fetched in $CROSSFADE_DOWNLOAD.
+    ``client`` and ``server`` are shell commands, which find their parameters in the environment
+    (:mod:`crossfade.suite.harness`). ``has_qlog`` is true if both must write a qlog into $QLOGDIR,
+    ``has_file`` if the client must leave its copy of the file in $CROSSFADE_DOWNLOAD.
     """
 
     name: str
@@ -36,12 +36,12 @@ class Stack:
 
 
 def known_stacks() -> dict[str, str]:
-    """The names of the stacks that are known, and what each is."""
+    """Names of the known stacks, with a description of each."""
     return {name: str(table["title"]) for name, table in _tables().items()}
 
 
 def known_stack(name: str) -> Stack:
-    """A stack that is known by name; :class:`ScenarioError` where there is none."""
+    """Known stack of this name; :class:`ScenarioError` if there is none."""
     tables = _tables()
     if name not in tables:
         near = get_close_matches(name, tables, n=1)
@@ -64,7 +64,7 @@ def known_stack(name: str) -> Stack:
 
 
 def own_stack(client: str, server: str, port: int, has_qlog: bool) -> Stack:
-    """A stack of two commands; :class:`ScenarioError` for an empty one."""
+    """Stack of two commands; :class:`ScenarioError` for an empty command."""
     for option, command in (("--client", client), ("--server", server)):
         if not command.strip():
             raise ScenarioError(f"{option} {command!r}: must be a shell command")

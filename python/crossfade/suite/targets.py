@@ -1,4 +1,4 @@
-"""Targets of a case: a metric with a limit, of whole runs, of a stretch of time, or a time of recovery."""
+"""Targets of a case: limits on a metric of whole runs or of a time window, or on a recovery time."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from crossfade.results.metrics import metric_of, near_metrics
 Side = Literal["at least", "at most"]
 
 RECOVERY = "recovery_s"
-"""The name of the time until a flow is back at its rate, which :class:`Recovery` measures."""
+"""Name of the metric that :class:`Recovery` measures: the time until a flow is back at its rate."""
 
 SHARE = "share"
-"""The name of the share of the goodput of all flows that one of them has (``main.share``)."""
+"""Name of the metric ``main.share``: the share of the goodput of all flows that one flow has."""
 
-# What samples have of a flow or a link over time, and in which unit.
+# Quantities of samples of a flow or a link over time, and their units.
 SAMPLED = {"goodput_bps": "bit/s", "rtt_mean_s": "s", "queue_packets": "packets", "capacity_bps": "bit/s"}
 
 _KEYS = {"metric", "at_least", "at_most", "why", "from", "to", "after", "level", "beside", "every"}
@@ -27,7 +27,7 @@ _KEYS = {"metric", "at_least", "at_most", "why", "from", "to", "after", "level",
 
 @dataclass(frozen=True)
 class Window:
-    """A stretch of time of a run, over whose samples a metric is averaged."""
+    """Time window of a run, over whose samples a metric is averaged."""
 
     start_s: float
     end_s: float
@@ -47,33 +47,33 @@ class Recovery:
 
 @dataclass(frozen=True)
 class Target:
-    """A metric and the one limit that it is to keep to.
+    """A metric, and the limit that it must keep.
 
-    ``beside`` names a congestion control: the metric is then the quotient of its value under test by that
-    under this control, run by run.
+    ``beside`` names a congestion control: the metric is then the quotient of its value under test and its
+    value under this control, run by run.
     """
 
     metric: str
     side: Side
     limit: float
     written: str
-    """The limit as it stands in the file."""
+    """The limit as written in the suite's file."""
     unit: str
     why: str
     window: Window | None = None
     recovery: Recovery | None = None
     beside: str | None = None
     every_s: float = 0.1
-    """Interval of samples, if any are needed."""
+    """Interval of samples in seconds, for targets that need samples."""
 
     @property
     def needs_samples(self) -> bool:
-        """Whether it is computed of what runs did over time."""
+        """True if the target is computed from samples over time."""
         return self.window is not None or self.recovery is not None
 
     @property
     def words(self) -> str:
-        """The target in a line, such as ``goodput_bps at least 9 Mbit/s (10 s to 20 s)``."""
+        """Target as text, such as ``goodput_bps at least 9 Mbit/s (10 s to 20 s)``."""
         when = f" ({self.window.start_s:g} s to {self.window.end_s:g} s)" if self.window else ""
         when = f" (after {self.recovery.after_s:g} s)" if self.recovery else when
         of = f" of {self.beside}'s" if self.beside else ""
@@ -81,7 +81,7 @@ class Target:
 
 
 def read_target(table: Mapping[str, Any]) -> Target:
-    """Read a target; :class:`ScenarioError` names what is wrong in it."""
+    """Read a target from a table; :class:`ScenarioError` names what is wrong."""
     for key in table:
         if key not in _KEYS:
             near = get_close_matches(key, _KEYS, n=1)
@@ -139,7 +139,7 @@ def _recovery(table: Mapping[str, Any], metric: str) -> Recovery | None:
 
 
 def _unit(metric: str, is_sampled: bool) -> str:
-    """The unit of a metric; :class:`ScenarioError` where there is none of that name."""
+    """Unit of a metric; :class:`ScenarioError` for an unknown name."""
     if "/" in metric:
         for part in metric.split("/", 1):
             _unit(part.strip(), is_sampled)
@@ -166,7 +166,7 @@ def _unit(metric: str, is_sampled: bool) -> str:
 
 
 def _number(key: str, value: Any) -> tuple[float, str]:
-    """A number or a quantity in the common unit of its kind, and that (empty of a plain number)."""
+    """Number of a number or quantity in the common unit of its kind, and that unit (empty for a number)."""
     found = in_common_unit(value)
     if found is None:
         raise ScenarioError(f"{key} = {shortened(repr(value))}: must be a number or a quantity such as 30 ms")
@@ -174,7 +174,7 @@ def _number(key: str, value: Any) -> tuple[float, str]:
 
 
 def seconds(key: str, value: Any) -> float:
-    """A time in seconds; :class:`ScenarioError` names the key of what is none."""
+    """Time in seconds; :class:`ScenarioError` names ``key`` if the value is not a time."""
     number, unit = _number(key, value)
     if unit != "s" or number < 0.0:
         raise ScenarioError(f"{key} = {shortened(repr(value))}: must be a time such as 2 s")

@@ -1,4 +1,4 @@
-"""A run over time, for targets: means over an interval, times of recovery."""
+"""Values of a run over time, for targets: means over a window, and recovery times."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from crossfade.errors import ScenarioError, shortened
 from crossfade.suite.targets import Target
 
 Series = Sequence[tuple[float, float]]
-"""Times in seconds, rising, and a value for the time since the one before."""
+"""Pairs of a time in seconds, rising, and the value in the interval since the previous time."""
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """Values over time by name: ``goodput_bps`` of all flows, ``main.goodput_bps`` of one, ..."""
+    """Values over time by name: ``goodput_bps`` of all flows, ``main.goodput_bps`` of one flow, and so on."""
 
     series: Mapping[str, Series]
 
     def value(self, target: Target) -> tuple[float, bool]:
-        """Value that a target judges, NaN if undefined, and whether it is a lower bound."""
+        """Value that a target judges (NaN if undefined), and True if it is a lower bound."""
         if target.recovery is not None:
             part = target.metric.rpartition(".")[0]
             name = f"{part}.goodput_bps" if part else "goodput_bps"
@@ -41,7 +41,7 @@ class Timeline:
     @staticmethod
     def _mean(series: Series, target: Target) -> float:
         assert target.window is not None
-        # A sample belongs to the stretch if the time that it is of does; half a sample is for rounding.
+        # A sample belongs to the window if its interval does; half a sample allows for rounding.
         half = target.every_s / 2.0
         low, high = target.window.start_s + half, target.window.end_s + half
         values = [value for time_s, value in series if low <= time_s < high and not math.isnan(value)]
@@ -49,9 +49,9 @@ class Timeline:
 
     @staticmethod
     def _recovery(series: Series, after_s: float, level: float) -> tuple[float, bool]:
-        """The time from an event until the first sample, wholly after it, at or above a level.
+        """Time from an event until the first sample, wholly after it, at or above a level.
 
-        Where there is none until the end of the run that time is a lower bound.
+        Without such a sample the time until the end of the run is a lower bound.
         """
         last = after_s
         for before, (time_s, value) in zip([0.0, *(time for time, _ in series)], series, strict=False):
@@ -62,12 +62,12 @@ class Timeline:
 
 
 def _to_nanoseconds(time_s: float) -> float:
-    """A difference of times without its rounding error, by which it would miss a limit that it equals."""
+    """Difference of times rounded to nanoseconds, so that no rounding error misses an equal limit."""
     return round(time_s, 9)
 
 
 def added(series: Sequence[Series]) -> Series:
-    """Several series of the same times added up."""
+    """Sum of several series with the same times."""
     sums: dict[float, float] = {}
     for one in series:
         for time_s, value in one:

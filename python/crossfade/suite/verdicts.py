@@ -1,4 +1,4 @@
-"""Verdicts on targets: pass, fail, or too close to call, by the interval of the mean over the runs."""
+"""Verdicts on targets by the interval of the mean over the runs: pass, fail, or too close to call."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Word = Literal["pass", "fail", "too close to call"]
 
 @dataclass(frozen=True)
 class Judged:
-    """A target against what the runs gave.
+    """Verdict on a target.
 
-    ``half`` is the half-width of the interval of ``value``, None where a single run has none. ``note`` says
-    what the numbers alone do not.
+    ``half`` is the half-width of the interval of ``value``, None for a single run without one. ``note`` is a
+    remark that the numbers do not show.
     """
 
     verdict: Word
@@ -31,11 +31,10 @@ class Judged:
 
 
 def judge(sample: Sample, target: Target, coverage: float, asked: int) -> Judged:
-    """Judge a target by a metric in each run; ``asked`` is how many runs there were to be.
+    """Judge a target by a metric in each run; ``asked`` is the planned number of runs.
 
-    A target is met where the whole interval keeps to the limit, and failed where all of it lies beyond. A
-    completion time of flows that were not completed is a lower bound: it can fail, and not pass. A metric
-    that no run defines fails.
+    A target is met if the whole interval keeps the limit, and failed if all of it lies beyond. A completion
+    time of unfinished flows is a lower bound: it can fail, but not pass. A metric that no run defines fails.
     """
     if not sample.values:
         return Judged("fail", math.nan, None, 0, None, "no run defines it")
@@ -66,14 +65,14 @@ def judge(sample: Sample, target: Target, coverage: float, asked: int) -> Judged
 
 
 def quotient(of: Sample, by: Sample) -> Sample:
-    """A metric over that of another control, run by run over the runs that both have."""
-    # A lower bound over a number is one; a number over a lower bound is an upper one, and tells nothing.
+    """Metric divided by that of another control, run by run over the runs that both have."""
+    # A lower bound divided by a number is a lower bound; a number divided by a lower bound is left out.
     common = [run for run in of.values if by.values.get(run) and run not in by.unfinished]
     values: Mapping[int, float] = {run: of.values[run] / by.values[run] for run in common}
     return Sample(values, unfinished=frozenset(of.unfinished & values.keys()), seen=of.seen)
 
 
 def worst_of(verdicts: Sequence[Word]) -> Word:
-    """The verdict on several targets together."""
+    """Verdict on several targets together: the worst of them."""
     order: list[Word] = ["fail", "too close to call", "pass"]
     return next((word for word in order if word in verdicts), "pass")

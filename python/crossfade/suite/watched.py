@@ -1,8 +1,8 @@
-"""A program of a run, watched from outside: ``python watched.py server|client STATUS LIMIT COMMAND``.
+"""Wrapper of a program of a run: ``python watched.py server|client STATUS LIMIT COMMAND``.
 
-It stands on a host of a live run as a process of its own, so it imports nothing of the package, and tells
-what it saw in the file STATUS as JSON. A server is ready once it listens on $CROSSFADE_PORT. A client starts
-when the status of the server says so, and is ended with all its processes after LIMIT seconds.
+It runs on a host of a live run as a process of its own, so it imports nothing of the package, and writes its
+observations to the file STATUS as JSON. A server is ready once it listens on $CROSSFADE_PORT. A client starts
+when the server's status says so, and is ended with all its processes after LIMIT seconds.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from pathlib import Path
 from typing import Any
 
 STARTS_S = 30.0
-"""Seconds after its start until which a server must listen."""
+"""Time in seconds from its start within which a server must listen."""
 GRACE_S = 4.0
-"""Time in which a stopped program may write its logs: less than ``live`` gives the far host."""
+"""Time in seconds in which a stopped program may write its logs; below the limit of ``crossfade live``."""
 LOOK_S = 0.005
 
 
 class StoppedError(Exception):
-    """The signal to end a server has come."""
+    """Raised by the signal that ends a server."""
 
 
 def tell(status: str, **found: Any) -> None:
-    """Write the file ``status`` as JSON in one step, so that a reader never sees half of it."""
+    """Write the file ``status`` as JSON in one step, so that a reader never finds half of it."""
     draft = f"{status}.draft"
     Path(draft).write_text(json.dumps(found))
     os.replace(draft, status)
 
 
 def listening() -> list[int]:
-    """The ports on which sockets of this host wait, TCP and UDP."""
+    """Ports on which sockets of this host listen, TCP and UDP."""
     found = set()
     for name, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
         try:
@@ -54,7 +54,7 @@ def start(command: str) -> subprocess.Popen[bytes]:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End a command and all of its group."""
+    """End a command and its process group."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
@@ -66,7 +66,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def serve(status: str, command: str) -> int:
-    """Start a server, and last as long as it does."""
+    """Start a server, and wait until it ends."""
     port = int(os.environ["CROSSFADE_PORT"])
     process = start(command)
 
@@ -87,7 +87,7 @@ def serve(status: str, command: str) -> int:
         code = process.wait()
     except StoppedError:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        # Not in the handler: what waits for a process keeps it from being asked whether it has ended.
+        # Not in the signal handler: waiting for the process there would block the poll of its end.
         end(process)
         return 0
     tell(status, ready=True, code=code)
@@ -95,7 +95,7 @@ def serve(status: str, command: str) -> int:
 
 
 def fetch(status: str, limit_s: float, command: str) -> int:
-    """Wait for the server, and run a client."""
+    """Wait for the server, then run a client."""
     of_server = Path(os.environ["CROSSFADE_SERVER_STATUS"])
     until = time.monotonic() + STARTS_S + 2.0 * GRACE_S
     while not of_server.exists() and time.monotonic() < until:
@@ -116,7 +116,7 @@ def fetch(status: str, limit_s: float, command: str) -> int:
 
 
 def main() -> int:
-    """Be what the first argument says."""
+    """Act as server or client, as the first argument says."""
     role, status, limit_s, command = sys.argv[1:]
     return serve(status, command) if role == "server" else fetch(status, float(limit_s), command)
 

@@ -1,1 +1,1 @@
-"""Plans carried out: by threads, in shards, on a cluster."""
+"""Execution of plans: by threads of this process, in shards, or on a cluster."""

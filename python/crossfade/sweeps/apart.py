@@ -1,7 +1,7 @@
-"""Runs of method live by a user without root: made by a fresh process, which may enter a user namespace.
+"""Runs of method ``live`` for a user without root, made by a fresh process that can enter a user namespace.
 
-``python -m crossfade.sweeps.apart`` is that process: it takes what is to be made on standard input, and hands
-over rows on standard output. One that has threads, as this one may have, is not allowed to.
+``python -m crossfade.sweeps.apart`` is this process: it reads the plan from standard input, and writes rows
+to standard output. A process with several threads, as the caller may be, cannot enter a user namespace.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ COMMAND = [sys.executable, "-P", "-m", "crossfade.sweeps.apart"]
 
 
 def is_needed(plan: Plan) -> bool:
-    """Whether a plan has live runs, and this process may not make them itself."""
+    """True if a plan has live runs and this process has no root privileges, so that another process must make
+    them.
+    """
     return "live" in plan.description["methods"] and hasattr(os, "geteuid") and os.geteuid() != 0
 
 
@@ -35,7 +37,9 @@ def execute(
     on_rows: Callable[[Sequence[Row]], object],
     on_progress: Callable[[float, int], object],
 ) -> bool:
-    """Make the rows of a shard there; as :meth:`Engine.execute`."""
+    """Make the missing rows of a shard in a fresh process; parameters and result are those of
+    :meth:`Engine.execute`.
+    """
     outlive_peers()
     asked = (plan.name, plan.text, plan.overrides, plan.files, known.entries(), jobs, shard)
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -63,7 +67,7 @@ def execute(
 
 
 def main() -> None:
-    """Make what is asked for."""
+    """Read a plan from standard input, make its missing rows, and write them to standard output."""
     _crossfade.keep_panics()
     name, text, overrides, files, known, jobs, shard = pickle.load(sys.stdin.buffer)
     out = sys.stdout.buffer

@@ -1,7 +1,7 @@
-"""The work on a plan, handed to workers in chunks: what comes next, to whom, and what if it does not come.
+"""Scheduling of a plan's runs over workers, in chunks: order, assignment, and recovery from lost chunks.
 
-A chunk is about a second of runs. It is made elsewhere, and may be lost on the way, come very late, or twice.
-Which rows there are in the end does not depend on any of that: see ``Schedule`` in the core.
+A chunk is about one second of runs. A worker makes it, and its rows may be lost, come very late, or come
+twice. The final set of rows depends on none of this: see ``Schedule`` in the core.
 """
 
 from __future__ import annotations
@@ -25,64 +25,68 @@ if TYPE_CHECKING:
     from crossfade._crossfade import Known, PackedRow, Task
     from crossfade.plans import Plan
 
-# A chunk takes this long: a trip to a worker (10 ms) is no loss then, and little is lost with a worker.
-# Towards the end chunks become shorter, so that the workers finish together.
+# Duration of a chunk in seconds: long against a round trip to a worker (10 ms), short enough that a lost
+# worker costs little. Towards the end chunks become shorter, so that all workers finish together.
 CHUNK_S = 1.0
 SHORTEST_CHUNK_S = 0.05
-# With very many threads chunks become longer: one takes some milliseconds here and in the scheduler.
+# Largest number of chunks per second, since each costs some milliseconds here and in the scheduler; with very
+# many threads chunks become longer.
 MOST_CHUNKS_PER_S = 100
-# Runs of microseconds would make messages of megabytes.
+# Largest number of runs in a chunk: with runs of microseconds, messages would otherwise have megabytes.
 MOST_RUNS = 2000
-# One is made while the other is on its way.
+# Chunks given to a thread: one is being made while the other is in transit.
 CHUNKS_PER_THREAD = 2
-# How often workers are counted, and late chunks looked for.
+# Interval in seconds at which workers are counted, and longest wait for a finished chunk before late ones are
+# looked for.
 COUNT_EVERY_S = 1.0
 WAIT_S = 0.25
-# A chunk is late at so many times what is usual. To make it twice costs little: nothing else is left to do.
+# Multiple of the usual duration after which a chunk is late and given to a second, idle worker, which has
+# nothing else to do.
 LATE = 3.0
-# With so many workers a chunk may be lost until its runs are made one at a time, and then a run.
+# Number of workers that may die with a chunk before its runs are made one at a time, and with a run before
+# this is an error.
 MOST_LOST = 3
-# What is usual while no chunk is there yet.
+# Usual duration of a chunk, in seconds, assumed before the first chunk is finished.
 UNKNOWN_CHUNK_S = 10.0
 
 
 class WorkerDiedError(Exception):
-    """A worker died, or several did, while it made a chunk or had it next."""
+    """Raised if a worker, or several in turn, died while it made a chunk or had it queued."""
 
 
 class Workers(Protocol):
-    """Workers that make chunks."""
+    """Protocol of workers that make chunks."""
 
     def threads(self) -> Mapping[str, int]:
         """Number of threads of each worker, by its address."""
         ...
 
     def start(self, tasks: Sequence[Task], worker: str) -> Future[list[PackedRow]]:
-        """Have tasks made by a worker; gives the rows to come.
+        """Have a worker make tasks; returns a future of their rows.
 
-        To cancel the future takes the work back, as is done where the worker is not there any more. It fails
-        with :class:`WorkerDiedError`, or with a :class:`ClusterError` that is to be shown.
+        Cancelling the future takes the work back, as for a worker that has gone. The future fails with
+        :class:`WorkerDiedError`, or with a :class:`ClusterError` to show to the user.
         """
         ...
 
 
 @dataclass(eq=False)
 class Chunk:
-    """Runs that a worker is to make one after the other."""
+    """Runs that a worker makes one after the other."""
 
     tasks: list[Task]
     expected_s: float = 0.0
     alone: bool = False
-    """Whether nothing else may be under way meanwhile."""
+    """True if no other chunk may run at the same time, to find the run that kills workers."""
     began: float = 0.0
     workers: list[str] = field(default_factory=list)
-    """Workers that are making the chunk: the second and later ones since it was late."""
+    """Workers that are making the chunk; the second and later ones were added because it was late."""
     lost: int = 0
     """Number of workers that were lost while they had this chunk."""
 
 
 class Work:
-    """The work on a shard of a plan that is left where some rows are known."""
+    """Work left on a shard of a plan, given the rows that are known."""
 
     def __init__(
         self,
@@ -102,22 +106,25 @@ class Work:
         self._schedule = _crossfade.Schedule(plan.core, known, self._most_chunks(), shard)
         self._pace = Pace()
         self._under_way: set[Chunk] = set()
-        # Also those of chunks that another worker was faster with: their workers are as busy.
+        # Pending requests, including those of chunks that another worker finished first: their workers are
+        # still busy.
         self._attempts: dict[Future[list[PackedRow]], tuple[Chunk, str]] = {}
         self._load: Counter[str] = Counter()
-        # Chunks that were lost with a worker, and runs of those that were lost with several.
+        # Chunks lost with a worker, to be repeated; and single runs of chunks lost with several workers.
         self._again: list[Chunk] = []
         self._suspects: list[Chunk] = []
-        # How long the last chunks took, from here to here.
+        # Durations of the last chunks in seconds, transit included.
         self._took_s: deque[float] = deque(maxlen=64)
         self._ended: queue.SimpleQueue[Future[list[PackedRow]]] = queue.SimpleQueue()
 
     def finish(self) -> None:
-        """Make all rows. Raises :class:`ClusterError` where that cannot be; rows handed over stay valid."""
+        """Make all missing rows. Raises :class:`ClusterError` if that is impossible; rows handed over before
+        stay valid.
+        """
         try:
             while True:
                 if self._hand_out() and not self._under_way:
-                    # The last look for work may have found a row that is known.
+                    # The last search for work may have found a known row, which counts as progress.
                     self._on_progress(*self._schedule.progress())
                     return
                 self._take_in()
@@ -131,7 +138,7 @@ class Work:
         return max(1, CHUNKS_PER_THREAD * sum(self._threads.values()))
 
     def _count(self) -> None:
-        """See which workers there are, if it is time to; what is with others is lost."""
+        """Update the list of workers once per interval; chunks of workers that are gone are cancelled."""
         if time.monotonic() > self._counted + COUNT_EVERY_S:
             self._threads = self._workers.threads()
             self._counted = time.monotonic()
@@ -140,7 +147,7 @@ class Work:
                     attempt.cancel()
 
     def _hand_out(self) -> bool:
-        """Give the workers as much as there is and they can take; says whether there is no more."""
+        """Give chunks to workers until all are busy; returns True if no work is left to give."""
         while worker := self._free_worker(CHUNKS_PER_THREAD):
             if self._again:
                 chunk = self._again.pop()
@@ -156,7 +163,9 @@ class Work:
         return False
 
     def _free_worker(self, chunks_per_thread: int, besides: Sequence[str] = ()) -> str | None:
-        """The worker that has least to do, if it has less than that."""
+        """Worker with the fewest chunks per thread, if fewer than ``chunks_per_thread``; those in ``besides``
+        are excluded.
+        """
         loads = {
             worker: self._load[worker] / threads
             for worker, threads in self._threads.items()
@@ -170,7 +179,7 @@ class Work:
         left_s = self._pace.mean_s * (expected - done - self._schedule.under_way())
         longest_s = max(CHUNK_S, sum(self._threads.values()) / MOST_CHUNKS_PER_S)
         length_s = min(longest_s, max(SHORTEST_CHUNK_S, left_s / self._most_chunks()))
-        # While little is known, chunks double.
+        # While run times are little known, chunks grow only as fast as runs finish.
         most_runs = min(MOST_RUNS, 1 + 2 * self._pace.n)
         chunk = Chunk([])
         while chunk.expected_s < length_s and len(chunk.tasks) < most_runs:
@@ -191,7 +200,7 @@ class Work:
         attempt.add_done_callback(self._ended.put)
 
     def _take_in(self) -> None:
-        """Wait a little for chunks, and hand over the rows of those that are there."""
+        """Wait briefly for finished chunks, and hand over their rows."""
         rows: list[Row] = []
         ended = False
         with contextlib.suppress(queue.Empty):
@@ -209,7 +218,7 @@ class Work:
             self._on_progress(*self._schedule.progress())
 
     def _rows_of(self, chunk: Chunk, attempt: Future[list[PackedRow]]) -> list[Row]:
-        """The rows that count, now that an attempt has ended."""
+        """Rows of a finished chunk that count; empty if the attempt failed."""
         try:
             made = [Row(*row) for row in attempt.result()]
         except (WorkerDiedError, CancelledError):
@@ -222,10 +231,10 @@ class Work:
         return [Row(*row) for row in self._schedule.finish(made)]
 
     def _lose(self, chunk: Chunk) -> None:
-        """See to a chunk whose worker was lost."""
+        """Schedule a chunk again after its worker was lost."""
         chunk.lost += 1
         if any(chunk is other for other, _ in self._attempts.values()):
-            return  # another worker has it too
+            return  # another worker is still making it
         self._under_way.remove(chunk)
         chunk.workers.clear()
         if chunk.lost < MOST_LOST:
@@ -234,21 +243,21 @@ class Work:
             run = self._name(chunk.tasks[0])
             raise ClusterError(f"each of {chunk.lost} workers died while it made {run} (out of memory?)")
         else:
-            # One of these runs was it, or one that was under way beside them: alone it will show.
+            # One of these runs, or one on the same machine, kills workers; made alone, it will be found.
             self._suspects += [Chunk([task], alone=True) for task in chunk.tasks]
 
     def _copy_late_chunks(self) -> None:
-        """Give late chunks to idle workers as well: theirs may hang, or be very slow."""
+        """Give late chunks to idle workers as well, since the first worker may hang or be very slow."""
         usual_s = statistics.median(self._took_s) if self._took_s else UNKNOWN_CHUNK_S
         now = time.monotonic()
         for chunk in sorted(self._under_way, key=lambda chunk: chunk.began):
-            # Each copy is given twice the time of the one before.
+            # Patience doubles with each copy.
             patience_s = LATE * 2 ** (len(chunk.workers) - 1) * max(usual_s, chunk.expected_s)
             if now - chunk.began > patience_s and (worker := self._free_worker(1, chunk.workers)):
                 self._start(chunk, worker)
 
     def _name(self, task: Task) -> str:
-        """A run as its user knows it."""
+        """A run in words for the user: number, method and values of the axes."""
         point, method, run = task
         axes = self._plan.description["points"][point]["axes"].items()
         place = f" at {', '.join(f'{key} = {label(value)}' for key, value in axes)}" if axes else ""
@@ -256,7 +265,7 @@ class Work:
 
 
 class Pace:
-    """Durations of runs, learnt from finished ones."""
+    """Mean durations of runs, learnt from finished ones."""
 
     def __init__(self) -> None:
         self._of_point: defaultdict[tuple[int, str], Mean] = defaultdict(Mean)
@@ -264,13 +273,15 @@ class Pace:
         self._of_all = Mean()
 
     def learn(self, task: Task, seconds: float) -> None:
-        """Take in how long a run took."""
+        """Add the duration of a finished run, in seconds."""
         point, method, _ = task
         for mean in (self._of_point[point, method], self._of_method[method], self._of_all):
             mean.add(seconds)
 
     def expected_s(self, task: Task) -> float:
-        """Expected duration of a run: by others of its point, else of its method, else a whole chunk."""
+        """Expected duration of a run in seconds: mean of its point, otherwise of its method, otherwise one
+        chunk.
+        """
         point, method, _ = task
         mean = self._of_point.get((point, method)) or self._of_method.get(method)
         return mean.value if mean else CHUNK_S
@@ -282,18 +293,18 @@ class Pace:
 
     @property
     def mean_s(self) -> float:
-        """Expected duration of a run; a whole chunk's as long as none is finished."""
+        """Mean duration of a run in seconds; that of a chunk as long as no run is finished."""
         return self._of_all.value if self._of_all.n else CHUNK_S
 
 
 class Mean:
-    """A running mean."""
+    """Running mean of numbers."""
 
     def __init__(self) -> None:
         self.n = 0
         self.value = 0.0
 
     def add(self, number: float) -> None:
-        """Take in one more."""
+        """Add one number."""
         self.n += 1
         self.value += (number - self.value) / self.n

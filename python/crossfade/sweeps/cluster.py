@@ -1,8 +1,7 @@
-"""Runs on a cluster: a scheduler of Dask hands them to its workers, on this machine or on others.
+"""Runs on a cluster: Dask's scheduler hands them to its workers, on this machine or on others.
 
-The scheduler is reached by :mod:`crossfade.sweeps.connection`, what a worker does is in
-:mod:`crossfade.sweeps.worker`. What becomes of a plan's runs, whatever the workers do, is in
-:mod:`crossfade.sweeps.chunks`.
+:mod:`crossfade.sweeps.connection` connects to the scheduler, :mod:`crossfade.sweeps.worker` makes rows on a
+worker, and :mod:`crossfade.sweeps.chunks` schedules the runs, whatever workers do.
 """
 
 from __future__ import annotations
@@ -35,17 +34,18 @@ if TYPE_CHECKING:
 
 
 class Cluster:
-    """The workers of a Dask cluster, as an engine for sweeps; to be used as a context.
+    """The workers of a Dask cluster, as an engine for sweeps; used as a context manager.
 
-    Workers need the same build of crossfade; they may come and go. A scheduler without TLS is warned of.
+    Workers need the same build of crossfade; they may come and go. For a scheduler without TLS a warning is
+    given.
 
     Parameters
     ----------
     address : str
-        That of the scheduler (``HOST:PORT``, ``tls://HOST:PORT``), a scheduler file (``.json``), or ``local``
-        for a cluster of processes on this machine.
+        Address of the scheduler (``HOST:PORT``, ``tls://HOST:PORT``), a scheduler file (``.json``), or
+        ``local`` for a cluster of processes on this machine.
     jobs : int, optional
-        Number of processes of ``local`` (default: one a core).
+        Number of processes of ``local`` (default: one per core).
     security : distributed.Security, optional
         The certificates of a cluster with TLS (default: those of Dask's settings).
 
@@ -75,7 +75,7 @@ class Cluster:
 
     @property
     def workers(self) -> int:
-        """Number of runs that the cluster makes at once, now."""
+        """Number of runs that the cluster makes at once at present."""
         return sum(self.connection.threads().values())
 
     def execute(
@@ -86,30 +86,30 @@ class Cluster:
         on_rows: Callable[[Sequence[Row]], object],
         on_progress: Callable[[float, int], object],
     ) -> bool:
-        """Make the rows of a shard that are not known.
+        """Make the rows of a shard that are not known yet.
 
         Parameters
         ----------
         plan : Plan
-            What is to be run.
+            Plan whose runs are made.
         known : Known
-            The rows that there are.
+            Index of the rows that exist already.
         shard : tuple of (int, int)
-            Which part of the plan.
+            Part of the plan: (k, n) is the k-th of n parts.
         on_rows : callable
-            Takes the rows as they come.
+            Called with new rows as they are finished.
         on_progress : callable
-            Takes the share that is done, and the number of workers.
+            Called with the number of finished runs, and the expected number of all runs.
 
         Returns
         -------
         bool
-            Whether the shard is complete; False after Ctrl-C.
+            True if the shard is complete; False after Ctrl-C.
 
         Raises
         ------
         ClusterError
-            If the cluster cannot do it; rows that were handed over stay valid.
+            If the cluster cannot make the rows; rows handed over before stay valid.
         """
         try:
             workers = PlanWorkers(self.connection, plan)
@@ -141,9 +141,10 @@ class Cluster:
 
 
 def tls_files(ca_file: PathLike[str], cert: PathLike[str], key: PathLike[str] | None = None) -> Security:
-    """The certificates of a cluster: that of its authority, one's own, and its key (None: in ``cert``).
+    """Certificates of a cluster with TLS: of its authority, the user's own, and its key (None: it is in
+    ``cert``).
 
-    All are PEM files. Raises :class:`ClusterError` where one of them cannot be read.
+    All are PEM files. Raises :class:`ClusterError` if one of them cannot be read.
     """
     files = {"tls_ca_file": ca_file, "tls_client_cert": cert, "tls_client_key": key}
     for path in files.values():
@@ -157,7 +158,7 @@ def tls_files(ca_file: PathLike[str], cert: PathLike[str], key: PathLike[str] | 
 
 
 class PlanWorkers:
-    """The workers of a cluster with a plan: the :class:`crossfade.sweeps.chunks.Workers`."""
+    """Workers of a cluster for one plan; implements :class:`crossfade.sweeps.chunks.Workers`."""
 
     def __init__(self, connection: Connection, plan: Plan) -> None:
         self._connection = connection
@@ -172,7 +173,7 @@ class PlanWorkers:
 
     async def _make(self, tasks: Sequence[Task], worker: str) -> list[PackedRow]:
         try:
-            # The source travels once to each worker, not with each chunk.
+            # The plan's source is sent once to each worker, not with each chunk.
             for source in (None, self._source):
                 names = {"arguments": (BUILD, self._id, source, tasks)}
                 rows: list[PackedRow] | None = await self._connection.submit(worker, eval, MAKE, names)
@@ -193,7 +194,9 @@ def _no_dask(error: ImportError) -> ClusterError:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask's logs and warnings off standard error: they tell at length of what is survived here."""
+    """Context in which Dask's logs and warnings are suppressed: they report at length events that are handled
+    here.
+    """
     try:
         import distributed  # noqa: F401  # its loggers come with it
     except ImportError as error:

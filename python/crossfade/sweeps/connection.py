@@ -1,7 +1,7 @@
-"""The connection to a scheduler of Dask: to one that is found, or to a local one with workers of its own.
+"""Connection to a Dask scheduler: to an existing one, or to a local one started with its workers.
 
-Whoever reaches a port of Dask's without TLS runs code there. So the ports of a local cluster are on the
-loopback interface and ask for a certificate that lasts as long as the session; there is no HTTP server.
+A Dask port without TLS lets anyone who reaches it run code. The ports of a local cluster are therefore on the
+loopback interface and require a certificate made for the session, and there is no HTTP server.
 """
 
 from __future__ import annotations
@@ -31,20 +31,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# How long a scheduler may take to answer, and a first worker to come.
+# Longest wait for a scheduler to answer, and for the first worker, in seconds.
 CONNECT_S = 5.0
 WORKERS_S = 30.0
-# How often a chunk is handed in again that somebody else cancelled, as a restart of all workers does.
+# Number of attempts to submit a chunk that another client cancels, for example by a restart of all workers.
 MOST_ATTEMPTS = 5
-# What of a session's certificate a worker needs. It comes on its standard input: all users see arguments.
+# Parts of the session's certificate that a worker needs; it gets them on standard input, since all users see
+# arguments.
 WORKER_TLS = ("tls_ca_file", "tls_worker_cert", "tls_worker_key")
 ENCRYPTED = ("tls://", "wss://")
-# How long after the end of a local worker there is another.
+# Delay in seconds before an ended local worker is replaced.
 RESTART_S = 0.5
 
 
 class Connection:
-    """The client of a scheduler. All of Dask's objects live on an event loop in a thread of its own.
+    """Client of a Dask scheduler; all of Dask's objects live on an event loop in its own thread.
 
     Methods are called from other threads, within the context.
     """
@@ -65,7 +66,7 @@ class Connection:
         self._has_warned = False
 
     def wait_for_workers(self) -> None:
-        """Wait for the first worker."""
+        """Wait for the first worker; :class:`ClusterError` if none comes in time."""
         began = time.monotonic()
         while not self.threads():
             if time.monotonic() > began + WORKERS_S:
@@ -73,7 +74,9 @@ class Connection:
             time.sleep(0.1)
 
     def threads(self) -> Mapping[str, int]:
-        """Number of threads of each worker, by its address. Warns once all have been gone for long."""
+        """Number of threads of each worker, by its address. A warning is given once all workers have been
+        gone for long.
+        """
         found: Mapping[str, int] = self._call(lambda: self.client.nthreads())
         now = time.monotonic()
         if found:
@@ -85,19 +88,19 @@ class Connection:
         return found
 
     def start(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run a coroutine on the event loop; to cancel the future cancels it."""
+        """Run a coroutine on the event loop; cancelling the returned future cancels the coroutine."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     async def submit(self, worker: str, function: Callable[..., T], *arguments: object) -> T:
-        """Call a function on a worker; while there is no such worker, it waits for it."""
+        """Call a function on a worker and return its result; waits as long as there is no such worker."""
         from distributed import KilledWorker
 
         for _ in range(MOST_ATTEMPTS):
-            # Dask takes what stands before the number for the kind of the task.
+            # Dask groups tasks by the part of the key before the number.
             name = f"crossfade-{next(self._numbers)}-{self.client.id}"
             future = self.client.submit(function, *arguments, key=name, workers=[worker])
             try:
-                await future.exception()  # once it has ended
+                await future.exception()  # returns once the task has ended
                 result: T = await (self._fetch(name) if future.status == "finished" else future)
                 return result
             except KilledWorker:
@@ -110,9 +113,10 @@ class Connection:
         raise self.error("all work of the cluster is cancelled by another client")
 
     async def _fetch(self, name: str) -> Any:
-        """The result of a task that is finished.
+        """Result of a finished task.
 
-        Dask's futures fetch theirs several at a time, where one worker that hangs keeps those of the others.
+        Dask's futures fetch several results at once, so that one hanging worker would delay the results of
+        the others.
         """
         scheduler: Any = self.client.scheduler
         answer = await scheduler.gather(keys=[name])
@@ -133,13 +137,13 @@ class Connection:
 
     def __exit__(self, *exception: object) -> None:
         self._has_begun.wait()
-        with contextlib.suppress(RuntimeError):  # the loop has ended
+        with contextlib.suppress(RuntimeError):  # if the loop has ended
             self._loop.call_soon_threadsafe(self._serving.cancel)
         self._thread.join(CONNECT_S)
 
     async def _serve(self, jobs: int | None) -> None:
         self._loop = asyncio.get_running_loop()
-        # Dask drops tasks whose failure does not matter.
+        # Exceptions of background tasks that Dask drops are not reported.
         self._loop.set_exception_handler(lambda loop, context: None)
         self._serving = asyncio.ensure_future(self._stay_open(jobs))
         self._has_begun.set()
@@ -168,13 +172,15 @@ class Connection:
         return self.error("lost its scheduler; finished runs are kept, the same command goes on from there")
 
     def error(self, text: str) -> ClusterError:
-        """The error for something wrong with this cluster."""
+        """A :class:`ClusterError` whose message names this cluster."""
         return ClusterError(f"cluster {self._address}: {text}")
 
 
 @contextlib.asynccontextmanager
 async def _client(address: str, jobs: int | None, security: Security | None) -> AsyncIterator[Client]:
-    """A client of the scheduler at ``address``, or of a local one that lasts as long."""
+    """Context of a client of the scheduler at ``address``, or of a local scheduler that lasts as long as the
+    client.
+    """
     from distributed import Client, Security
 
     async with contextlib.AsyncExitStack() as stack:
@@ -187,13 +193,13 @@ async def _client(address: str, jobs: int | None, security: Security | None) -> 
         client = Client(
             address, security=security, asynchronous=True, set_as_default=False, timeout=CONNECT_S
         )
-        # Also one that is cancelled while it connects: dropped half open, it would tell of that at length.
+        # Close also a client that is cancelled while it connects; otherwise Dask logs long messages.
         stack.push_async_callback(client.close)
         yield await stack.enter_async_context(client)
 
 
 def _throw_away_certificate() -> Security:
-    """A certificate and its key, in memory alone: who has them belongs to this session."""
+    """A certificate and key for this session, in memory only: their holders belong to the session."""
     from distributed import Security
 
     try:
@@ -207,12 +213,12 @@ def _throw_away_certificate() -> Security:
 
 @contextlib.asynccontextmanager
 async def _local_scheduler(workers: int | None, security: Security) -> AsyncIterator[str]:
-    """A scheduler in this process and workers in others; gives its address."""
+    """Context of a scheduler in this process, with workers in other processes; gives its address."""
     from dask.system import CPU_COUNT
     from distributed import Scheduler
 
-    # Not Dask's LocalCluster: its processes import the script that is running, which then runs once more
-    # unless it is written with that in mind; and it waits seconds for workers that are at work.
+    # Dask's LocalCluster is not used: its processes import the user's running script, which would run again
+    # unless it guards against that; and it waits seconds for busy workers.
     with tempfile.TemporaryDirectory(prefix="crossfade-", ignore_cleanup_errors=True) as folder:
         scheduler = worker.without_http(Scheduler)(
             host=worker.LOOPBACK,
@@ -236,9 +242,9 @@ async def _local_scheduler(workers: int | None, security: Security) -> AsyncIter
 
 
 async def _keep_running(program: str, line: str) -> None:
-    """Keep a Python process running, which reads a line first: another one whenever it dies."""
+    """Run a Python program that first reads a line from standard input, and restart it whenever it ends."""
     while True:
-        # In a session of its own a Ctrl-C does not reach it; it would only tell of that at length.
+        # In its own session Ctrl-C does not reach the process, which would only log long messages.
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-c", program, stdin=subprocess.PIPE, start_new_session=True
         )
@@ -254,7 +260,7 @@ async def _keep_running(program: str, line: str) -> None:
 
 
 async def _find_scheduler(address: str, security: Security) -> str:
-    """The address of a scheduler that answers, from an address or a scheduler file."""
+    """Address of a scheduler that answers, given an address or a scheduler file."""
     from distributed import rpc
 
     wrong = f"cluster {address}: must be local, HOST:PORT or a scheduler file (.json)"
@@ -281,7 +287,7 @@ async def _find_scheduler(address: str, security: Security) -> str:
     if security.require_encryption and not is_encrypted:
         raise ClusterError(f"cluster {address}: {found} is without TLS, and certificates are given")
     try:
-        # Before there is a client, which makes much noise where it finds no scheduler.
+        # Checked before a client is made, which logs long messages if it finds no scheduler.
         async with rpc(found, connection_args=arguments) as there:
             identity = await asyncio.wait_for(there.identity(), CONNECT_S)
     except (ValueError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""Engines, which make the rows of a plan: this process's threads are one."""
+"""Engines make the rows of a plan; the threads of this process are the default one."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from crossfade._crossfade import Known
 
 Shard = tuple[int, int]
-"""(k, n): the k-th of n parts of a plan that have no run in common."""
+"""Part of a plan, (k, n): the k-th of n parts without common runs."""
 
 WHOLE: Shard = (1, 1)
 
 
 class Engine(Protocol):
-    """Engine of a plan's rows: the threads of this process, or the workers of a cluster."""
+    """Protocol of an engine, which makes a plan's rows: threads of this process, or workers of a cluster."""
 
     @property
     def workers(self) -> int:
@@ -36,16 +36,18 @@ class Engine(Protocol):
         on_rows: Callable[[Sequence[Row]], object],
         on_progress: Callable[[float, int], object],
     ) -> bool:
-        """Make the rows of the shard that are not known; says whether it is complete (not after Ctrl-C).
+        """Make the rows of a shard that are not known; returns whether the shard is complete (not after
+        Ctrl-C).
 
-        ``on_rows`` gets rows that count, on the calling thread; ``on_progress`` how many runs are at hand and
-        how many there will be. What one of them raises ends the work and is raised here.
+        ``on_rows`` gets rows that count, on the calling thread; ``on_progress`` gets the number of finished
+        runs, and the expected number of all runs. An exception of a callback ends the work and is raised
+        here.
         """
         ...
 
 
 class Threads:
-    """The threads of this process, all cores where ``jobs`` is None."""
+    """Engine of threads in this process, one per core if ``jobs`` is None."""
 
     def __init__(self, jobs: int | None = None) -> None:
         check_jobs(jobs)

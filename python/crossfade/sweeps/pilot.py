@@ -1,4 +1,4 @@
-"""Estimate of a sweep's duration, by a few of its runs, made first and kept as all others."""
+"""Estimate of a sweep's duration from a few of its runs, which are made first and kept like all others."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from crossfade.sweeps.times import Times
 if TYPE_CHECKING:
     from crossfade._crossfade import Task
 
-# By each method so many runs, spread over the plan; but none is begun after so long, once there is one.
+# Number of pilot runs by each method, spread over the plan; and time in seconds after which no other run
+# begins, except the first of a method.
 PILOT_RUNS = 8
 PILOT_S = 2.0
 
 
 class Missing(NamedTuple):
-    """Runs of a point by a method that are to be made: the first, the last, and how many."""
+    """Missing runs of a point by a method: numbers of the first and last of them, and how many there are."""
 
     point: int
     method: str
@@ -41,9 +42,9 @@ def make_pilot(
     *,
     progress: bool = False,
 ) -> list[Task]:
-    """Make some of the missing runs, where ``times`` do not tell how long they take; gives which.
+    """Make some of the missing runs whose duration ``times`` cannot tell; returns the tasks made.
 
-    ``keep`` takes their rows. With ``progress`` a run that takes long shows how far it is.
+    ``keep`` gets their rows. With ``progress`` a bar shows how far a long run is.
     """
     made: list[Task] = []
     began = time.monotonic()
@@ -61,7 +62,7 @@ def _tell(bar: ProgressBar, done: float) -> None:
 
 
 def _spread(plan: Plan, times: Times, missing: Sequence[Missing]) -> list[Task]:
-    """Runs by each method, far apart in the plan and in a random-like order; the methods take turns."""
+    """Pilot runs by each method, far apart in the plan and in an irregular order; methods alternate."""
     reach = len(plan.description["points"]) / PILOT_RUNS
     by_method: defaultdict[str, list[Missing]] = defaultdict(list)
     for of in missing:
@@ -69,7 +70,8 @@ def _spread(plan: Plan, times: Times, missing: Sequence[Missing]) -> list[Task]:
     chosen = []
     for method, runs in by_method.items():
         timed = list(times.points(method))
-        # The middle of each of as many equal parts. Wherever time is up, those made cover the whole plan.
+        # Order of the plan's eight equal parts, of each the middle: whenever time is up, the runs made cover
+        # the whole plan.
         parts = (4, 0, 6, 2, 5, 1, 7, 3)
         ends = list(accumulate(of.number for of in runs))
         picked = _firsts(_nth(runs, ends, (2 * part + 1) * ends[-1] // (2 * PILOT_RUNS)) for part in parts)
@@ -84,15 +86,17 @@ def _spread(plan: Plan, times: Times, missing: Sequence[Missing]) -> list[Task]:
 
 
 def _nth(runs: Sequence[Missing], ends: Sequence[int], number: int) -> Missing:
-    """The point at the place ``number`` of all that are missing; ``ends`` counts them up to each point."""
+    """Point of the missing run with index ``number`` in the whole plan; ``ends`` are the cumulative counts of
+    missing runs by point.
+    """
     return runs[bisect_right(ends, number)]
 
 
 def _firsts(points: Iterable[Missing]) -> Iterator[Task]:
-    """The first missing run of each point, as sweeps go run by run; the next one where it comes again."""
+    """First missing run of each point, or the next one if the point occurs again."""
     taken: Counter[Missing] = Counter()
     for of in points:
-        # Where there are gaps it is the first that is missing for sure.
+        # With gaps among the missing runs, only the first is certain to be missing.
         runs = of.number if of.last - of.first + 1 == of.number else 1
         if taken[of] < runs:
             yield of.point, of.method, of.first + taken[of]
@@ -100,16 +104,16 @@ def _firsts(points: Iterable[Missing]) -> Iterator[Task]:
 
 
 def without(runs: Sequence[Missing], made: Sequence[Task]) -> list[Missing]:
-    """Runs left at each point after some were made. The numbers of those runs are not told."""
+    """Missing runs that are left at each point after some were made; only their number is updated."""
     fewer = Counter(task[:2] for task in made)
     left = [of._replace(number=of.number - fewer[of.point, of.method]) for of in runs]
     return [of for of in left if of.number]
 
 
 def cpu_seconds(times: Times, runs: Sequence[Missing]) -> float:
-    """Expected CPU seconds of runs: each takes as long as those of the nearest point with finished runs.
+    """Expected CPU time of runs in seconds, each estimated by the nearest point with finished runs.
 
-    ``times`` knows of some by each method of the ``runs``.
+    ``times`` must have finished runs of each method of ``runs``.
     """
     timed = {method: list(times.points(method)) for method in {of.method for of in runs}}
     return sum(of.number * times.mean_s(of.method, _nearest(timed[of.method], of.point)) for of in runs)
@@ -121,7 +125,7 @@ def _nearest(ordered: Sequence[int], number: int) -> int:
 
 
 def duration(seconds: float) -> str:
-    """A time for a person."""
+    """A duration in words, such as "1.5 h"."""
     for unit, length, most in (("s", 1, 90), ("min", 60, 90), ("h", 3600, 48)):
         if seconds < most * length:
             number = max(0.1, seconds / length)

@@ -8,12 +8,12 @@ import time
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-# Shorter work ends before a bar would be of use.
+# Duration of work in seconds below which no bar appears.
 PATIENCE_S = 2.0
 
 
 class ProgressBar:
-    """A bar on standard error, drawn on a terminal only and once the work has taken :data:`PATIENCE_S`."""
+    """Progress bar on standard error, only on a terminal and after :data:`PATIENCE_S` seconds."""
 
     def __init__(self, enabled: bool) -> None:
         self._enabled = enabled and sys.stderr is not None and sys.stderr.isatty()
@@ -29,13 +29,15 @@ class ProgressBar:
             self._bar.stop()
 
     def update(self, done: float, total: int) -> None:
-        """Say that ``done`` of ``total`` runs are finished, and what part of others; ``total`` may change."""
+        """Show that ``done`` of ``total`` runs are finished, with fractions for runs under way; ``total`` may
+        change.
+        """
         if not self._enabled or (self._bar is None and time.monotonic() - self._started < PATIENCE_S):
             return
         if self._bar is None:
             columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            # What was there before must not count as speed.
+            # Runs finished before the bar appears must not count as speed.
             self._task = self._bar.add_task("runs", total=total, completed=int(done))
         self._bar.update(self._task, completed=done, total=total)

@@ -1,4 +1,4 @@
-"""A plan's rows in a store: those that are there, and those that an engine makes."""
+"""Rows of a plan in a store: existing ones, and those that an engine adds."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from crossfade.sweeps.progress import ProgressBar
 from crossfade.sweeps.times import Times
 from crossfade.wording import METHODS
 
-# The keys of more rows than this take longer to make than the rows of a store take to look through.
+# Number of rows of a plan above which scanning the store is faster than making all keys to look up.
 MANY_ROWS = 200_000
-# To look a row up takes as long as to read some.
+# Rows of a store that are scanned in the time of one lookup by key; and number of keys in one lookup.
 ROWS_FOR_A_KEY = 4
 KEYS_AT_ONCE = 4096
-# Of more points than these not all are made at once: one takes 15 kB.
+# Number of points above which results make points on demand, since each takes about 15 kB.
 MOST_POINTS_HELD = 5_000
 
 
 REPEATABLE = frozenset(name for name, method in METHODS.items() if method.repeatable)
-"""The methods whose rows may be kept: the same point and seed give the same row at any time."""
+"""Methods whose rows may be stored, because the same point and seed always give the same row."""
 
 
 class StoredRows:
-    """The rows of a plan that a store has; new ones are put there as soon as they are made.
+    """Rows of a plan in a store, where new rows are put as soon as they are made.
 
     The store is a results file (:mod:`crossfade.sweeps.sweep`) or the user's cache (:func:`crossfade.run`).
-    Which there are is known here, in some 50 bytes each. What is in them takes twenty times that, and is held
-    in memory only as long as there are no more than ``most_held``.
+    An index of known rows takes about 50 bytes for each. The rows themselves take twenty times as much, and
+    are kept in memory only while there are at most ``most_held``.
     """
 
     def __init__(self, plan: Plan, store: RowStore, most_held: float = math.inf) -> None:
@@ -49,21 +49,26 @@ class StoredRows:
             self._learn(rows)
 
     def add(self, finished: Sequence[Row]) -> None:
-        """Keep rows that are new; those of a method that is not repeatable are this call's alone."""
+        """Keep new rows; those of a method that is not repeatable are not stored, and serve only this
+        call.
+        """
         self._store.put([row for row in finished if row.method in REPEATABLE])
         self._learn(finished)
 
     def make(self, engine: Engine, shard: Shard = WHOLE, *, progress: bool = False) -> bool:
-        """Have the missing rows of a shard made; says whether it is complete (not after Ctrl-C)."""
+        """Have an engine make the missing rows of a shard; returns whether it is complete (not after
+        Ctrl-C).
+        """
         at_once = engine.workers if isinstance(engine, Threads) else 1
         check_memory(self.plan, at_once, self._most_held == math.inf)
         with translated_errors(), ProgressBar(enabled=progress) as bar:
             return engine.execute(self.plan, self.known, shard, self.add, bar.update)
 
     def results(self, complete: bool, read: ReadRows | None = None) -> Results:
-        """Results of the rows.
+        """Results of all known rows.
 
-        Where they are not held, ``read`` gives them, now and whenever somebody looks at a point.
+        If the rows are not in memory, ``read`` reads them from the store, now and whenever a point is
+        accessed.
         """
         if self._held is None:
             assert read is not None
@@ -73,7 +78,7 @@ class StoredRows:
         return making.of_known(self.plan.stored, self.known, self._held.get, complete, at_once=at_once)
 
     def _stored(self) -> Iterator[Sequence[Row]]:
-        """Rows of the store, some at a time; all that there are of this plan's are among them."""
+        """Rows of the store, in batches, including all those of this plan."""
         core, store = self.plan.core, self._store
         if core.rows() > min(MANY_ROWS, store.size() // ROWS_FOR_A_KEY):
             yield from store.scan()

@@ -1,4 +1,4 @@
-"""Sweeps: plans whose finished runs go to a results file, to be stopped, resumed, shared out and joined."""
+"""Sweeps: runs of a plan go to a results file, so that a sweep can be stopped, resumed, split and merged."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ from crossfade.sweeps.pilot import Missing, cpu_seconds, duration, make_pilot, w
 from crossfade.sweeps.stored import REPEATABLE, StoredRows
 
 MOST_SHARDS = 1_000_000
-# More rows are read from the file again where they are needed: one takes a kilobyte.
+# Largest number of rows kept in memory, about a kilobyte each; beyond it, rows are read from the file on
+# demand.
 MOST_ROWS_HELD = 50_000
 
 Say = Callable[[str], object]
-"""Takes one line for the user."""
+"""Called with one line of output for the user."""
 
 
 def sweep(
@@ -46,31 +47,32 @@ def sweep(
     say: Say | None = None,
     **options: Unpack[PlanOptions],
 ) -> Results:
-    """Run a scenario's sweep into a results file; what the file has already is not run again.
+    """Run a scenario's sweep into a results file; finished runs that the file holds are not repeated.
 
-    The first runs of some points, spread over the plan, are made first, to tell how long the rest will take.
-    Points of very many runs are not held in memory but read from the file when they are looked at.
+    First a few runs, spread over the plan, are made to estimate the remaining time. If a plan has many runs,
+    its points are not kept in memory but read from the file on access.
 
     Parameters
     ----------
     scenario : Scenario, mapping, path or str
         A scenario, a mapping of its keys, a file, a shipped scenario's name, or a text of TOML.
     methods : sequence of str, optional
-        Names of methods (``["analysis", "simulation"]``), above the scenario's own.
+        Names of methods (``["analysis", "simulation"]``), in place of those of the scenario.
     out : path, optional
         The file (default: the name of the scenario with the ending ``.sqlite``, in the working folder). It
         may hold other plans, and other processes may fill it at the same time.
     jobs : int, optional
         Number of threads (default: all cores); results do not depend on it.
     shard : tuple of (int, int), optional
-        (k, n) does the k-th of n parts, whose files :func:`crossfade.store.merge` joins.
+        (k, n) runs the k-th of n parts of the plan; :func:`crossfade.store.merge` joins their files.
     engine : Engine, optional
-        What makes the runs: by default ``jobs`` threads of this process; a :class:`crossfade.store.Cluster`.
+        Engine that makes the runs: by default ``jobs`` threads of this process; otherwise a
+        :class:`crossfade.store.Cluster`.
     progress : bool
-        Whether a bar is shown on standard error.
+        Whether to show a progress bar on standard error.
     say : callable, optional
-        Called with each line of the plan before the runs, with the time that they will take, and with what
-        was done in the end.
+        Called with lines of output: an outline of the plan before the runs, the estimated time, and a summary
+        at the end.
     **options
         ``set``, ``over``, ``seed``, ``runs``, ``precision``, ``point`` and ``at`` as in
         :func:`crossfade.run`.
@@ -78,16 +80,16 @@ def sweep(
     Returns
     -------
     Results
-        Those of all rows that the file has; ``complete`` if nothing is missing.
+        Results of all rows of the plan in the file; ``complete`` is true if none is missing.
 
     Raises
     ------
     ScenarioError
         If anything is wrong in the scenario or an option.
     OutputError
-        If the file cannot be written; what it holds stays.
+        If the file cannot be written; its content stays valid.
     Interrupted
-        On Ctrl-C, with what is finished; the same call once more goes on from there.
+        On Ctrl-C, with the results of the finished runs; repeating the call continues the sweep.
 
     Examples
     --------
@@ -118,7 +120,7 @@ def sweep(
         read = partial(_rows_of, path)
         if not finished:
             raise Interrupted(len(rows.known), lambda: rows.results(False, read))
-        # A finished shard is part of a plan that may not be.
+        # A finished shard does not imply a complete plan.
         complete = shard == WHOLE or not _Left.of(rows.known, WHOLE).runs
         file.commit()
         results = rows.results(complete, read)
@@ -132,22 +134,22 @@ def sweep(
 
 
 def merge(files: Sequence[str | PathLike[str]], out: str | PathLike[str], *, say: Say | None = None) -> None:
-    """Join results files: in the end ``out`` has the plans and rows of all ``files``, and those it had.
+    """Join results files: ``out`` gets all plans and rows of ``files``, in addition to those it has.
 
     Parameters
     ----------
     files : sequence of paths
         Results files, such as those of shards.
     out : path
-        The file that gets everything; it may be there.
+        Results file to create or extend.
     say : callable, optional
-        Called with a line for each plan, which tells whether it is complete, and one in the end.
+        Called with one line for each plan, which tells whether it is complete, and a summary at the end.
 
     Raises
     ------
     ResultsError
-        If one of the files cannot be read, or two have different rows under one key, which the message names;
-        then ``out`` is as it was.
+        If a file cannot be read, or two files have different rows under one key, which the message names;
+        ``out`` is then unchanged.
 
     Examples
     --------
@@ -165,12 +167,13 @@ def merge(files: Sequence[str | PathLike[str]], out: str | PathLike[str], *, say
     check_writable(out)
     joined = None
     if not os.path.exists(out):
-        # All or nothing; and nobody but this process ever has the draft, so that it may remove that.
+        # All or nothing: the draft is private to this process, which may therefore remove it after an error.
         with draft(out) as file:
             joined = _join(files, file)
             if not publish(file, out):
                 joined = None
-    # A file that is there, perhaps by now: it is added to, all or nothing, whoever else fills it.
+    # An existing file, perhaps created meanwhile: rows are added in one transaction, while others may fill it
+    # too.
     new, states = joined or _join(files, out)
     for line in states:
         say(line)
@@ -178,20 +181,24 @@ def merge(files: Sequence[str | PathLike[str]], out: str | PathLike[str], *, say
 
 
 def _join(files: Sequence[str | PathLike[str]], out: Path) -> tuple[int, list[str]]:
-    """Merge into a file; gives how many rows are new, and how complete each plan is."""
+    """Merge files into ``out``; returns the number of new rows, and a line on the completeness of each
+    plan.
+    """
     with ResultsFile.create(out) as file:
         new = file.merge(files)
         return new, [_state(file, stored) for stored in file.plans()]
 
 
 def default_file(plan: Plan, shard: Shard = WHOLE) -> str:
-    """The results file of a plan where none is named. Shards have one each: they may run on several hosts."""
+    """Default name of a plan's results file. Each shard has its own, since shards may run on several
+    hosts.
+    """
     part = "" if shard == WHOLE else f"-{shard[0]}-of-{shard[1]}"
     return f"{Path(plan.name).name.removesuffix('.toml')}{part}{SUFFIX}"
 
 
 def _rows_of(path: Path, keys: Sequence[str]) -> dict[str, Row]:
-    """Rows of a results file that somebody may fill meanwhile."""
+    """Rows of a results file by their keys; another process may be filling the file."""
     with ResultsFile.open(path) as file:
         return file.get(keys)
 
@@ -211,7 +218,7 @@ def _checked(shard: Shard | None) -> Shard:
 
 
 class _Left(NamedTuple):
-    """Runs left of a shard: those that are needed in any case, and the number of finished ones."""
+    """Runs left of a shard: the missing runs that are certainly needed, and the number of finished ones."""
 
     runs: list[Missing]
     there: int
@@ -223,12 +230,12 @@ class _Left(NamedTuple):
 
     @property
     def missing(self) -> int:
-        """Number of runs."""
+        """Number of missing runs."""
         return sum(of.number for of in self.runs)
 
 
 def _make(rows: StoredRows, engine: Engine, shard: Shard, left: _Left, progress: bool, say: Say) -> bool:
-    """Make what is left of a shard; gives whether it is complete (not after Ctrl-C)."""
+    """Make the missing runs of a shard; returns whether it is complete (not after Ctrl-C)."""
     if not left.runs:
         return True
     plan = rows.plan
@@ -246,7 +253,7 @@ def _make(rows: StoredRows, engine: Engine, shard: Shard, left: _Left, progress:
 
 
 def _outline(plan: Plan, shard: Shard, left: _Left, path: Path) -> Iterator[str]:
-    """Announcement of the work, a line each."""
+    """Lines of output that announce the work."""
     if plan.title:
         yield plan.title
     asked = plan.description
@@ -267,7 +274,7 @@ def _outline(plan: Plan, shard: Shard, left: _Left, path: Path) -> Iterator[str]
 
 
 def goal_of(stop: Mapping[str, Any]) -> str:
-    """Stop rule of a point's runs, in words."""
+    """Stop rule of each point's runs, in words; not for a fixed number of runs."""
     if "count" in stop:
         return f"there are {stop['count']:,} {stop['metric']}"
     of = f" of {stop['metric']}" if "metric" in stop else ""
@@ -275,7 +282,7 @@ def goal_of(stop: Mapping[str, Any]) -> str:
 
 
 def _state(file: ResultsFile, stored: StoredPlan) -> str:
-    """Completeness of a file's plan. Brings its warnings up to date."""
+    """One line on the completeness of a plan in a file; also updates the plan's stored warnings."""
     what = {"title": "", "name": "", "version": "?", **stored.description}
     label = f"plan {stored.id[:8]} ({what['title'] or what['name']})"
     if not {"text", "overrides", "files"} <= what.keys():

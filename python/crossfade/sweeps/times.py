@@ -1,23 +1,23 @@
-"""Durations of finished runs, for some points spread over a plan."""
+"""Durations of finished runs, for a subset of points spread over a plan."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
 
-# Of more points than these every second one is forgotten.
+# Largest number of points kept by method; beyond it every second point is dropped.
 MOST_POINTS = 4096
 
 
 class Times:
-    """The mean time of the runs at hand of some points, by method."""
+    """Mean duration of finished runs, by method and point, for at most :data:`MOST_POINTS` points."""
 
     def __init__(self) -> None:
         self._of: defaultdict[str, dict[int, tuple[int, float]]] = defaultdict(dict)
         self._every = 1
 
     def learn(self, method: str, point: int, seconds: float) -> None:
-        """Take in how long a run took."""
+        """Add the duration of a finished run, in seconds."""
         if point % self._every:
             return
         known = self._of[method]
@@ -30,9 +30,9 @@ class Times:
                     del of_method[other]
 
     def points(self, method: str) -> Iterable[int]:
-        """The points of which a method's times are known, lowest first."""
+        """Numbers of the points with known durations of a method, in rising order."""
         return sorted(self._of[method])
 
     def mean_s(self, method: str, point: int) -> float:
-        """The mean time of the runs of one of :meth:`points`."""
+        """Mean duration of runs at one of :meth:`points`, in seconds."""
         return self._of[method][point][1]

@@ -1,6 +1,6 @@
-"""Worker of a cluster: makes rows of the plans that a scheduler sends.
+"""Worker of a cluster: makes rows of the plans that the scheduler sends.
 
-Who hands them to it is :mod:`crossfade.sweeps.cluster`.
+:mod:`crossfade.sweeps.cluster` is the sender.
 """
 
 from __future__ import annotations
@@ -26,27 +26,29 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# How many plans a worker keeps, for chunks to come.
+# Largest number of plans that a worker keeps for further chunks.
 MOST_PLANS = 4
 LOOPBACK = "127.0.0.1"
 BUILD = (_crossfade.__version__, _crossfade.SOURCE_HASH)
-# What a worker does for a chunk. As text: a worker that is sent a function that it has not got would end.
+# Expression that a worker evaluates for a chunk. It is text because a worker without this module would die on
+# unpickling a function.
 MAKE = "__import__('crossfade.sweeps.worker', fromlist=['make']).make(*arguments)"
 WORKER = "from crossfade.sweeps.worker import serve; serve({address!r}, {folder!r})"
 
 Source = tuple[str, str, str, dict[str, str]]
 """Source of a plan: text, name, overrides, and the contents of files by name."""
 
-# The plans that this worker has, by their ids.
+# Plans that this worker keeps, by their ids.
 _plans: dict[str, _crossfade.Plan] = {}
 
 
 def make(
     build: tuple[str, str], plan: str, source: Source | None, tasks: Sequence[Task]
 ) -> list[PackedRow] | None:
-    """The rows of tasks, made by a worker of the same build as the sender's.
+    """Rows of tasks, made by a worker that must have the same build as the sender.
 
-    ``plan`` is the id of the plan, ``source`` what to load it from; None where the worker needs it for that.
+    ``plan`` is the id of the plan, ``source`` its source text and files; returns None if the worker does not
+    know the plan and ``source`` is None.
     """
     if build != BUILD:
         here, there = (f"{version} (sources {sources[:12]})" for version, sources in (BUILD, build))
@@ -64,19 +66,19 @@ def make(
 
 
 def serve(address: str, folder: str) -> None:
-    """Be a worker of one thread, as long as standard input is open: as long as its owner lives.
+    """Be a worker with one thread until standard input closes, that is, until the owner ends.
 
-    The first line there is the certificate to use, as JSON.
+    The first line of standard input is the certificate to use, as JSON.
     """
     from distributed import Security, Worker
 
     def end() -> None:
         sys.stdin.read()
         shutil.rmtree(folder, ignore_errors=True)
-        os._exit(0)  # whatever run is under way: nobody waits for it
+        os._exit(0)  # also during a run, since no one waits for its rows
 
     async def work() -> None:
-        # Runs take little memory; a limit would stop workers where others fill the machine.
+        # No memory limit: runs take little, and Dask would stop workers because of other processes.
         async with without_http(Worker)(
             address,
             host=LOOPBACK,
@@ -90,12 +92,16 @@ def serve(address: str, folder: str) -> None:
 
     logging.disable()
     warnings.simplefilter("ignore")
-    tempfile.tempdir = folder  # OpenSSL reads keys from files: they are removed with the folder at the latest
+    tempfile.tempdir = (
+        folder  # OpenSSL reads keys from files, which are removed at the latest with this folder
+    )
     security = Security(require_encryption=True, **json.loads(sys.stdin.readline()))
     threading.Thread(target=end, daemon=True).start()
     asyncio.run(work())
 
 
 def without_http(kind: type[T]) -> type[T]:
-    """Dask's ``Scheduler`` or ``Worker`` without its HTTP server, which would listen whatever its options."""
+    """Dask's ``Scheduler`` or ``Worker`` class without its HTTP server, which would otherwise always
+    listen.
+    """
     return type(kind.__name__, (kind,), {"start_http_server": lambda *_, **__: None})

@@ -1,4 +1,4 @@
-//! Captures of the air of a Wi-Fi network in a live run.
+//! Captures of the frames of a Wi-Fi network in a live run.
 
 use super::network::{opposite, whole};
 use super::replay::{parse, point, wrong};
@@ -10,12 +10,14 @@ use crossfade_live::Entry;
 use crossfade_scenario::ScenarioError;
 use crossfade_sim::Engine;
 
-/// Writes the PPDUs of a recorded run to `sink` as a pcap file, as a monitor that hears every station would capture
-/// them. `packets` has the first bytes of each packet that entered, in the order of the journal. The frames come from a
-/// replay of the journal, which equals the run to the nanosecond, so recording them does not slow the run.
+/// Writes the PPDUs of a recorded run to `sink` as a pcap file, as a monitor captures them that hears every station.
+/// `packets` is the file with the first bytes of each packet that entered the network, in the order of the journal.
+///
+/// The frames come from a replay of the journal, which equals the run to the nanosecond, so that a capture does not
+/// slow the run.
 ///
 /// # Errors
-/// Those of [`replay`](super::replay()), or if the scenario has no Wi-Fi network.
+/// Those of [`replay`](super::replay()), and a scenario without a Wi-Fi network.
 pub fn air_pcap(
     journal: &[u8],
     packets: &mut (dyn Iterator<Item = Vec<u8>> + Send),

@@ -1,4 +1,4 @@
-//! Samples of the kernel's TCP in the columns of a simulation's events.
+//! Samples of the kernel's TCP sockets as CSV, in the columns of a simulation's events.
 
 use super::view::HOSTS;
 use super::watch::{LinkSample, Sample};
@@ -9,13 +9,15 @@ const HEADER: &str = "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight
                       pacing_rate_bps,retransmissions,lost,host,port,congestion,link_inside,link_arrived,\
                       link_lost,link_dropped\n";
 
-/// The kernel's recovery without a timeout (`tcp_ca_state`).
+/// Congestion state (`tcp_ca_state`) of a kernel socket in recovery without a timeout.
 const RECOVERY: u8 = 3;
 
-/// Writes samples of the kernel's TCP as CSV, a line each. The event is `timeout` or `fast_retransmit` if one has begun
-/// since the last sample, otherwise `sample`. `seq` is the first segment not acknowledged. Flows are numbered as they
-/// appear; flows that send no data are left out. The columns of the link are for the direction of the flow's data, at
-/// the time of the sample: packets inside, and packets that came out, were lost and were dropped since the start.
+/// Writes each sample of the kernel's TCP sockets as a line of CSV.
+///
+/// The event is `timeout` or `fast_retransmit` if one has begun since the last sample, otherwise `sample`; `seq` is the
+/// first segment that is not acknowledged. Flows are numbered in order of appearance, without sockets that send no
+/// data. The columns of the link are for the direction of the flow's data at the time of the sample: packets inside,
+/// and packets that came out, were lost and were dropped since the start.
 pub(super) fn events_csv(samples: &[Sample], links: &[LinkSample]) -> String {
     let mut csv = HEADER.to_owned();
     let mut links = links.iter().peekable();
@@ -47,14 +49,14 @@ pub(super) fn events_csv(samples: &[Sample], links: &[LinkSample]) -> String {
             at.as_secs_f64(),
             tcp.bytes_acked / u64::from(tcp.mss.max(1)),
             tcp.cwnd,
-            // The kernel's "none yet" is the largest number there is.
+            // The kernel reports "no sample yet" as the largest number.
             if tcp.ssthresh < 0x7fff_ffff { tcp.ssthresh.to_string() } else { String::new() },
             tcp.sacked,
             tcp.backoff,
             tcp.unacked,
             f64::from(tcp.srtt_us) / 1e6,
             tcp.delivery_rate * 8,
-            // "No limit" is the largest number there is.
+            // The kernel reports "no limit" as the largest number.
             tcp.pacing_rate.checked_mul(8).map_or_else(String::new, |rate| rate.to_string()),
             tcp.retransmissions,
             tcp.lost,

@@ -1,4 +1,4 @@
-//! Header of a journal, from which the links of its run can be built again.
+//! Header of a journal: everything from which the links of its run are built again.
 
 use crossfade_core::RunSeed;
 use crossfade_scenario::RESULTS_VERSION;
@@ -6,47 +6,47 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Source of a scenario, which can be read again on any machine.
+/// Source of a scenario with the texts of its files, so that it can be loaded on any machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Source {
-    /// Name of the scenario in messages.
+    /// Name of the scenario in error messages.
     pub name: String,
-    /// The TOML text.
+    /// Text of the scenario in TOML.
     pub text: String,
-    /// Overrides of its keys, as [`crossfade_scenario::Overrides`] reads them.
+    /// Overrides of the scenario's keys, as [`crossfade_scenario::Overrides`] reads them.
     pub overrides: Value,
-    /// Texts of the files that the scenario names.
+    /// Texts of the files that the scenario names, by name.
     pub files: BTreeMap<String, String>,
 }
 
-/// Header of a journal.
+/// Header of a journal of a live run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Header {
-    /// The scenario.
+    /// Scenario of the run.
     pub scenario: Source,
-    /// Number of the point of the plan.
+    /// Number of the point in the plan of the scenario.
     pub point: usize,
-    /// Seed of the run.
+    /// Seed of the random streams.
     pub seed: u64,
-    /// Number of the run.
+    /// Number of the run (replication), counted from 0.
     pub run: u64,
-    /// The largest packet in bytes.
+    /// MTU of the hosts: bytes of the largest IP packet.
     pub mtu: u32,
-    /// Whether losses applied to TCP segments with data alone.
+    /// True if losses applied only to TCP segments that carry data.
     pub data_only: bool,
-    /// Whether the scenario's built-in transfers ran, instead of a user's program.
+    /// True if the scenario's built-in transfers ran, false if a user's program ran.
     #[serde(default)]
     pub bulk: bool,
-    /// Version of the Crossfade that made the recording.
+    /// Version of the Crossfade that recorded the run.
     pub version: String,
-    /// Results version of the Crossfade that made the recording.
+    /// Results version of the Crossfade that recorded the run.
     pub results_version: u32,
-    /// Release of the operating system's kernel under the recorded run.
+    /// Release of the Linux kernel under the recorded run.
     pub kernel: String,
 }
 
 impl Header {
-    /// The header of a run that is about to begin.
+    /// Header of a run that is about to begin.
     pub(super) fn new(
         scenario: Source,
         point: usize,

@@ -1,4 +1,4 @@
-//! A scenario's TCP as settings of the kernel.
+//! TCP settings of a scenario as settings of the kernel's TCP.
 
 use crossfade_core::SimTime;
 use crossfade_live::{Host, LiveError, TcpRoute};
@@ -6,28 +6,27 @@ use crossfade_scenario::{End, FlowSetup, ScenarioError, Setup, TcpSetup, Traffic
 use crossfade_transport::{CongestionControlKind, RtoRule, SenderConfig, TcpConfig, Variant};
 use std::collections::BTreeSet;
 
-/// A property of a host's TCP: the key of a scenario that asks for it, `NAME` of `net.ipv4.NAME`, and what that is set
-/// to.
+/// A sysctl of a host: the scenario key that needs it, `NAME` of `net.ipv4.NAME`, and the value to set.
 type Sysctl = (&'static str, &'static str, String);
 
-/// Settings of the kernel's TCP: those of a host are set on the host and on its route, the congestion control on each
+/// Settings of the kernel's TCP. Those of a host are set by sysctls and on its route, the congestion control on each
 /// socket.
 pub(super) struct KernelTcp {
     host: HostTcp,
-    /// The congestion control of each entry of the scenario's flows, by the kernel's name.
+    /// Congestion control of each entry of the scenario's flows, by the kernel's name.
     congestion: Vec<String>,
-    /// The key or option that asks for the congestion control.
+    /// Scenario key or command-line option that chose the congestion control, for errors.
     asked_by: &'static str,
 }
 
-/// Settings that all connections of a host share.
+/// TCP settings that all connections of a host share.
 struct HostTcp {
     sysctls: Vec<Sysctl>,
     sender: TcpRoute,
     receiver: TcpRoute,
 }
 
-/// Bytes of the headers of IP and TCP, without options, and of timestamps.
+/// Bytes of the IPv4 and TCP headers without options; and bytes of the timestamps option.
 const HEADERS: u32 = 40;
 const TIMESTAMPS: u32 = 12;
 
@@ -65,24 +64,25 @@ impl KernelTcp {
         Ok(Self { host, congestion, asked_by: KEY })
     }
 
-    /// The congestion control of each entry of the scenario's flows, by the kernel's name.
+    /// Congestion control of each entry of the scenario's flows, by the kernel's name.
     pub(super) fn congestion(&self) -> &[String] {
         &self.congestion
     }
 
-    /// The largest receive window of each connection, in bytes.
+    /// Largest receive window of each connection in bytes; `None`: the kernel's.
     pub(super) fn receive_window(&self) -> Option<u32> {
         self.host.receiver.window
     }
 
-    /// Sets another congestion control for all flows, by the kernel's name.
+    /// Replaces the congestion control of all flows by the one that the kernel calls `name`.
     pub(super) fn with_congestion(mut self, name: &str) -> Self {
         self.congestion.fill(name.to_owned());
         self.asked_by = OPTION;
         self
     }
 
-    /// Applies the settings to the hosts, and checks that the first host, which sends, can set what its sockets need.
+    /// Applies the settings to the hosts, and checks that the sockets of the first host, which sends, may use the
+    /// congestion controls.
     pub(super) fn apply(&self, [sender, receiver]: &[Host; 2]) -> Result<(), ScenarioError> {
         for host in [sender, receiver] {
             for (_, name, value) in &self.host.sysctls {
@@ -112,11 +112,12 @@ impl HostTcp {
                 return Err(ScenarioError::key("tcp.variant", problem));
             }
         };
-        // The kernel estimates its timeouts. Over a constant round trip they are this least one and the round trip.
+        // The kernel estimates its timeouts. With a constant round trip they equal this least timeout plus the round
+        // trip.
         let (RtoRule::Estimated { min: shortest, .. } | RtoRule::Fixed(shortest)) = rto.rule;
         let rto_min = Some((shortest.as_nanos() / 1_000_000) as u32);
         let switch = |key, name, on: bool| (key, name, u8::from(on).to_string());
-        // 3 asks for accurate feedback.
+        // The value 3 of the sysctl requests accurate ECN feedback.
         let ecn = if rfc.accurate_ecn { "3".to_owned() } else { u8::from(rfc.ecn).to_string() };
         let probe = if rfc.tail_loss_probe { "3" } else { "0" }.to_owned();
         Ok(Self {
@@ -140,7 +141,7 @@ impl HostTcp {
         })
     }
 
-    /// The first key in which two settings differ.
+    /// First scenario key whose setting differs between two flows; `None` if a host can serve both.
     fn differs_from(&self, other: &Self) -> Option<&'static str> {
         let routes = [
             ("tcp.initial_window", self.sender.initial_window == other.sender.initial_window),
@@ -153,7 +154,10 @@ impl HostTcp {
     }
 }
 
-/// The name that the kernel has for a congestion control.
+/// The kernel's name of a congestion control.
+///
+/// # Errors
+/// If no kernel has it.
 fn congestion_of(sender: &SenderConfig) -> Result<&'static str, ScenarioError> {
     match sender.congestion_control().unwrap_or(CongestionControlKind::Reno) {
         CongestionControlKind::Reno => Ok("reno"),
@@ -169,14 +173,15 @@ fn congestion_of(sender: &SenderConfig) -> Result<&'static str, ScenarioError> {
     }
 }
 
-/// TCP implementation of a flow in method live: its sockets are asked, and a run whose sockets have another one fails.
+/// Congestion control and kernel release of a flow by method live; `None` for a flow without a kernel TCP. Sockets are
+/// asked for their congestion control, and a run fails if one has another.
 pub(crate) fn whose_tcp(flow: &FlowSetup) -> Option<String> {
     let congestion = congestion_of(&flow.tcp()?.config).ok()?;
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     Some(format!("{congestion} of Linux {}", release.trim()))
 }
 
-/// Prefix of the name of a congestion control in messages about the option.
+/// Start of error messages about the option `--congestion`.
 pub(super) const OPTION: &str = "--congestion ";
 const KEY: &str = "tcp.congestion = ";
 
@@ -185,8 +190,8 @@ fn no_congestion(asked_by: &str, name: &str, error: &LiveError) -> ScenarioError
     ScenarioError::key(format!("{asked_by}{name:?}"), problem)
 }
 
-/// Sets the attributes of a host's route, which hold for its connections; `asked_by` names the option ([`OPTION`]) or
-/// key in errors.
+/// Sets TCP attributes on a host's route, which apply to all its connections; `asked_by` names the option ([`OPTION`])
+/// or scenario key in errors.
 pub(super) fn set_route(host: &Host, route: &TcpRoute, asked_by: &str) -> Result<(), ScenarioError> {
     host.set_tcp(route).map_err(|error| match &route.congestion {
         Some(name) => no_congestion(asked_by, name, &error),
@@ -194,14 +199,14 @@ pub(super) fn set_route(host: &Host, route: &TcpRoute, asked_by: &str) -> Result
     })
 }
 
-/// The congestion controls that the kernel has loaded.
+/// Names of the congestion controls that the kernel has loaded; `?` if unknown.
 fn available() -> String {
     let read = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     read.map_or_else(|_| "?".to_owned(), |names| names.trim().to_owned())
 }
 
-/// Checks that all flows have one pair of ends, since there is one pair of hosts: two nodes of a mesh, or one user of a
-/// cell.
+/// Checks that all flows have the same ends (two nodes of a mesh, or one user of a cell), since a live run has one pair
+/// of hosts.
 fn check_ends(setup: &Setup) -> Result<(), ScenarioError> {
     let ends: BTreeSet<_> = setup.flows.iter().flat_map(|flow| &flow.ends).collect();
     if ends.len() < 2 {
@@ -215,7 +220,10 @@ fn check_ends(setup: &Setup) -> Result<(), ScenarioError> {
     Err(ScenarioError::key("flows", problem))
 }
 
-/// The TCP of a flow that built-in transfers can stand for.
+/// Returns the TCP of a flow if a built-in transfer can stand for the flow.
+///
+/// # Errors
+/// The first key of the flow that the kernel cannot follow.
 fn check_flow(flow: &FlowSetup, packet_size: u32) -> Result<(&TcpSetup, &TcpConfig), ScenarioError> {
     let key =
         |key: &str| if flow.name.is_empty() { key.to_owned() } else { format!("flows.{}.{key}", flow.name) };
@@ -245,7 +253,7 @@ fn check_flow(flow: &FlowSetup, packet_size: u32) -> Result<(&TcpSetup, &TcpConf
     }
 }
 
-/// The kernel fills packets of the MTU: segments have what is left of it.
+/// Checks that the MSS fills packets of the MTU, as the kernel's segments do.
 fn check_sizes(setup: &Setup, mss_given: u32, tcp: &TcpConfig) -> Result<(), ScenarioError> {
     let headers = HEADERS + if tcp.rfc.timestamps { TIMESTAMPS } else { 0 };
     let mss = setup.packet_size.saturating_sub(headers);
@@ -263,7 +271,7 @@ fn check_sizes(setup: &Setup, mss_given: u32, tcp: &TcpConfig) -> Result<(), Sce
     Ok(())
 }
 
-/// Greatest duration of a run; unlimited if it waits for a number of segments.
+/// End of a run at the latest; [`SimTime::MAX`] if the run ends with a count of segments.
 pub(super) fn end(setup: &Setup) -> SimTime {
     match setup.end {
         End::At(time) => time,

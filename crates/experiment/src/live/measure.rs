@@ -1,4 +1,4 @@
-//! A run of a point on the kernel's TCP: from its setup to its metrics.
+//! One run of a point on the kernel's TCP in real time: from its setup to its metrics.
 
 use super::kernel::{KernelTcp, end};
 use super::report::LiveReport;
@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Time between two checks whether a run is over.
+/// Time between two checks whether the run is over.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Metrics that only a simulator knows. Samples of the kernel's smoothed RTT do not separate delays of data and
-/// acknowledgements, and only their mean is meaningful.
+/// Metrics that only a simulation knows. Quantiles of the round trip are among them: samples of the kernel's smoothed
+/// RTT give only its mean.
 const UNKNOWN: [&str; 6] = [
     "spurious_timeouts",
     "spurious_fast_retransmits",
@@ -29,12 +29,12 @@ const UNKNOWN: [&str; 6] = [
     "rtt_p99_s",
 ];
 
-/// Reason for which a point cannot be run live.
+/// Reason why a point cannot be run live; `None` if it can.
 pub(crate) fn refusal(point: &Point) -> Option<ScenarioError> {
     KernelTcp::of(&point.setup).err()
 }
 
-/// Makes one run; `None` once `cancel` is true.
+/// Makes one run of a point in real time; `None` once `cancel` is true.
 pub(crate) fn run(
     point: &Point,
     seed: RunSeed,
@@ -51,16 +51,16 @@ pub(crate) fn run(
     Some(session.end().map(|(ended, _)| metrics(&point.setup, &ended, &warm)))
 }
 
-/// Counters at the end of the warm-up.
+/// Counters at the end of the warm-up, which metrics subtract.
 #[derive(Default)]
 struct Warm {
-    /// Bytes delivered of each flow.
+    /// Bytes delivered by each built-in transfer.
     bytes: Vec<u64>,
     samples: Vec<Sample>,
 }
 
 impl Session {
-    /// Waits until the run of the scenario is over; `None` once `cancel` is true.
+    /// Waits until the run is over; returns the counters at the end of the warm-up, and `None` once `cancel` is true.
     fn wait_for_end(&self, cancel: &AtomicBool) -> Option<Warm> {
         let setup = &self.point().setup;
         let mut warm = Warm { bytes: vec![0; self.delivered().len()], samples: Vec::new() };
@@ -90,11 +90,11 @@ impl Session {
     }
 }
 
-/// All metrics that a live run has.
+/// All metrics of a live run.
 fn metrics(setup: &Setup, ended: &Ended, warm: &Warm) -> Metrics {
     let statistics = statistics(setup, ended, warm);
     let mut metrics = metrics_of(setup, &statistics);
-    // Their counters are the host's: of one connection they are its own.
+    // The kernel's counters are those of the host; they are a flow's own if it is the only connection.
     let of_host =
         ["spurious_timeouts_detected", "fast_retransmits", "fast_retransmits_per_slot", "tail_loss_probes"];
     let unknown = UNKNOWN.iter().chain(if ended.bulk.len() > 1 { &of_host[..] } else { &[] });
@@ -115,8 +115,8 @@ fn metrics(setup: &Setup, ended: &Ended, warm: &Warm) -> Metrics {
     metrics
 }
 
-/// The sum and number of round trips: the smoothed one at each sample counts for the segments that were acknowledged
-/// since the sample before, as if each had measured it.
+/// Sum in seconds and number of round trips. The smoothed RTT of each sample counts for the segments acknowledged since
+/// the sample before, as if each had measured it.
 fn round_trips<'a>(samples: impl Iterator<Item = &'a Sample>) -> (f64, u64) {
     let (mut sum_s, mut count, mut before) = (0.0, 0, None);
     for TcpSample { bytes_acked, srtt_us, mss, .. } in samples.map(|sample| &sample.tcp) {
@@ -128,7 +128,7 @@ fn round_trips<'a>(samples: impl Iterator<Item = &'a Sample>) -> (f64, u64) {
     (sum_s, count)
 }
 
-/// Counts of a live run as statistics of a simulated one.
+/// Counts of a live run in the form of a simulated run's statistics.
 fn statistics(setup: &Setup, ended: &Ended, warm: &Warm) -> NetworkStatistics {
     let mss = |flow: &FlowSetup| flow.tcp().map_or(1, |tcp| tcp.mss);
     let entries = setup.flows.iter().flat_map(|flow| {
@@ -172,7 +172,7 @@ fn statistics(setup: &Setup, ended: &Ended, warm: &Warm) -> NetworkStatistics {
         flow.tail_loss_probes = ended.counters.tail_loss_probes;
     }
     if let Some(flow) = flows.first_mut() {
-        // Of all flows together: they share the link.
+        // Round trips of all flows together, which share the link.
         flow.segments_received = ended.forward.transit.count();
         flow.one_way_delay_sum_s = ended.forward.transit_sum_s;
         flow.one_way_delay = Some(Box::new(ended.forward.transit.clone()));

@@ -1,4 +1,4 @@
-//! The network of a scenario between two hosts.
+//! The network of a scenario between the two hosts of a live run.
 
 use crate::build::{network, routes};
 use crate::networks;
@@ -10,24 +10,24 @@ use crossfade_sim::{Engine, LinkSummary, Medium, NamedMedium, Network, Passage, 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The network between the hosts of a scenario, and the reports of its links.
+/// Network between the hosts of a live run, and its links with their reports.
 pub(super) struct LiveNetwork {
-    /// The first host sends the data of the scenario, the second acknowledges it.
+    /// Media between the hosts: the first host sends the data of the scenario, the second acknowledges it.
     pub(super) between: Between,
     pub(super) links: Vec<WatchedLink>,
 }
 
-/// Kept reports of a link, which the pump asks for.
+/// Reports of a link, which the pump requests and which are kept for the statistics of the run.
 pub(super) struct WatchedLink {
     name: String,
     reports: Arc<Mutex<Vec<LinkReport>>>,
 }
 
 impl LiveNetwork {
-    /// Creates the links of `setup` in the run of `seed`, with the random streams that they have in a simulation.
+    /// Creates the links of `setup` for the run of `seed`, with the same random streams as in a simulation.
     ///
-    /// If the two directions share no link, each is driven on its own. A network with other media than links is driven
-    /// as a whole by the engine, and so are links that simulated flows share with packets from outside.
+    /// If the two directions share no link, each direction is driven on its own. The engine drives the whole network if
+    /// it has other media than links, or if simulated flows share links with packets from outside.
     pub(super) fn new(setup: &Setup, seed: RunSeed) -> Result<Self, ScenarioError> {
         if setup.flows.iter().any(|flow| flow.custom_control.is_some()) {
             let problem = "live: a class in Python is too slow for real time; use method simulation";
@@ -75,7 +75,7 @@ impl LiveNetwork {
         Ok(Self { between: Between::Shared(Box::new(WatchedNetwork { engine, reports })), links })
     }
 
-    /// One medium per pump, as a replay drives them.
+    /// Media with their names, one per pump, for a replay of the journal.
     pub(super) fn lanes(self) -> Vec<(&'static str, Box<dyn Fabric + Send>)> {
         use crossfade_link::PointToPoint;
         match self.between {
@@ -90,8 +90,8 @@ impl LiveNetwork {
     }
 }
 
-/// Network of a scenario for packets from outside. They take the routes of the flow with `traffic = "outside"`, or,
-/// without such a flow, those of the first flow, and no flow is simulated.
+/// Network of a scenario for packets from outside. They take the routes of the flow with `traffic = "outside"`. Without
+/// such a flow they take the routes of the first flow, and no flow is simulated.
 pub(super) fn whole(setup: &Setup, seed: RunSeed) -> Network {
     let is_outside = |flow: &FlowSetup| matches!(flow.traffic, TrafficSetup::Outside);
     let number = setup.flows.iter().position(is_outside);
@@ -107,7 +107,7 @@ pub(super) fn whole(setup: &Setup, seed: RunSeed) -> Network {
     network
 }
 
-/// Keeps two reports: the one of the end of the warm-up, and the last.
+/// Keeps at most two reports: that at the end of the warm-up, and the last.
 fn keep(reports: &Mutex<Vec<LinkReport>>, report: LinkReport) {
     let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
     if reports.len() == 2 {
@@ -117,12 +117,12 @@ fn keep(reports: &Mutex<Vec<LinkReport>>, report: LinkReport) {
 }
 
 impl WatchedLink {
-    /// Creates the link with its report at time zero.
+    /// Creates a link with its first report, at time zero.
     fn new(name: String, first: LinkReport) -> Self {
         Self { name, reports: Arc::new(Mutex::new(vec![first])) }
     }
 
-    /// Statistics between its first report and its last; since the start if there is only one.
+    /// Statistics of the link between its two kept reports; `None` before two reports.
     pub(super) fn summary(&self, warmup: SimTime) -> Option<LinkSummary> {
         let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
         match &reports[..] {
@@ -132,7 +132,7 @@ impl WatchedLink {
     }
 }
 
-/// Keeps the reports of a link, the first of them of time zero.
+/// Decorator of a link that keeps its reports, the first of them at time zero.
 struct Watch(Arc<Mutex<Vec<LinkReport>>>);
 
 fn watched(name: String, mut link: LiveLink) -> (LiveLink, WatchedLink) {
@@ -148,7 +148,7 @@ impl Decorator for Watch {
     }
 }
 
-/// A network driven as a whole. It keeps the reports of its links whenever it is asked for a report.
+/// A network driven as a whole by the engine. It keeps the reports of its links whenever a report is requested.
 struct WatchedNetwork {
     engine: Engine<(), ()>,
     reports: Vec<Arc<Mutex<Vec<LinkReport>>>>,
@@ -191,7 +191,7 @@ impl Fabric for WatchedNetwork {
     }
 }
 
-/// The port at the other end of a medium between two hosts. (A journal may name any port.)
+/// Port at the other end of a medium between two hosts; a damaged journal may name any port.
 pub(super) fn opposite(port: Port) -> Port {
     Port::from(port == 0)
 }

@@ -1,4 +1,4 @@
-//! Deliveries of a recorded link, as a trace of delivery opportunities.
+//! Deliveries of a recorded live run as traces of delivery opportunities.
 
 use super::replay::read;
 use crate::opportunity_log::OpportunityLog;
@@ -7,12 +7,13 @@ use crossfade_live::{Entry, Fate};
 use crossfade_scenario::ScenarioError;
 use std::collections::HashMap;
 
-/// Delivery opportunities of each direction of a live run, from the far host and back: a line for each 1500 bytes that
-/// came out of the link, with the time in milliseconds since the start. If packets were always waiting, this is the
-/// capacity of the link, in the format of [`OpportunityTrace`](crossfade_link::trace::OpportunityTrace).
+/// Traces of delivery opportunities of a live run, from the far host to the near one and back. Each has a line for each
+/// 1500 bytes that came out of the link, with the time in milliseconds since the start. If packets were always waiting,
+/// the trace is the capacity of the link, in the format of
+/// [`OpportunityTrace`](crossfade_link::trace::OpportunityTrace).
 ///
 /// # Errors
-/// As [`replay`](super::replay()).
+/// Those of [`replay`](super::replay()).
 pub fn opportunities(bytes: &[u8]) -> Result<[String; 2], ScenarioError> {
     let (_, journal, _) = read(bytes)?;
     let is_shared = journal.lanes.len() == 1;

@@ -1,4 +1,4 @@
-//! The packets of a recorded run with their fates, as a record for fitting a link.
+//! Packets of a recorded live run with their fates, as a record to which a link can be fitted.
 
 use super::replay::read;
 use crossfade_link::PointToPoint;
@@ -6,39 +6,39 @@ use crossfade_live::{Entry, Fate};
 use crossfade_scenario::ScenarioError;
 use std::collections::{BTreeMap, HashMap};
 
-/// Windows of the other direction, in nanoseconds: the shortest delay of each counts.
+/// Length in nanoseconds of a window of the other direction; the shortest delay of each window is kept.
 const WINDOW_NS: i64 = 1_000_000_000;
 
-/// A packet of a recorded run.
+/// A packet of a recorded live run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedPacket {
-    /// Time at which the packet entered the link, in nanoseconds of the run.
+    /// Time at which the packet entered the link, in nanoseconds since the start.
     pub sent_ns: i64,
     /// Bytes of the IP packet.
     pub bytes: u32,
-    /// Time at which the packet came out; `None` if it did not.
+    /// Time at which the packet came out of the link, in nanoseconds since the start; `None` if it did not.
     pub arrived_ns: Option<i64>,
-    /// Whether the packet was lost or dropped; a packet without either was under way at the end of the run.
+    /// True if the packet was lost or dropped; a packet that neither arrived nor was lost was under way at the end.
     pub is_lost: bool,
 }
 
-/// The flow that carried most bytes in its direction, and delays of the other direction.
+/// The flow with the most bytes of a live run, and shortest delays of the other direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedFlow {
-    /// The packets, in the order in which they came.
+    /// Packets of the flow, in the order in which they entered the link.
     pub packets: Vec<RecordedPacket>,
-    /// Entry time and delay of the fastest packet of the other direction in each second.
+    /// Entry time and delay, in nanoseconds, of the fastest packet of the other direction in each second.
     pub reverse: Vec<(i64, i64)>,
 }
 
-/// The packets of the flow that carried most in a live run, and the delays of the other direction, on one clock.
+/// Packets of the flow with the most bytes of a live run, and shortest delays of the other direction, on one clock.
 ///
 /// # Errors
-/// As [`replay`](super::replay()).
+/// Those of [`replay`](super::replay()).
 pub fn packets(bytes: &[u8]) -> Result<RecordedFlow, ScenarioError> {
     let (_, journal, _) = read(bytes)?;
     let is_shared = journal.lanes.len() == 1;
-    // Of each direction and flow.
+    // Bytes by direction and flow.
     let mut flows: [BTreeMap<u32, Vec<RecordedPacket>>; 2] = Default::default();
     for (lane, entries) in journal.lanes.iter().enumerate() {
         let mut inside: HashMap<u32, (usize, u32, usize)> = HashMap::new();

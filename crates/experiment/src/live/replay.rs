@@ -1,4 +1,4 @@
-//! Replay of a journal: its arrivals in simulated time.
+//! Replay of a journal: the recorded arrivals pass through the links in simulated time.
 
 use super::header::{Header, Source};
 use super::network::{LiveNetwork, opposite};
@@ -12,38 +12,39 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Result of a replay.
+/// Result of a replay: counts and differences of each link.
 #[derive(Clone, Debug, Serialize)]
 pub struct Replay {
     /// Header of the journal.
     pub header: Header,
-    /// Replay of each link, or of the medium that both directions share.
+    /// Replay of each link, or of the one medium that both directions share.
     pub lanes: Vec<LaneReplay>,
-    /// Possible reasons for differences.
+    /// Reasons why the replay may differ from the run, such as another version.
     pub warnings: Vec<String>,
 }
 
-/// Replay of one link.
+/// Counts of a replayed link, and its first difference from the journal.
 #[derive(Clone, Debug, Serialize)]
 pub struct LaneReplay {
     /// `forward`, `reverse` or `shared`.
     pub link: &'static str,
-    /// Packets that entered the link.
+    /// Number of packets that entered the link.
     pub packets: u64,
-    /// Packets that came out.
+    /// Number of packets that came out of the link.
     pub arrived: u64,
-    /// Packets that the channel lost.
+    /// Number of packets that the channel lost.
     pub lost: u64,
-    /// Packets that the queue dropped.
+    /// Number of packets that the queue dropped.
     pub dropped: u64,
-    /// First difference between the journal and the simulation.
+    /// First difference between the journal and the simulation, as text; `None` if they are equal.
     pub difference: Option<String>,
 }
 
-/// Puts the arrivals of a journal through the links of its scenario, and compares every fate and every time.
+/// Passes the arrivals of a journal through the links of its scenario, and compares the fate and departure time of
+/// every packet with the journal.
 ///
 /// # Errors
-/// The journal is damaged, or its scenario is not valid any more.
+/// If the journal is damaged, or its scenario is not valid any more.
 pub fn replay(bytes: &[u8]) -> Result<Replay, ScenarioError> {
     let (header, journal, media) = read(bytes)?;
     let losses = Losses::of(&header);
@@ -58,8 +59,8 @@ pub fn replay(bytes: &[u8]) -> Result<Replay, ScenarioError> {
     Ok(Replay { header, lanes, warnings: warnings.into_iter().collect() })
 }
 
-/// Events inside the links of a recorded run, as CSV in the columns of a simulation's link events: the
-/// replay is that run, to the nanosecond, and looking at it then costs the run nothing.
+/// Events inside the links of a recorded live run, as CSV in the columns of a simulation's link events. They come from
+/// a replay, which equals the run to the nanosecond, so that tracing does not slow the run.
 ///
 /// # Errors
 /// Those of [`replay`].
@@ -81,11 +82,11 @@ pub fn link_events(bytes: &[u8]) -> Result<String, ScenarioError> {
     Ok(csv)
 }
 
-/// Events of a simulation with the scenario, seed and run of a journal, to compare with the kernel's: as CSV, the
-/// header first. `None` if the run had other traffic than the scenario's transfers.
+/// Sender events of a simulation with the scenario, seed and run of a journal, as CSV with a header, to compare with
+/// the kernel's. `None` if other traffic than the scenario's built-in transfers ran.
 ///
 /// # Errors
-/// As [`replay`].
+/// Those of [`replay`].
 pub fn simulated_events(bytes: &[u8]) -> Result<Option<String>, ScenarioError> {
     let (header, _) = parse(bytes)?;
     if !header.bulk {
@@ -96,10 +97,13 @@ pub fn simulated_events(bytes: &[u8]) -> Result<Option<String>, ScenarioError> {
     Ok(views::events_of_run(&point, seed))
 }
 
-/// A medium and its name.
+/// A medium with the name of its direction: `forward`, `reverse`, or `shared` for both.
 pub(super) type Lane = (&'static str, Box<dyn Fabric + Send>);
 
-/// Reads a journal: its header, its entries, and the media of its run.
+/// Reads a journal and builds the media of its run.
+///
+/// # Errors
+/// If the journal is damaged, or its scenario is not valid any more.
 pub(super) fn read(bytes: &[u8]) -> Result<(Header, Journal, Vec<Lane>), ScenarioError> {
     let (header, journal) = parse(bytes)?;
     let point = point(&header)?;
@@ -120,15 +124,16 @@ pub(super) fn wrong(problem: String) -> ScenarioError {
     ScenarioError::key("journal", problem)
 }
 
-/// A packet that has left a medium: time, port, packet, fate, and whether it is marked.
+/// A packet that has left a medium: time, port, id, fate, and true if it is marked "congestion experienced".
 type Left = (SimTime, u32, u32, Fate, bool);
 
-/// Time at which links report a loss.
+/// Time at which links report a loss, which differs between results versions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Losses {
-    /// Loss reported when it is decided, as the packet enters or its transmission begins: before results version 12.
+    /// A loss is reported when it is decided, as the packet enters or its transmission begins: results versions before
+    /// 12.
     AsDecided,
-    /// Time at which the packet has been sent.
+    /// A loss is reported when the packet has been sent: results version 12 and later.
     AsSent,
 }
 
@@ -138,12 +143,12 @@ impl Losses {
     }
 }
 
-/// Losses that a journal reported when they were decided, and that the simulation reports later.
+/// Losses, with times and ids, that an old journal reported when they were decided and the simulation reports later.
 #[derive(Default)]
 struct Told(Vec<(SimTime, u32)>);
 
 impl Told {
-    /// Takes out of what has left the medium what the journal told of before, as far as that comes first.
+    /// Removes losses from the front of `left` that the journal reported earlier.
     fn take_from(&mut self, left: &mut VecDeque<Left>) {
         while let Some(&(at, _, id, Fate::Lost, _)) = left.front() {
             let Some(place) = self.0.iter().position(|&(told, of)| of == id && told <= at) else { return };
@@ -152,8 +157,8 @@ impl Told {
         }
     }
 
-    /// Checks, after the end of the journal, that every remaining packet is lost within an hour; otherwise returns its
-    /// fate.
+    /// Checks, after the end of the journal, that each packet reported lost is lost in the simulation within an hour;
+    /// otherwise returns the difference as text.
     fn settle(&mut self, medium: &mut dyn Fabric, end: SimTime) -> Option<String> {
         let latest = end.saturating_add(SimTime::from_millis(3_600_000));
         let mut left = VecDeque::new();
@@ -172,7 +177,7 @@ impl Told {
     }
 }
 
-/// `look` is called after each entry.
+/// Replays one link up to its first difference from the journal; `look` is called after each entry.
 fn lane(
     link: &'static str,
     medium: &mut (dyn Fabric + Send),
@@ -229,7 +234,7 @@ fn lane(
     found
 }
 
-/// Advances a medium to `until` event by event, as a pump does.
+/// Advances a medium to `until` event by event, as a pump does, and collects the packets that leave in `left`.
 fn run_until(medium: &mut dyn Fabric, until: SimTime, left: &mut VecDeque<Left>) {
     while let Some(at) = medium.next_event().filter(|&at| at <= until) {
         while let Some((port, departure)) = medium.advance(at) {
@@ -250,10 +255,10 @@ fn words(left: Option<Left>) -> String {
     format!("packet {id} {fate} at {at} (port {port}{mark})")
 }
 
-/// The point that was run.
+/// Point of the scenario that was run.
 ///
 /// # Errors
-/// The scenario is not valid any more, because another version wrote it.
+/// If the scenario is not valid any more, because another version wrote it.
 pub(super) fn point(header: &Header) -> Result<Arc<Point>, ScenarioError> {
     let Source { name, text, overrides, files } = &header.scenario;
     let read = |file: &str| files.get(file).cloned().ok_or_else(|| "not in the journal".to_owned());
@@ -277,7 +282,7 @@ mod tests {
     use crossfade_link::{Departure, Hop, HopConfig, Parcel};
     use std::path::Path;
 
-    /// Loses the transmission of that number.
+    /// A loss process that loses only the transmission of this number.
     struct Loses(u64);
 
     impl LossProcess for Loses {
@@ -286,13 +291,13 @@ mod tests {
         }
     }
 
-    /// 1000 bytes last 0.8 ms, and come out 20 ms later.
+    /// A hop on which 1000 bytes take 0.8 ms and come out 20 ms later; it loses transmission number `loses`.
     fn hop(loses: u64) -> Hop {
         let delay = SimTime::from_millis(20);
         Hop::new(HopConfig { rate_bps: Some(10e6), delay, queue_limit: None, loss: Box::new(Loses(loses)) })
     }
 
-    /// Journal of four packets, one every half millisecond, through a hop that loses number 1.
+    /// Journal of four packets, one every 0.5 ms, through a hop that loses packet 1.
     fn recorded() -> Vec<Entry> {
         let mut medium = PointToPoint(hop(1));
         let mut entries = Vec::new();
@@ -322,8 +327,7 @@ mod tests {
         entries
     }
 
-    /// Journal of these four packets in the form of results versions before 12: the loss is reported as packet 1
-    /// enters.
+    /// The journal of [`recorded`] as results versions before 12 wrote it: the loss is reported when packet 1 enters.
     fn told_as_decided() -> Vec<Entry> {
         let is_loss = |entry: &Entry| matches!(entry, Entry::Departure { fate: Fate::Lost, .. });
         let mut entries = recorded();
@@ -345,7 +349,7 @@ mod tests {
         found.difference
     }
 
-    /// The kept runs of all results versions lost a packet each at least, and replay to their ends.
+    /// Kept journals of all results versions contain losses and replay to their ends without a difference.
     #[test]
     fn kept_journals_replay_to_their_ends() {
         if crossfade_core::testing::is_salted() {
@@ -373,14 +377,14 @@ mod tests {
         assert_eq!(difference(&recorded(), Losses::AsSent, 1), None);
         let old = told_as_decided();
         assert_eq!(difference(&old, Losses::AsDecided, 1), None);
-        // By today's rule it is another run.
+        // Read by the rule of results version 12, the journal differs.
         let said = difference(&old, Losses::AsSent, 1).unwrap();
         assert!(said.ends_with("live Lost, simulated Accepted as it entered"), "{said}");
     }
 
     #[test]
     fn other_losses_are_differences() {
-        // Another packet is lost, a second one is, and none is.
+        // In turn another packet is lost, an additional packet is lost, and no packet is lost.
         let said = [2, 0, 9].map(|loses| difference(&told_as_decided(), Losses::AsDecided, loses).unwrap());
         assert!(said[0].contains("packet 2 was lost"), "{}", said[0]);
         assert!(said[1].contains("packet 0 was lost"), "{}", said[1]);
@@ -403,7 +407,7 @@ mod tests {
     fn a_departure_that_was_told_as_decided_has_to_follow_too() {
         let mut entries = recorded();
         for entry in &mut entries {
-            // As its transmission began: a millisecond less two tenths after packet 0 entered.
+            // Report the loss at 0.8 ms, when the transmission of packet 1 begins.
             if let Entry::Departure { at, handed_over, fate: Fate::Lost, .. } = entry {
                 (*at, *handed_over) = (SimTime::from_micros(800), SimTime::from_micros(800));
             }

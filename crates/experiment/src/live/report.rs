@@ -1,37 +1,37 @@
-//! Reports of live runs: packets, delays and lateness.
+//! Reports of live runs: packets, delays and lateness of each direction.
 
 use crossfade_core::{DelayHistogram, SimTime};
 use crossfade_live::{EmulationReport, Machine, PumpReport};
 use serde::Serialize;
 
-/// One direction of a live run. Times are in seconds; quantiles are absent if nothing arrived.
+/// Report of one direction of a live run. Times are in seconds; quantiles are `None` if no packet arrived.
 #[derive(Clone, Debug, Serialize)]
 pub struct Direction {
-    /// `forward`, from the far host, which has the data, to the near one; or `reverse`.
+    /// Name of the direction: `forward`, from the far host, which has the data, to the near one; or `reverse`.
     pub name: &'static str,
-    /// Packets that the host sent.
+    /// Number of packets that the sending host sent.
     pub packets: u64,
-    /// Packets that came out at the other host.
+    /// Number of packets that came out at the other host.
     pub arrived: u64,
-    /// Bytes of the packets that arrived.
+    /// Bytes of the packets that came out at the other host.
     pub arrived_bytes: u64,
-    /// Packets that the channel lost.
+    /// Number of packets that the channel lost.
     pub lost: u64,
-    /// Packets that the queue dropped, or that were dropped because too many were inside.
+    /// Number of packets that the queue dropped, or that were dropped because too many were inside.
     pub dropped: u64,
-    /// Packets marked "congestion experienced"; of both directions together where they share a medium.
+    /// Number of packets marked "congestion experienced"; of both directions together if they share a medium.
     pub marked: u64,
-    /// Packets still inside at the end.
+    /// Number of packets still inside the link at the end.
     pub left: u64,
-    /// Packets that the kernel dropped before the link saw them.
+    /// Number of packets that the kernel dropped before the link received them.
     pub ring_drops: u64,
-    /// Packets that came out and that the other host did not take.
+    /// Number of packets that came out of the link but were refused by the other host.
     pub undeliverable: u64,
     /// Median transit time from one host to the other, in seconds.
     pub transit_p50_s: Option<f64>,
     /// 95th percentile of the transit time over packets, in seconds.
     pub transit_p95_s: Option<f64>,
-    /// Mean queueing delay in seconds; absent where no packet was sent.
+    /// Mean queueing delay in seconds; `None` if no packet was sent.
     pub queueing_delay_mean_s: Option<f64>,
     /// Median lateness in seconds: time from a packet's departure by the link to its handover.
     pub lateness_p50_s: Option<f64>,
@@ -39,54 +39,54 @@ pub struct Direction {
     pub lateness_p99_s: Option<f64>,
     /// 99.9th percentile of the lateness over packets, in seconds.
     pub lateness_p999_s: Option<f64>,
-    /// Share of packets that were later than [`LiveReport::late_s`].
+    /// Share of packets handed over later than [`LiveReport::late_s`] after their departure.
     pub late_share: f64,
-    /// Share of a processor that the direction took.
+    /// Share of one processor's time that the direction took.
     pub cpu_share: f64,
-    /// Share of frames with payload that the channel lost; absent without frames.
+    /// Share of frames with payload that the channel lost; `None` for a link without frames.
     pub frame_error_rate: Option<f64>,
-    /// Mean number of transmissions of a frame with payload; absent without frames.
+    /// Mean number of transmissions of a frame with payload; `None` for a link without frames.
     pub frame_transmissions_per_frame: Option<f64>,
 }
 
-/// A built-in transfer.
+/// Report of one built-in transfer.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowReport {
-    /// Name of the flow in the scenario; empty where flows have none.
+    /// Name of the flow in the scenario; empty if the scenario names no flow.
     pub name: String,
-    /// Congestion control of the flow's socket as read back from the kernel; empty if there was no socket.
+    /// Congestion control of the flow's socket, read back from the kernel; empty if there was no socket.
     pub congestion: String,
-    /// Bytes that the receiving program received.
+    /// Bytes that the receiving program read.
     pub bytes: u64,
 }
 
-/// Report of a live run.
+/// Report of a live run: both directions, the machine's load, and doubts.
 #[derive(Clone, Debug, Serialize)]
 pub struct LiveReport {
     /// Duration of the run in seconds.
     pub duration_s: f64,
-    /// Both directions.
+    /// Reports of the directions: `forward`, then `reverse`.
     pub directions: [Direction; 2],
-    /// Lateness in seconds from which a packet counts as late: half of the link's packet or frame time, at least 0.1
+    /// Lateness in seconds above which a packet counts as late: half of the link's packet or frame time, at least 0.1
     /// ms.
     pub late_s: f64,
-    /// The machine's load average at the end.
+    /// Load average of the machine at the end of the run.
     pub load: f64,
     /// Number of processors of the machine.
     pub processors: usize,
-    /// Share of processor time that the hypervisor gave to others during the run.
+    /// Share of processor time that the hypervisor gave to other machines during the run.
     pub stolen: f64,
-    /// Doubts about the run, a line each.
+    /// Reasons to doubt the run, one sentence each.
     pub flags: Vec<String>,
-    /// Congestion controls of the sockets that sent data, as read back from the kernel.
+    /// Congestion controls of the sockets that sent data, read back from the kernel.
     pub congestion: Vec<String>,
-    /// Reports of the built-in transfers; empty where another program ran.
+    /// Reports of the built-in transfers; empty if a user's program ran.
     pub flows: Vec<FlowReport>,
 }
 
-/// Share of late packets from which a run is doubtful.
+/// Share of late packets above which a run is doubtful.
 const MOST_LATE: f64 = 0.01;
-/// Share of stolen time from which a run is doubtful.
+/// Share of stolen processor time above which a run is doubtful.
 const MOST_STOLEN: f64 = 0.02;
 
 impl LiveReport {

@@ -1,4 +1,4 @@
-//! Sessions: two hosts joined by the network of a scenario, until they are stopped.
+//! Sessions: two hosts joined by the network of a scenario until they are stopped.
 
 use super::events::events_csv;
 use super::header::{Header, Source};
@@ -20,8 +20,7 @@ use std::iter::repeat_n;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Choice of when idle processors are kept from sleeping, where that is allowed, which takes power and makes packets
-/// less late.
+/// When idle processors are kept awake. It needs permission, takes power, and makes packets less late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StayAwake {
@@ -34,54 +33,54 @@ pub enum StayAwake {
     Always,
 }
 
-/// Options of a session beside the scenario.
+/// Options of a session that the scenario does not have.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command")]
 pub struct Options {
-    /// Whether the scenario's built-in transfers run between the hosts, instead of a user's programs.
+    /// True to run the scenario's built-in transfers between the hosts; false for a user's programs.
     pub bulk: bool,
-    /// Congestion control of both hosts, by the kernel's name; `None`: the scenario's for built-in transfers, the
-    /// kernel's default otherwise.
+    /// Congestion control of both hosts, by the kernel's name; `None`: the scenario's for built-in transfers, otherwise
+    /// the kernel's default.
     pub congestion: Option<String>,
-    /// Largest packet in bytes for a user's programs; `None`: 1500, since the scenario's packets may be smaller.
+    /// MTU in bytes for a user's programs; `None`: 1500, since the scenario's packets may be smaller.
     pub mtu: Option<u32>,
-    /// Whether the hosts have IPv6 too.
+    /// True to give the hosts IPv6 addresses too.
     pub ipv6: bool,
-    /// Whether the hosts use segmentation offload: large segments are cut inside, and packets that leave together
-    /// arrive as one.
+    /// True to give the hosts segmentation offload: large segments are cut inside the link, and packets that leave it
+    /// together arrive as one.
     pub large_segments: bool,
-    /// Whether losses apply only to TCP segments that carry data, as in simulation.
+    /// True to apply losses only to TCP segments that carry data, as in simulation.
     pub data_only: bool,
     /// Rebindings of the near host's UDP ports by a NAT; `None`: no NAT.
     pub rebinding: Option<Rebinding>,
-    /// Whether packets that the channel loses arrive corrupted.
+    /// True to deliver packets that the channel loses with a corrupted content.
     pub corrupts: bool,
-    /// Choice of when idle processors are kept from sleeping.
+    /// When idle processors are kept awake.
     pub awake: StayAwake,
-    /// File of the journal, and the scenario for its header.
+    /// File for the journal, and the scenario for its header; `None`: no journal.
     pub journal: Option<(File, Source)>,
-    /// Files of captures at the far host and at the near one.
+    /// Files for the captures at the far host and at the near one; `None`: no captures.
     pub captures: Option<[File; 2]>,
-    /// File of the packets that enter a medium of both directions, and the number of bytes that are kept of each.
+    /// File for the first bytes of each packet that enters a shared medium, and the number of bytes to keep of each.
     pub packets: Option<(File, u32)>,
-    /// Version of Crossfade in the journal; `None`: that of this crate.
+    /// Version of Crossfade to write into the journal; `None`: that of this crate.
     pub version: Option<String>,
-    /// Whether sockets are sampled often enough to draw their state; otherwise only their congestion control is read.
+    /// True to sample sockets often enough to draw their state; false to read only their congestion control.
     pub watch: bool,
 }
 
-/// Two hosts, with the network of a scenario between them after the start. The first host is the far one, which sends
+/// Two hosts, and after the start the network of a scenario between them. The first host is the far one, which sends
 /// the data.
 pub struct Session {
     hosts: [Host; 2],
     point: Arc<Point>,
     seed: RunSeed,
     options: Options,
-    /// Bytes of the largest packet.
+    /// MTU of the hosts in bytes.
     mtu: u32,
-    /// The congestion control of each entry of the scenario's flows, where built-in transfers run.
+    /// Congestion control of each entry of the scenario's flows; empty without built-in transfers.
     congestion: Vec<String>,
-    /// Largest receive window of built-in transfers in bytes.
+    /// Largest receive window of the built-in transfers in bytes; `None`: the kernel's.
     receive_window: Option<u32>,
     running: Option<Running>,
 }
@@ -96,24 +95,24 @@ struct Running {
     watch: Option<Watch>,
 }
 
-/// Measurements at the end of a session.
+/// Measurements of a session that has ended.
 pub(super) struct Ended {
     pub(super) report: LiveReport,
     pub(super) forward: PumpReport,
     pub(super) links: Vec<WatchedLink>,
     pub(super) bulk: Vec<BulkReport>,
     pub(super) samples: Vec<Sample>,
-    /// TCP's counters of the far host.
+    /// TCP counters of the far host, which sends the data.
     pub(super) counters: TcpCounters,
 }
 
-/// MTU of the hosts by default.
+/// MTU of the hosts in bytes if none is given.
 const USUAL_MTU: u32 = 1500;
-/// Least lateness from which a packet counts as late.
+/// Lower bound of the lateness above which a packet counts as late.
 const LEAST_LATE: SimTime = SimTime::from_micros(100);
 
 impl Session {
-    /// Creates the hosts of a point. The process has a single thread again when this returns.
+    /// Creates the two hosts of a point. The process has a single thread again when this returns.
     ///
     /// # Errors
     /// If the system refuses the hosts, or the kernel lacks a feature that the scenario needs.
@@ -148,15 +147,15 @@ impl Session {
         Ok(Self { hosts, point, seed, options, mtu, congestion, receive_window, running: None })
     }
 
-    /// The far host, then the near one.
+    /// The far host, which sends the data, then the near one.
     pub fn hosts(&self) -> &[Host; 2] {
         &self.hosts
     }
 
-    /// Lets the near host reach the network beyond `device` of the far host.
+    /// Routes packets of the near host through the far host to the network beyond its device `device`.
     ///
     /// # Errors
-    /// There is no such device.
+    /// If the far host has no such device.
     pub fn lead_on(&self, device: &str) -> Result<(), ScenarioError> {
         let [far, near] = &self.hosts;
         far.forward(device).map_err(refused)?;
@@ -164,10 +163,10 @@ impl Session {
         near.set_gateway(far, &route).map_err(refused)
     }
 
-    /// Starts the network's threads.
+    /// Starts the threads that carry packets between the hosts.
     ///
     /// # Errors
-    /// The system refuses a thread or a device.
+    /// If the system refuses a thread or a device.
     pub fn start(&mut self) -> Result<(), ScenarioError> {
         let setup = &self.point.setup;
         let LiveNetwork { between, links } = LiveNetwork::new(setup, self.seed)?;
@@ -224,24 +223,24 @@ impl Session {
         Ok(())
     }
 
-    /// Duration of the scenario; `None` if it ends with a number of segments.
+    /// Duration of the scenario; `None` if it ends with a count of segments.
     pub fn duration(&self) -> Option<SimTime> {
         Some(end(&self.point.setup)).filter(|&end| end < SimTime::MAX)
     }
 
-    /// Time since the start.
+    /// Time since the start of the session.
     pub fn elapsed(&self) -> SimTime {
         self.running
             .as_ref()
             .map_or(SimTime::ZERO, |running| SimTime::from_nanos(running.origin.elapsed().as_nanos() as u64))
     }
 
-    /// Number of packets between the hosts.
+    /// Number of packets between the hosts at present.
     pub fn inside(&self) -> u64 {
         self.running.as_ref().map_or(0, |running| running.emulation.inside())
     }
 
-    /// Whether the session goes on: its devices exist, and no record's disk is full.
+    /// True while the session goes on: its devices exist, and no disk of its files is full.
     pub fn is_running(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.emulation.is_running())
     }
@@ -252,29 +251,30 @@ impl Session {
         bulk.map(Bulk::bytes).unwrap_or_default()
     }
 
-    /// Whether all built-in transfers have ended.
+    /// True if all built-in transfers have ended.
     pub fn is_finished(&self) -> bool {
         let bulk = self.running.as_ref().and_then(|running| running.bulk.as_ref());
         bulk.is_some_and(Bulk::is_finished)
     }
 
-    /// The last sample of each socket.
+    /// Last sample of each socket.
     pub(super) fn latest(&self) -> Vec<Sample> {
         let watch = self.running.as_ref().and_then(|running| running.watch.as_ref());
         watch.map(Watch::latest).unwrap_or_default()
     }
 
-    /// Samples of sockets and links from the indices `since` on; empty without a watch.
+    /// Samples of sockets and links from the indices `since` on; empty if [`Options::watch`] is false.
     pub fn seen(&self, since: [usize; 2]) -> View {
         let watch = self.running.as_ref().and_then(|running| running.watch.as_ref());
         let seen = watch.map(|watch| watch.since(since)).unwrap_or_default();
         View::new(&seen, since)
     }
 
-    /// Stops the session. Returns its report, and the samples of TCP as CSV (only the header if no socket sent data).
+    /// Stops the session. Returns its report, and samples of the kernel's TCP as CSV (only the header if no socket sent
+    /// data).
     ///
     /// # Errors
-    /// The error that stopped it earlier, or that it was never started.
+    /// The error that stopped the session earlier, or that it was never started.
     pub fn stop(&mut self) -> Result<(LiveReport, String), ScenarioError> {
         self.end().map(|(ended, events)| (ended.report, events))
     }
@@ -300,7 +300,7 @@ impl Session {
         Ok((ended, events))
     }
 
-    /// Reports of built-in transfers, with the names of the scenario.
+    /// Reports of the built-in transfers, with the names of the scenario's flows.
     fn flow_reports(&self, bulk: &[BulkReport]) -> Vec<FlowReport> {
         let names = self.point.setup.flows.iter().flat_map(|flow| repeat_n(&flow.name, flow.count as usize));
         let report = |(name, bulk): (&String, &BulkReport)| FlowReport {
@@ -316,14 +316,15 @@ impl Session {
     }
 }
 
-/// Lateness from which a packet counts as late: half the transmission time of a frame, or of a packet.
+/// Lateness above which a packet counts as late: half the transmission time of a frame, or of a packet, at least
+/// [`LEAST_LATE`].
 fn late(setup: &Setup) -> SimTime {
     let frames = setup.links().and_then(|links| links.forward.frames());
     let slot = frames.map_or(setup.slot, |frames| frames.frame_time);
     LEAST_LATE.max(SimTime::from_nanos(slot.as_nanos() / 2))
 }
 
-/// The transfers of a scenario, each.
+/// Built-in transfers of a scenario, one for each flow of each entry.
 fn flows(setup: &Setup, congestion: &[String]) -> Vec<BulkFlow> {
     let mut ports = transfer_ports(setup);
     let of_entry = |(flow, congestion): (&FlowSetup, &String)| {
@@ -343,22 +344,25 @@ fn flows(setup: &Setup, congestion: &[String]) -> Vec<BulkFlow> {
     setup.flows.iter().zip(congestion).flat_map(of_entry).collect()
 }
 
-/// First receiving port of transfers whose packets have classes.
+/// First receiving port of built-in transfers if packets are classified by port.
 const FIRST_PORT: u16 = 20_001;
 
-/// Whether bearers of one user tell flows apart.
+/// True if a user of the scenario has several bearers, to which packets are assigned by port.
 fn has_bearers(setup: &Setup) -> bool {
     setup.flows.iter().any(|flow| flow.beside.is_some())
 }
 
-/// Receiving ports of the transfers of a scenario whose packets have classes; none where any free port will do.
+/// Receiving ports of the built-in transfers, in order; empty if packets have no classes, so that any free port serves.
 fn transfer_ports(setup: &Setup) -> impl Iterator<Item = u16> + use<> {
     let end = if has_bearers(setup) { u16::MAX } else { FIRST_PORT };
     FIRST_PORT..end
 }
 
-/// Classes of packets by port, where bearers of one user tell flows apart: those that flows name, or those of the
-/// scenario's own transfers (`is_bulk`). A program that no flow stands for has the first bearer.
+/// Classes of packets by port, if users have several bearers: ports that flows name, or ports of the built-in transfers
+/// (`is_bulk`). Packets of other ports take the first bearer. `None` if each user has one bearer.
+///
+/// # Errors
+/// If more flows need a class than there are.
 fn port_classes(setup: &Setup, is_bulk: bool) -> Result<Option<PortClasses>, ScenarioError> {
     let Some(usual) = OutsideClass::new(0).filter(|_| has_bearers(setup)) else { return Ok(None) };
     let mut ports = transfer_ports(setup);
@@ -376,7 +380,7 @@ fn port_classes(setup: &Setup, is_bulk: bool) -> Result<Option<PortClasses>, Sce
     Ok(Some(PortClasses::new(usual, by_port)))
 }
 
-/// Congestion controls of sockets that sent data.
+/// Congestion controls of the sockets that sent data, in order, each once.
 fn congestion(bulk: &[BulkReport], samples: &[Sample]) -> Vec<String> {
     let of_bulk = bulk.iter().map(|flow| &flow.congestion);
     let of_samples = samples.iter().filter(|sample| sample.tcp.data_segments_out > 0);
@@ -423,7 +427,7 @@ mod tests {
         let setup = setup("a = {}\nb = { beside = \"a\", count = 2 }\nc = { beside = \"a\" }").unwrap();
         let ports = [(20_001, class(0)), (20_002, class(1)), (20_003, class(1)), (20_004, class(2))];
         assert_eq!(port_classes(&setup, true), Ok(Some(PortClasses::new(class(0), ports))));
-        // A program of the user's own, for which no flow stands, has the first bearer.
+        // Packets of a program for which no flow stands take the first bearer.
         assert_eq!(port_classes(&setup, false), Ok(Some(PortClasses::new(class(0), []))));
         let congestion = vec!["cubic".to_owned(); 3];
         let found: Vec<u16> = flows(&setup, &congestion).iter().map(|flow| flow.port).collect();

@@ -1,54 +1,54 @@
-//! Views of a live run for display.
+//! Views of a live run for display: states of its sockets and counters of its link.
 
 use super::watch::{LinkSample, Sample, Seen};
 use serde::Serialize;
 
-/// State at some time of a socket that has sent data.
+/// State of a socket that has sent data, at one time.
 #[derive(Clone, Debug, Serialize)]
 pub struct SocketView {
-    /// Seconds since the run began.
+    /// Time in seconds since the run began.
     pub time_s: f64,
-    /// `far` or `near`.
+    /// Host of the socket: `far` or `near`.
     pub host: &'static str,
-    /// Port of the socket.
+    /// Local port of the socket.
     pub port: u16,
     /// Port of the socket's peer.
     pub remote_port: u16,
-    /// Congestion control of the socket, as the kernel names it.
+    /// Congestion control of the socket, by the kernel's name.
     pub congestion: String,
-    /// The congestion window in segments.
+    /// Congestion window in segments.
     pub cwnd: u32,
     /// Smoothed RTT in seconds.
     pub srtt_s: f64,
-    /// The delivery rate in bit/s, as the kernel estimates it.
+    /// Delivery rate in bit/s, as the kernel estimates it.
     pub delivery_rate_bps: u64,
-    /// Segments retransmitted since it was opened.
+    /// Number of segments retransmitted since the socket was opened.
     pub retransmissions: u32,
 }
 
-/// Counters at some time, from the far host to the near one and back.
+/// Counters of the link at one time; arrays hold the directions from the far host to the near one and back.
 #[derive(Clone, Debug, Serialize)]
 pub struct LinkView {
-    /// Seconds since the run began.
+    /// Time in seconds since the run began.
     pub time_s: f64,
-    /// Bytes that came out in each direction.
+    /// Bytes that have come out in each direction since the start.
     pub arrived_bytes: [u64; 2],
-    /// Packets that the channel lost, in each direction.
+    /// Number of packets that the channel has lost in each direction since the start.
     pub lost: [u64; 2],
-    /// Packets that the queue dropped, in each direction.
+    /// Number of packets that the queue has dropped in each direction since the start.
     pub dropped: [u64; 2],
-    /// Packets between the hosts, in each direction.
+    /// Number of packets between the hosts in each direction.
     pub inside: [u64; 2],
 }
 
-/// Counters and windows of a live run since the watch was last read.
+/// Samples of a live run since the last view.
 #[derive(Clone, Debug, Serialize)]
 pub struct View {
-    /// The sockets that have sent data.
+    /// States of the sockets that have sent data, in order of time.
     pub sockets: Vec<SocketView>,
-    /// Counters of the network.
+    /// Counters of the link, in order of time.
     pub links: Vec<LinkView>,
-    /// Number of samples of sockets and of links so far, for the next call.
+    /// Number of samples of sockets and of links so far, to be passed to the next call.
     pub next: [usize; 2],
 }
 
@@ -63,7 +63,7 @@ impl View {
     }
 }
 
-/// Names of the hosts.
+/// Names of the hosts, in the order of [`Session::hosts`](super::Session::hosts).
 pub(super) const HOSTS: [&str; 2] = ["far", "near"];
 
 impl SocketView {

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{JoinHandle, park_timeout, spawn};
 use std::time::Duration;
 
-/// Purpose of a watch.
+/// Purpose for which sockets are sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Record sockets and links over time.
+    /// Sockets and links are recorded over time.
     Record,
-    /// Record only which congestion controls have sent data.
+    /// Only the congestion controls that have sent data are recorded.
     Name,
 }
 
@@ -27,32 +27,32 @@ impl Purpose {
     }
 }
 
-/// An error of the system as one line.
+/// Converts an error of the system into a one-line error of a scenario.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
 pub(super) fn refused(error: LiveError) -> ScenarioError {
     ScenarioError::key("live", error.to_string())
 }
 
-/// Greatest number of samples that are kept: an hour of three connections.
+/// Greatest number of samples that are kept, enough for an hour of three connections.
 const MOST_SAMPLES: usize = 1_000_000;
 
-/// A socket at some time on one of the hosts.
+/// State of a socket on one of the hosts at one time.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     pub(super) at: SimTime,
-    /// Index of the host, 0 or 1.
+    /// Index of the host: 0 for the far one, 1 for the near one.
     pub(super) host: usize,
     pub(super) tcp: TcpSample,
 }
 
-/// Counters of both directions at some time.
+/// Counters of both directions of the link at one time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinkSample {
     pub(super) at: SimTime,
     pub(super) ways: [Passed; 2],
 }
 
-/// Samples in order of time; sockets and links are sampled at equal instants.
+/// Samples in order of time; sockets and links are sampled at the same times.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     pub(super) samples: Vec<Sample>,
@@ -84,7 +84,7 @@ impl Seen {
     }
 }
 
-/// A sampling thread.
+/// Thread that samples sockets and links.
 pub(super) struct Watch {
     stop: Arc<AtomicBool>,
     seen: Arc<Mutex<Seen>>,
@@ -92,7 +92,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Starts sampling the sockets of `hosts` and the network between them.
+    /// Starts a thread that samples the sockets of `hosts` and the network between them.
     pub(super) fn start(
         hosts: &[Host; 2],
         emulation: &Emulation,
@@ -125,14 +125,14 @@ impl Watch {
         Ok(Self { stop, seen, thread })
     }
 
-    /// The last sample of each socket.
+    /// Last sample of each socket.
     pub(super) fn latest(&self) -> Vec<Sample> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(last) = seen.samples.last() else { return Vec::new() };
         seen.samples.iter().rev().take_while(|sample| sample.at == last.at).cloned().collect()
     }
 
-    /// Samples after the first `sockets` of sockets and the first `links` of links.
+    /// Samples from these indices on, of sockets and of links.
     pub(super) fn since(&self, [sockets, links]: [usize; 2]) -> Seen {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         Seen {
@@ -141,11 +141,11 @@ impl Watch {
         }
     }
 
-    /// All samples.
+    /// Stops the thread; returns all samples.
     pub(super) fn finish(self) -> Seen {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.thread().unpark();
-        self.thread.join().expect("looking does not panic");
+        self.thread.join().expect("the sampling thread does not panic");
         std::mem::take(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

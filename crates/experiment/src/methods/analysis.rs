@@ -1,4 +1,4 @@
-//! One point by analysis: from its setup to its metrics, or the assumption that fails.
+//! Method analysis of one point: from its setup to its metrics, or to the assumption that fails.
 
 use super::assumptions::unforeseen;
 use crate::closed_forms::packet_loss;
@@ -17,17 +17,17 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Relative accuracy of an exact throughput, far below the interval of any simulation.
+/// Relative accuracy of an exact throughput, far below the confidence interval of any simulation.
 const ACCURACY: f64 = 1e-6;
 
-/// Solution of a connection and its channel as a Markov chain.
+/// Kind of solution of a connection and its channel as a Markov chain.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Analysis {
     /// The exact solution.
     Exact,
-    /// Tight bounds.
+    /// Tight lower and upper bounds of the throughput.
     Bounds,
-    /// The bounds that the paper prints.
+    /// Lower and upper bounds of the throughput as the paper prints them.
     PaperBounds,
 }
 
@@ -66,7 +66,8 @@ impl Solver for Analysis {
 /// Time between two checks of a long solution for cancellation.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Does `work`, which cannot be interrupted, on a thread of its own, which is abandoned once `handle` is cancelled.
+/// Does `work`, which cannot be interrupted, on a thread of its own; `None` once `handle` is cancelled, and the thread
+/// is abandoned.
 fn unless_cancelled<T: Send + 'static>(
     handle: &ExecutionHandle,
     work: impl FnOnce() -> T + Send + 'static,
@@ -86,8 +87,8 @@ fn unless_cancelled<T: Send + 'static>(
     }
 }
 
-/// Problem that the analysis solves at a point. A channel that is no Markov chain is replaced by a fitted one later, in
-/// `analyse`, since that takes time.
+/// Problem that the analysis solves at a point. A channel that is not a Markov chain is replaced later, in `analyse`,
+/// by a fitted chain, since a fit takes time.
 ///
 /// # Errors
 /// The first assumption of the analysis that the scenario violates, with the key that decides it.
@@ -142,25 +143,28 @@ fn solvable(point: &Point) -> Result<Solvable, ScenarioError> {
     Ok(Solvable { model, loss, ack_delay_slots })
 }
 
-/// A problem that the analysis can solve.
+/// Problem that the analysis can solve.
 #[derive(Clone, Debug)]
 struct Solvable {
-    /// The connection and its channel.
+    /// Connection and channel; the channel is a quick approximation if it must be fitted.
     model: Model,
-    /// Loss process of packets, which the chain of the model may approximate.
+    /// Loss process of packets, to which the chain of the model is fitted if it is not a Markov chain.
     loss: LossConfig,
-    /// Slots from the end of a packet's transmission until the sender has its acknowledgement.
+    /// Slots from the end of a packet's transmission until the sender receives its acknowledgement.
     ack_delay_slots: u32,
 }
 
-/// `time` in slots, if it is a whole number of them.
+/// Number of slots in `time`; `None` if it is not a whole number.
 fn whole_slots(time: SimTime, slot: SimTime) -> Option<u32> {
     let slots = time / slot;
     let exact = slot.as_nanos().checked_mul(slots) == Some(time.as_nanos());
     u32::try_from(slots).ok().filter(|_| exact)
 }
 
-/// The connection, if it is alone on its hop.
+/// Sender of the only connection, if it is alone on a single hop.
+///
+/// # Errors
+/// If there are further flows, or further hops.
 fn only_flow<'a>(scenario: &Scenario, setup: &'a Setup) -> Result<&'a SenderConfig, ScenarioError> {
     let problem = |assumed| format!("the analysis assumes {assumed}; use method simulation");
     let is_wired = setup.network.around().is_some_and(|around| around.wired.is_some());
@@ -198,7 +202,10 @@ fn not_markov(scenario: &Scenario, error: &NotMarkov) -> ScenarioError {
     }
 }
 
-/// The timeout and, with back-off, the longest one, in slots.
+/// Timeout in slots, and the longest timeout in slots if timeouts back off.
+///
+/// # Errors
+/// If the timeout is estimated, or is not a whole number of slots.
 fn timeout(given: &Rto, rto: &RtoConfig, slot: SimTime) -> Result<(u32, Option<u32>), ScenarioError> {
     let whole = |key: &str, time: SimTime, given: Value| {
         whole_slots(time, slot).ok_or_else(|| unmet(key, given, "a whole number of slots"))
@@ -219,7 +226,7 @@ fn unmet(key: &str, value: impl serde::Serialize, assumed: &str) -> ScenarioErro
     ScenarioError::value(key, &value, format!("the analysis assumes {assumed}; use method simulation"))
 }
 
-/// Error of the analysis, with its key.
+/// Error of the analysis as an error of the scenario key that causes it.
 fn refuse(error: &AnalysisError) -> ScenarioError {
     match error {
         AnalysisError::OutOfRange(OutOfRange { parameter, value, allowed }) => {
@@ -244,7 +251,7 @@ fn refuse(error: &AnalysisError) -> ScenarioError {
     }
 }
 
-/// Greatest number of states, which takes seconds to solve.
+/// Greatest number of states of an exact solution with delayed acknowledgements, which takes seconds.
 const MAX_STATES: usize = 250_000;
 
 fn solve_delayed(setup: &Setup, model: &Model, ack_delay_slots: u32) -> Result<Metrics, ScenarioError> {
@@ -268,7 +275,7 @@ fn throughput(setup: &Setup, solution: &Solution) -> Metrics {
 }
 
 impl Analysis {
-    /// Closed forms of a satellite link alone, whatever sends over it.
+    /// Metrics of a satellite link by closed forms, whatever sends over it; `None` for other links and solutions.
     fn of_satellite(self, point: &Point) -> Option<Metrics> {
         let satellite = point.setup.links()?.forward.satellite().filter(|_| self == Self::Exact)?;
         let ClosedForms { capacity_bps, outage_share, idle_wait_s, .. } = satellite.closed_forms;
@@ -280,10 +287,10 @@ impl Analysis {
         Some(found.map(|(name, value)| (name.to_owned(), value)).into())
     }
 
-    /// Checks that this solution exists for `solvable`.
+    /// Checks that this kind of solution exists for `solvable`.
     ///
     /// # Errors
-    /// A back-off, or acknowledgements that take time, where bounds are asked for.
+    /// If bounds are requested and timeouts back off or acknowledgements take time.
     fn check(self, solvable: &Solvable) -> Result<(), ScenarioError> {
         if self == Self::Exact {
             return Ok(());
@@ -303,7 +310,7 @@ impl Analysis {
     /// Solves a point: its metrics by name.
     ///
     /// # Errors
-    /// The assumption that fails, and a method to use instead.
+    /// The assumption of the analysis that fails, and a method to use instead.
     fn analyse(self, point: &Point, fitted: &FittedChains) -> Result<Metrics, ScenarioError> {
         let Solvable { model, loss, ack_delay_slots } = solvable(point)?;
         let view = fitted.view(&loss).map_err(|error| not_markov(&point.scenario, &error))?;

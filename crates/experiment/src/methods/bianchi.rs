@@ -1,4 +1,4 @@
-//! A star of saturated stations by Bianchi's model.
+//! Formula for a star of saturated 802.11 stations: Bianchi's model.
 
 use super::assumptions;
 use crate::metrics::Metrics;
@@ -7,15 +7,15 @@ use crossfade_mac::{Mac, MeshError, Reception};
 use crossfade_scenario::{FlowSetup, MeshSetup, Point, ScenarioError, TrafficSetup};
 use std::collections::BTreeSet;
 
-/// Description of the formula, for readers of its result.
+/// Description of the formula in a warning of the result.
 pub(crate) const FORM: &str = "formula is Bianchi's saturation throughput with finite retries: his model of 2000 with \
                                attempts up to mesh.retries.short (Wu et al. 2002), a collision lasting its longest \
                                frame and EIFS";
 
-/// The throughput of stations that all hear each other and always have a packet for the same node.
+/// Throughput of stations that all hear each other and always have a packet for the same node.
 ///
 /// # Errors
-/// The first assumption of the model that the scenario does not meet.
+/// The first assumption of the model that the scenario violates.
 pub(super) fn saturated_star(point: &Point, mesh: &MeshSetup) -> Result<Metrics, ScenarioError> {
     let setup = &point.setup;
     let unmet = |key: &str, assumed: &str| Err(assumptions::unmet(key, "Bianchi's model assumes", assumed));

@@ -5,11 +5,11 @@ use crate::metrics::{Metrics, NOT_ACCEPTED};
 use crossfade_link::RadioConfig;
 use crossfade_scenario::{HopSetup, ScenarioError};
 
-/// The error rates of `radio`: those of a first transmission, and, where transmissions are independent and none are
-/// combined, the residual ones.
+/// Error rates of the physical layer `radio`: those of a first transmission, and also residual ones if frames fade
+/// independently and are not combined.
 ///
 /// # Errors
-/// A scheme whose symbols interfere, correlated antennas, or an estimated channel: there is no closed form.
+/// If the scheme's symbols interfere, antennas are correlated, or the channel is estimated: no closed form exists.
 pub(super) fn error_rates(hop: &HopSetup, radio: &RadioConfig) -> Result<Metrics, ScenarioError> {
     let (diversity, phy) = (diversity(radio)?, radio.phy);
     let fer = diversity.frame_error(phy.modulation, phy.frame_bits);

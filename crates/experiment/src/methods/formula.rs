@@ -1,4 +1,4 @@
-//! One point by a formula that knows the channel by its loss rate alone.
+//! Methods formula and formula:square-root: throughput of one point from the loss rate of its channel.
 
 use super::assumptions::unforeseen;
 use super::bianchi::saturated_star;
@@ -16,7 +16,7 @@ use crossfade_scenario::{MeshSetup, NrSetup, Point, ScenarioError, Setup, WlanSe
 use crossfade_transport::{CongestionControlKind, RtoRule, TcpConfig};
 use serde_json::json;
 
-/// A formula.
+/// A method that solves a point by a formula, such as Padhye's or the square-root law.
 pub(super) struct LossFormula(pub(super) Formula);
 
 impl Solver for LossFormula {
@@ -49,7 +49,7 @@ impl Solver for LossFormula {
         let Some((hop, radio)) = radio(&point.setup) else {
             return Some(formula(point, self.0).map_err(NoMetrics::from));
         };
-        // Error rates and TCP's throughput, as far as closed forms exist.
+        // Error rates and TCP throughput, each if it has a closed form.
         Some(match (error_rates(hop, radio), formula(point, self.0)) {
             (Ok(mut rates), of_tcp) => {
                 rates.extend(of_tcp.unwrap_or_default());
@@ -70,27 +70,29 @@ impl Solver for LossFormula {
 }
 
 impl LossFormula {
-    /// The mesh, of which the formula is another.
+    /// Mesh of the point, which method formula solves by Bianchi's model; `None` for other networks or formulas.
     fn star<'a>(&self, point: &'a Point) -> Option<&'a MeshSetup> {
         point.setup.mesh().filter(|_| self.0 == Formula::Padhye)
     }
 
-    /// The Wi-Fi network, of which the formula is another.
+    /// Wi-Fi network of the point, which method formula solves for saturated stations; `None` for other networks or
+    /// formulas.
     fn wlan<'a>(&self, point: &'a Point) -> Option<&'a WlanSetup> {
         point.setup.wlan().filter(|_| self.0 == Formula::Padhye)
     }
 
-    /// The NR cell, of which the formula is another.
+    /// NR cell of the point, which method formula solves by hybrid ARQ in closed form; `None` for other networks or
+    /// formulas.
     fn nr<'a>(&self, point: &'a Point) -> Option<&'a NrSetup> {
         point.setup.nr().filter(|_| self.0 == Formula::Padhye)
     }
 }
 
-/// Formula to solve: that of the point's congestion control, CUBIC having its own and no square-root law,
-/// and what it asks for.
+/// Formula to solve and its inputs. Method formula takes CUBIC's response function for CUBIC, which has no square-root
+/// law.
 ///
 /// # Errors
-/// See [`path`]; a formula that is Reno's.
+/// Those of [`path`], and a congestion control other than Reno and CUBIC.
 fn asked(point: &Point, which: Formula) -> Result<(Formula, TcpPath), ScenarioError> {
     let path = path(point)?;
     let Point { scenario, setup, .. } = point;
@@ -113,7 +115,7 @@ fn asked(point: &Point, which: Formula) -> Result<(Formula, TcpPath), ScenarioEr
 /// Inputs of the formulas, with times in slots.
 ///
 /// # Errors
-/// A channel without a loss rate.
+/// If the point is not one endless TCP connection, or its channel has no loss rate.
 fn path(point: &Point) -> Result<TcpPath, ScenarioError> {
     let Point { scenario, setup, .. } = point;
     let Some(tcp) = setup.only_bulk_tcp() else {
@@ -140,31 +142,32 @@ fn path(point: &Point) -> Result<TcpPath, ScenarioError> {
     Ok(tcp_path(setup, config, p))
 }
 
-/// The path of a connection that loses packets with probability `p`.
+/// Inputs of the formulas for a connection that loses packets with probability `p`.
 fn tcp_path(setup: &Setup, tcp: &TcpConfig, p: f64) -> TcpPath {
     let slots = |time: SimTime| time.as_nanos() as f64 / setup.slot.as_nanos() as f64;
     let rtt = setup.round_trip(&setup.flows[0]);
     let timeout = match tcp.rto.rule {
         RtoRule::Fixed(timeout) => timeout,
-        // An estimate stays near the round trip, and so at its minimum where that is longer.
+        // An estimated timeout stays near the round trip, and at its minimum if that is longer.
         RtoRule::Estimated { min, .. } => min.max(rtt),
     };
     TcpPath {
         p,
         rtt: slots(rtt),
         t0: slots(timeout),
-        // Flavour rfc delays acknowledgements and counts what they cover (RFC 3465); the others answer every segment.
+        // The others acknowledge each segment; flavour rfc delays acknowledgements, but counts the bytes they cover
+        // (RFC 3465).
         b: 1.0,
         w_max: f64::from(tcp.w_max),
         unit_s: setup.slot.as_secs_f64(),
     }
 }
 
-/// Metrics of a point by a formula. Energy and transmissions are those of a sender that retransmits lost segments and
-/// no others.
+/// Metrics of a point by a formula. Energy and transmissions assume that the sender retransmits lost segments and no
+/// others.
 ///
 /// # Errors
-/// See [`path`].
+/// Those of [`asked`], and inputs outside the formula's range.
 fn formula(point: &Point, which: Formula) -> Result<Metrics, ScenarioError> {
     let (which, path) = asked(point, which)?;
     let throughput = crossfade_analysis::formula(which, &path)

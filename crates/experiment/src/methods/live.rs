@@ -1,11 +1,11 @@
-//! One run of a point on the kernel's TCP, in real time.
+//! Method live: one run of a point on the kernel's TCP, in real time.
 
 use crate::handle::ExecutionHandle;
 use crate::solver::{FittedChains, NoMetrics, Outcome, Solver};
 use crossfade_core::RunSeed;
 use crossfade_scenario::{FlowSetup, Point, ScenarioError};
 
-/// Real connections through the links of the scenario.
+/// Method live: real TCP connections through the links of a scenario.
 pub(super) struct Live;
 
 impl Solver for Live {

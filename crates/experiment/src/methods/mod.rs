@@ -1,4 +1,4 @@
-//! The methods by which results are obtained: a file each, behind one trait.
+//! Methods that give the metrics of a point, a file each, behind one trait.
 
 mod analysis;
 mod assumptions;
@@ -31,7 +31,7 @@ use phy::Frames;
 use serde::Serialize;
 use simulation::Simulation;
 
-/// The solver that a scenario calls `method`.
+/// The solver of a method.
 pub(crate) fn solver(method: Method) -> &'static dyn Solver {
     match method {
         Method::Analysis | Method::AnalysisExact => &Analysis::Exact,
@@ -45,11 +45,11 @@ pub(crate) fn solver(method: Method) -> &'static dyn Solver {
     }
 }
 
-/// Style in which figures draw a method.
+/// Style in which figures draw the values of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Look {
-    /// A line.
+    /// A solid line.
     Line,
     /// A dotted line.
     Dots,
@@ -65,24 +65,24 @@ pub enum Look {
     Crosses,
 }
 
-/// Facts of a method.
+/// Names and properties of a method.
 #[derive(Serialize)]
 pub struct MethodInfo {
     /// Name of the method in scenarios.
     pub name: &'static str,
-    /// Another name of the method in scenarios.
+    /// Another name of the method in scenarios; `None`: none.
     pub alias: Option<&'static str>,
     /// Name of the method in figures.
     pub words: &'static str,
-    /// Style in figures.
+    /// Style in which figures draw its values.
     pub look: Look,
-    /// Whether runs differ, so that several are averaged.
+    /// True if runs are random, so that several are averaged.
     pub random: bool,
-    /// Whether the same point and seed give the same row at any time: only such rows may be kept and merged.
+    /// True if the same point and seed always give the same row; only such rows may be cached and merged.
     pub repeatable: bool,
 }
 
-/// All methods, in the order of drawing.
+/// Properties of all methods, in the order in which figures draw them.
 pub fn methods() -> Vec<MethodInfo> {
     let info = |method: Method| {
         let solver = solver(method);

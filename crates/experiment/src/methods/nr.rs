@@ -1,4 +1,5 @@
-//! One user of an NR cell by the closed forms of hybrid ARQ: a full cell, or one that is idle between packets.
+//! Formula for one user of an NR cell, by closed forms of hybrid ARQ: a cell that is always full, or idle between
+//! packets.
 
 use super::{assumptions, nr_blocks};
 use crate::metrics::Metrics;
@@ -6,11 +7,11 @@ use crossfade_core::SimTime;
 use crossfade_nr::{ClosedForms, Unmet};
 use crossfade_scenario::{End, FlowSetup, Gaps, NrSetup, Point, ScenarioError, TrafficSetup};
 
-/// Description of the formula, for readers of its result.
+/// Description of the formula in a warning of the result.
 pub(crate) const FORM: &str =
     "formula is hybrid ARQ in closed form: copies, losses, goodput of a full cell, delays of an idle one";
 
-/// Packets of equal size at equal times.
+/// Datagrams of equal size at equal intervals.
 struct Packets {
     bytes: u32,
     gap: SimTime,
@@ -18,10 +19,10 @@ struct Packets {
     rate_bps: f64,
 }
 
-/// Goodput, copies and delays of one user with one flow of datagrams.
+/// Goodput, transmissions and delays of one user of an NR cell with one flow of datagrams.
 ///
 /// # Errors
-/// The first assumption of the closed forms that the scenario does not meet.
+/// The first assumption of the closed forms that the scenario violates.
 pub(super) fn hybrid_arq(point: &Point, nr: &NrSetup) -> Result<Metrics, ScenarioError> {
     let setup = &point.setup;
     if setup.flows.is_empty() {
@@ -51,12 +52,12 @@ pub(super) fn hybrid_arq(point: &Point, nr: &NrSetup) -> Result<Metrics, Scenari
             };
             let first =
                 setup.warmup.saturating_sub(packets.start).as_nanos().div_ceil(packets.gap.as_nanos());
-            // As many meet the slots of a pattern as all would.
+            // After so many packets every slot of the pattern has been met as often as in the whole run.
             let times = (first..).map(|number| packets.start + packets.gap * number);
             let times = times.take_while(|at| *at < end).take(MOST_PACKETS);
-            // Above this rate a cell is full whatever its blocks do.
+            // Above the peak rate the cell is full even if no block fails.
             let peak_bps = nr.model.config.peak_bps();
-            // In place of why a full cell has none, where nothing is said of an idle one.
+            // If neither form applies, the error tells why the cell cannot be idle, or else why it cannot be full.
             let idle = forms.idle(packets.bytes, packets.gap, times).map_err(|unmet| match &full {
                 Err(full) if unmet.key == "rate" && packets.rate_bps > peak_bps => full.clone(),
                 _ => unmet,
@@ -81,7 +82,8 @@ pub(super) fn hybrid_arq(point: &Point, nr: &NrSetup) -> Result<Metrics, Scenari
     Ok(metrics)
 }
 
-/// Greatest number of packets of a run that are evaluated; delays of further ones recur.
+/// Greatest number of packets of a run that are evaluated; after so many, packet times have met all slots of the
+/// pattern.
 const MOST_PACKETS: usize = 200_000;
 
 const ASSUMES: &str = "the closed forms of HARQ assume";
@@ -90,7 +92,10 @@ fn unmet<T>(key: &str, assumed: &str) -> Result<T, ScenarioError> {
     Err(assumptions::unmet(key, ASSUMES, assumed))
 }
 
-/// The packets of the only flow.
+/// Packets of the only flow.
+///
+/// # Errors
+/// If there are several flows, or the flow is not periodic UDP.
 fn packets(flows: &[FlowSetup]) -> Result<Packets, ScenarioError> {
     let [flow] = flows else { return unmet("flows", "one flow") };
     let key =

@@ -1,5 +1,5 @@
-//! Transport blocks of an NR cell without a protocol: method phy, the model of their error rates, and tables made of
-//! both.
+//! Transport blocks of an NR cell without a protocol: method phy, the model of their error rates, and error-rate
+//! tables.
 
 use crate::handle::{ExecutionHandle, PartDone};
 use crate::metrics::{COMBINED_ERRORS, INDEPENDENT, Metrics, NOT_ACCEPTED};
@@ -13,33 +13,33 @@ use crossfade_scenario::{NrSetup, ScenarioError, Setup};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Error in the name of the method.
+/// Name of method phy in errors.
 pub(super) const PHY: &str = "method phy";
 
-/// Blocks between two looks at a handle.
+/// Number of blocks between two checks for cancellation.
 const CHUNK: u64 = 10;
 
-/// A transport block of method phy.
+/// Sizes and scheme of the transport block that method phy sends.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BlockFacts {
-    /// Coded bits of a symbol.
+    /// Coded bits per modulation symbol.
     pub bits_per_symbol: u32,
-    /// 1024 times the code rate.
+    /// Code rate times 1024.
     pub rate_times_1024: f64,
-    /// Bits without checksums.
+    /// Payload bits of the transport block, without checksums.
     pub bits: u32,
-    /// Number of code blocks.
+    /// Number of code blocks of the transport block.
     pub code_blocks: u32,
-    /// Bits of each, with checksums.
+    /// Bits of each code block, with checksums.
     pub code_block_bits: u32,
-    /// Symbols of a copy, on all layers.
+    /// Modulation symbols of one transmission of the block, on all layers.
     pub symbols: u32,
-    /// Resource blocks of a copy.
+    /// Resource blocks of one transmission of the block.
     pub resource_blocks: u32,
 }
 
 impl BlockFacts {
-    /// Facts of the block of a scenario, if it has one.
+    /// Facts of the transport block of a scenario; `None` if it has none.
     pub(crate) fn of(setup: &Setup) -> Option<Self> {
         let model = &setup.nr()?.model;
         let block = model.block.as_ref()?;
@@ -56,10 +56,10 @@ impl BlockFacts {
     }
 }
 
-/// The block of a cell for `who`.
+/// Transport block of a cell; `who` names the method in errors.
 ///
 /// # Errors
-/// There is none, or its users differ, or their ratio changes with time.
+/// If the cell has no block, its users differ, or their mean signal-to-noise ratio changes with time.
 pub(super) fn block<'a>(nr: &'a NrSetup, who: &str) -> Result<&'a BlockConfig, ScenarioError> {
     let config = &nr.model.config;
     let Some(block) = &nr.model.block else {
@@ -82,7 +82,8 @@ pub(super) fn block<'a>(nr: &'a NrSetup, who: &str) -> Result<&'a BlockConfig, S
     Ok(block)
 }
 
-/// Blocks of a run, each sent until it is decoded, as often as hybrid ARQ would.
+/// Metrics of one run of blocks, each sent until it is decoded, at most as often as hybrid ARQ allows; `None` once
+/// `handle` is cancelled.
 pub(super) fn run(nr: &NrSetup, seed: RunSeed, handle: &ExecutionHandle) -> Option<Outcome> {
     let trials = block(nr, PHY).and_then(|block| {
         BlockTrials::new(&nr.model.config, block, seed)
@@ -118,22 +119,22 @@ fn metrics(counts: &BlockCounts) -> Metrics {
         ("frames_delivered", blocks - lost),
         ("residual_frame_error_rate", lost / blocks),
         ("frame_transmissions_per_frame", counts.copies() as f64 / blocks),
-        // Each has bits, noise and a channel of its own.
+        // Blocks are independent: each has its own bits, noise and channel.
         (INDEPENDENT, 1.0),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
     for (failed, n) in counts.failed.iter().zip(1..) {
-        // Copies are always combined: what is not accepted is what their combination leaves.
+        // Transmissions are always combined, so a block is not accepted exactly if the combination fails.
         metrics.extend([COMBINED_ERRORS, NOT_ACCEPTED].map(|name| (format!("{name}{n}"), *failed as f64)));
     }
     metrics
 }
 
-/// Error rate of the block by the model of the cell: by the normal approximation, or by the table of error rates.
+/// Error rates of the block by the model of the cell: by the normal approximation, or by the table of error rates.
 ///
 /// # Errors
-/// See [`block`]; a channel that fades.
+/// Those of [`block`], and a channel that fades.
 pub(super) fn expected(nr: &NrSetup) -> Result<Metrics, ScenarioError> {
     const WHO: &str = "the formula of a block";
     let block = block(nr, WHO)?;
@@ -157,28 +158,30 @@ pub(super) fn expected(nr: &NrSetup) -> Result<Metrics, ScenarioError> {
     Ok(metrics)
 }
 
-/// Blocks of one kind at one ratio of signal to noise.
+/// Counts of transport blocks of one kind at one signal-to-noise ratio.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct CountedBlocks {
-    /// The block that was counted.
+    /// Sizes and scheme of the blocks.
     pub block: BlockFacts,
-    /// Maximum number of transmissions.
+    /// Number of transmissions of each block.
     pub transmissions: u32,
-    /// Es/N0 in dB.
+    /// Signal-to-noise ratio Es/N0 in dB.
     pub snr_db: f64,
-    /// Number of blocks sent.
+    /// Number of blocks that were sent.
     pub frames: u32,
     /// Number of blocks that were not decoded.
     pub failures: u32,
 }
 
-/// Ratios in dB, blocks, and failures.
+/// Counts over the signal-to-noise ratio: Es/N0 in dB, number of blocks, and number of failures.
 type Points = Vec<(f64, u32, u32)>;
 
-/// A table for `nr.error_table` of what was counted: a line for each scheme, size and number of transmissions.
+/// Error-rate table for `nr.error_table` from counts of blocks: one line for each scheme, size and number of
+/// transmissions; `remark` becomes the first line.
 ///
 /// # Errors
-/// Blocks of several code blocks; a curve of which no ratio saw both outcomes; a table that would not be read.
+/// If a block has several code blocks, no ratio of a curve has both successes and failures, or the table could not be
+/// read again.
 pub fn nr_error_table(counted: &[CountedBlocks], remark: &str) -> Result<String, ScenarioError> {
     let refuse = |problem: String| Err(ScenarioError::key("error table", problem));
     let mut curves: BTreeMap<(CodedModulation, u32, u32), Points> = BTreeMap::new();

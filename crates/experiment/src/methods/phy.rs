@@ -1,4 +1,4 @@
-//! A batch of frames over the physical layer alone; of an NR cell, of transport blocks.
+//! Method phy: a batch of frames over the physical layer alone, or of transport blocks of an NR cell.
 
 use super::nr_blocks;
 use crate::closed_forms::{attempts, refuse_changing};
@@ -11,10 +11,10 @@ use crossfade_phy::Counts;
 use crossfade_scenario::{HopSetup, LinksSetup, Point, ScenarioError};
 use serde_json::json;
 
-/// Method phy: frames without a protocol, each sent until it is accepted, at most as often as the link's ARQ would.
+/// Method phy: frames without a protocol, each sent until it is accepted, at most as often as the link's ARQ allows.
 pub(super) struct Frames;
 
-/// Frames between two looks at `handle`.
+/// Number of frames between two checks for cancellation.
 const CHUNK: u64 = 50;
 
 impl Solver for Frames {
@@ -66,10 +66,10 @@ impl Solver for Frames {
     }
 }
 
-/// The physical layer of a point.
+/// Links and physical layer of a point.
 ///
 /// # Errors
-/// The point has no physical layer, or one that changes with time, which this method lacks.
+/// If the point has no physical layer, or one that changes with time.
 fn radio(point: &Point) -> Result<(&LinksSetup, &RadioConfig), ScenarioError> {
     let found = point.setup.links().and_then(|links| Some((links, links.forward.radio()?)));
     let (links, radio) = found.ok_or_else(|| {
@@ -84,7 +84,7 @@ fn metrics(hop: &HopSetup, radio: &RadioConfig, counts: &Counts) -> Metrics {
     let first = counts.attempts[0];
     let bits = counts.frames * u64::from(radio.phy.frame_bits);
     let (sent, lost) = counts.attempts.iter().fold((0, counts.frames), |(sent, left), attempt| {
-        // What was accepted need not be retransmitted.
+        // Frames that were accepted are not retransmitted.
         (sent + left, attempt.residual)
     });
     let accepted = counts.frames - lost;

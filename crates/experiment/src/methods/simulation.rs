@@ -1,4 +1,4 @@
-//! One run of a point by simulation: from its setup to its metrics.
+//! Method simulation: one run of a point, from its setup to its metrics.
 
 use crate::build::network;
 use crate::handle::{ExecutionHandle, PartDone};
@@ -13,7 +13,7 @@ use crossfade_scenario::{End, Method, Point, ScenarioError, Setup};
 use crossfade_sim::{Capture, Engine, Network, NetworkStatistics, SimulationError, simulate as run};
 use std::sync::atomic::AtomicBool;
 
-/// Method simulation: runs of the event engine.
+/// Method simulation: runs of the discrete-event engine.
 pub(super) struct Simulation;
 
 impl Solver for Simulation {
@@ -45,10 +45,10 @@ impl Solver for Simulation {
     }
 }
 
-/// Number of events between two checks for cancellation.
+/// Number of engine events between two checks for cancellation.
 const PORTION: u32 = 4096;
 
-/// Runs a checked network and reports its progress; `None` if it is cancelled.
+/// Runs a network of a valid scenario and reports its progress; `None` once `handle` is cancelled.
 fn watched(setup: &Setup, network: Network, handle: &ExecutionHandle) -> Option<NetworkStatistics> {
     let mut engine =
         Engine::new(network, (), ()).unwrap_or_else(|error| unreachable!("a checked network: {error}"));
@@ -65,7 +65,7 @@ fn watched(setup: &Setup, network: Network, handle: &ExecutionHandle) -> Option<
     (!setup.custom_control_has_failed()).then(|| engine.into_statistics())
 }
 
-/// Runs a network that was checked when the scenario was resolved; `None` if `cancel` became true.
+/// Runs a network of a valid scenario with an observer and a capture; `None` once `cancel` is true.
 pub(crate) fn run_checked<O: Observer, C: Capture>(
     network: Network,
     observer: O,
@@ -79,7 +79,7 @@ pub(crate) fn run_checked<O: Observer, C: Capture>(
     }
 }
 
-/// Quotients whose denominator may be 0 while the numerator is not.
+/// Metrics that are quotients whose denominator may be 0 while the numerator is not.
 const QUOTIENTS: [&str; 2] = ["energy_per_packet", "frame_transmissions_per_frame"];
 
 /// All metrics of a run. A quotient with denominator 0 is left out, such as the energy per packet of a run without

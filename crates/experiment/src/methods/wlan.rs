@@ -1,4 +1,5 @@
-//! Saturated stations of a Wi-Fi network: one alone, Bianchi's model with aggregates, shares of the air.
+//! Formula for saturated stations of a Wi-Fi network: one station alone, Bianchi's model with aggregates, or shares of
+//! the air.
 
 use super::assumptions;
 use super::wlan_links::{exchange_of, saturated_on_links, unmet};
@@ -11,7 +12,7 @@ use crossfade_mac::wlan::{
 };
 use crossfade_scenario::{FlowSetup, Point, ScenarioError, TrafficSetup, WlanSetup};
 
-/// Description of the formula, for readers of its result.
+/// Description of the formula in a warning of the result.
 pub(crate) fn form(setup: &WlanSetup) -> String {
     let form = match setup.model.form {
         Form::Plain => "plain: the next slot follows a success at once, as with EDCA",
@@ -36,7 +37,10 @@ pub(crate) fn form(setup: &WlanSetup) -> String {
     )
 }
 
-/// What the formula assumes of a network, whatever its flows.
+/// Checks the assumptions of the formula about a network, whatever its flows.
+///
+/// # Errors
+/// The first assumption that the network violates.
 fn assumptions_of_air(config: &WlanConfig) -> Result<(), ScenarioError> {
     if config.categories.len() > 1 {
         return unmet("flows", "one access category");
@@ -53,10 +57,10 @@ fn assumptions_of_air(config: &WlanConfig) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// The throughput of saturated stations.
+/// Metrics of saturated stations: goodputs, aggregates and collision probability.
 ///
 /// # Errors
-/// The first assumption that the scenario does not meet.
+/// The first assumption that the scenario violates.
 pub(super) fn saturated_stations(point: &Point, wlan: &WlanSetup) -> Result<Metrics, ScenarioError> {
     let (setup, config) = (&point.setup, &wlan.model.config);
     let is_saturated = |flow: &&FlowSetup| {
@@ -137,14 +141,18 @@ pub(super) fn saturated_stations(point: &Point, wlan: &WlanSetup) -> Result<Metr
     Ok(metrics)
 }
 
-/// The rate of each link as a metric.
+/// Goodput of each link as a metric, by key.
 fn of_links(rates_bps: Vec<f64>, is_up: bool) -> impl Iterator<Item = (String, f64)> {
     let name = if is_up { "wlan_link_uplink_goodput_bps" } else { "wlan_link_goodput_bps" };
     let part = |number: usize| Part::new(WLAN_LINK, number.to_string());
     rates_bps.into_iter().enumerate().map(move |(number, rate)| (part(number).key(name), rate))
 }
 
-/// Stations that are alike, all of them in each PPDU: packets of each of their aggregates, and the bit rate of each.
+/// Saturated stations that are all in each multi-user PPDU: number of packets of an aggregate, and bit rate of a
+/// station.
+///
+/// # Errors
+/// The first assumption that the scenario violates.
 fn in_one_ppdu(
     ofdma: &OfdmaConfig,
     way: MuWay,

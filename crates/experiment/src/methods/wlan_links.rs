@@ -1,4 +1,5 @@
-//! Saturated stations with several links: each link by itself, as long as no link exhausts the common window.
+//! Formula for saturated stations with several links: each link is solved alone, as long as no link exhausts the common
+//! block acknowledgement window.
 
 use super::assumptions;
 use super::wlan_shares::{Found, contention, turns};
@@ -7,21 +8,24 @@ use crossfade_mac::wlan::{
 };
 use crossfade_scenario::{ScenarioError, WlanSetup};
 
-/// Results for stations with several links.
+/// Throughput and aggregates of stations with several links.
 pub(super) struct OfLinks {
     pub(super) found: Found,
-    /// MPDUs of an aggregate of each station, in the mean over its links.
+    /// Mean number of MPDUs in an aggregate of each station, over its links.
     pub(super) packets: Vec<f64>,
-    /// The rate of all stations together on each link.
+    /// Bit rate of each link, all stations together.
     pub(super) rates_bps: Vec<f64>,
 }
 
-/// Refuses a scenario whose `key` does not meet what the formula of saturated stations assumes.
+/// Error of a scenario whose `key` violates an assumption of the formula of saturated stations.
 pub(super) fn unmet<T>(key: &str, assumed: &str) -> Result<T, ScenarioError> {
     Err(assumptions::unmet(key, "the formula of saturated stations assumes", assumed))
 }
 
-/// Exchange of a whole aggregate with a station, whose mode never changes.
+/// Exchange of a whole aggregate with a station, whose MCS must be constant.
+///
+/// # Errors
+/// If the MCS of the station changes, or frames are lost other than in collisions.
 pub(super) fn exchange_of(
     station: &StationConfig,
     config: &WlanConfig,
@@ -34,10 +38,10 @@ pub(super) fn exchange_of(
     Ok(Exchange::of(station, station.modes[place], config.categories[0], config.rts, packet_size))
 }
 
-/// The throughput of the stations with these `numbers`, of which each link has those that use it.
+/// Throughput of the stations `numbers`; each link is shared by the stations that use it.
 ///
 /// # Errors
-/// The first assumption that the scenario does not meet.
+/// The first assumption that the scenario violates.
 pub(super) fn saturated_on_links(
     wlan: &WlanSetup,
     numbers: &[usize],
@@ -45,7 +49,7 @@ pub(super) fn saturated_on_links(
     packet_size: u32,
 ) -> Result<OfLinks, ScenarioError> {
     let config = &wlan.model.config;
-    // By station, its exchange on each link.
+    // Exchange of each station on each link; `None` if it does not use the link.
     let mut of_stations: Vec<Vec<Option<Exchange>>> = vec![vec![None; config.links.len()]; numbers.len()];
     for (place, (name, link)) in wlan.model.links.iter().zip(&config.links).enumerate() {
         if link.neighbours.is_some() {
@@ -70,7 +74,7 @@ pub(super) fn saturated_on_links(
         }
     }
     let mut each_bps = vec![0.0; numbers.len()];
-    // Aggregates and their MPDUs a second, by station; all exchanges begun a second, and those that collide.
+    // Per second: aggregates and their MPDUs by station, all exchanges begun, and exchanges that collide.
     let (mut ppdus, mut mpdus) = (vec![0.0; numbers.len()], vec![0.0; numbers.len()]);
     let (mut begun, mut collided) = (0.0, 0.0);
     let mut rates_bps = Vec::new();

@@ -1,9 +1,9 @@
-//! Shares of the air of saturated stations: by contention, in turns, or for equal times.
+//! Shares of the air among saturated stations: by contention, in turns, or for equal times.
 
 use crossfade_mac::wlan::{AccessPointQueues, Exchange, Sharing, rates_in_turns};
 use crossfade_scenario::{ScenarioError, WlanSetup};
 
-/// Result.
+/// Bit rates and collision probability of saturated stations.
 pub(super) struct Found {
     pub(super) total_bps: f64,
     pub(super) rates_bps: Vec<f64>,
@@ -22,7 +22,10 @@ impl Found {
     }
 }
 
-/// Stations that contend, all alike.
+/// Throughput of equal stations that contend, by Bianchi's model.
+///
+/// # Errors
+/// If the stations differ.
 pub(super) fn contention(wlan: &WlanSetup, exchanges: &[Exchange]) -> Result<Found, ScenarioError> {
     let first = exchanges[0];
     if exchanges.iter().any(|one| *one != first) {
@@ -35,7 +38,10 @@ pub(super) fn contention(wlan: &WlanSetup, exchanges: &[Exchange]) -> Result<Fou
     Ok(Found::of(vec![each; exchanges.len()], found.collision_probability))
 }
 
-/// Stations that are sent to, in turns or for equal times.
+/// Throughput of stations to which the access point sends, in turns or for equal times.
+///
+/// # Errors
+/// If the access point has one FIFO for all stations.
 pub(super) fn turns(wlan: &WlanSetup, exchanges: &[Exchange]) -> Result<Found, ScenarioError> {
     let AccessPointQueues::PerStation { airtime_fairness, .. } = wlan.model.config.access_point else {
         let problem = "the shares of the air assume a queue for each station: how long aggregates are behind one FIFO depends on \

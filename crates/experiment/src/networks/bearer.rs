@@ -1,4 +1,4 @@
-//! Measures of the bearers of an NR cell: delays by part, and counts of RLC, PDCP and the link.
+//! Metrics of the bearers of an NR cell: delays by part, and counts of RLC, PDCP and queues.
 
 use super::cell::{UsersMeasured, of_some};
 use crate::metric::{MetricOf, count};
@@ -7,18 +7,18 @@ use crossfade_link::UserStatistics;
 use crossfade_scenario::Setup;
 use crossfade_sim::NetworkStatistics;
 
-/// The mean of a part of the delays, in seconds.
+/// Mean of delay part number `part` (queue, grant, air, HARQ, RLC, reordering) in seconds; NaN without packets.
 fn part(users: &UsersMeasured, part: usize) -> f64 {
     let bearer = &users.counts.bearer;
     if bearer.delays == 0 { f64::NAN } else { bearer.delay_parts_s[part] / bearer.delays as f64 }
 }
 
-/// Segments retransmitted for each packet that arrives.
+/// Mean number of segments retransmitted per packet that arrives.
 fn retransmissions(users: &UsersMeasured) -> f64 {
     of_some(users.counts.bearer.retransmissions, users.counts.packets.arrivals)
 }
 
-/// The published metrics of downlinks, in the order of tables.
+/// Published metrics of the users' downlinks in an NR cell, in the order of tables.
 #[rustfmt::skip]
 pub(super) static BEARER_METRICS: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "delay_queue_mean_s", "s", "Mean delay behind other packets", "Part of the mean delay of packets in an NR cell: from their arrival until all earlier packets of the user have begun.", |users| part(users, 0)),
@@ -33,14 +33,14 @@ pub(super) static BEARER_METRICS: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "pdcp_discards", "packets", "PDCP discards", "Packets of the downlink that waited too long to be sent.", |users| count(users.counts.bearer.discards)),
 ];
 
-/// Additional counts in rows.
+/// Counts of the users' downlinks that rows keep for quotients over all runs together.
 #[rustfmt::skip]
 pub(super) static BEARER_KEPT: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "bearer_delays", "1", "", "", |users| count(users.counts.bearer.delays)),
     MetricOf::each(USER, "bearer_packets", "1", "", "", |users| count(users.counts.packets.arrivals)),
 ];
 
-/// The published metrics of uplinks, in the order of tables.
+/// Published metrics of the users' uplinks in an NR cell, in the order of tables.
 #[rustfmt::skip]
 pub(super) static UPLINK_BEARER_METRICS: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "uplink_delay_queue_mean_s", "s", "Mean uplink delay behind other packets", "Like delay_queue_mean_s, but of the uplink.", |users| part(users, 0)),
@@ -52,13 +52,13 @@ pub(super) static UPLINK_BEARER_METRICS: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "scheduling_requests", "1", "Scheduling requests", "Scheduling requests that users sent.", |users| count(users.counts.bearer.requests)),
 ];
 
-/// Additional counts in rows.
+/// Counts of the users' uplinks that rows keep for quotients over all runs together.
 #[rustfmt::skip]
 pub(super) static UPLINK_BEARER_KEPT: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "uplink_bearer_delays", "1", "", "", |users| count(users.counts.bearer.delays)),
 ];
 
-/// The published metrics of the bearer of each flow on downlinks, where users have several bearers.
+/// Published metrics of the downlink bearer of each flow, if users have several bearers, in the order of tables.
 #[rustfmt::skip]
 pub(super) static BY_FLOW_METRICS: &[MetricOf<UsersMeasured>] = &[
     MetricOf::part(FLOW, "bearer_delay_queue_mean_s", "s", "Mean delay behind other packets of the bearer", "Like delay_queue_mean_s, but of the bearer of a flow, where users have several bearers.", |bearers| part(bearers, 0)),
@@ -74,7 +74,7 @@ pub(super) static BY_FLOW_METRICS: &[MetricOf<UsersMeasured>] = &[
     MetricOf::part(FLOW, "bearer_rlc_status_pdus", "1", "RLC status reports of the bearer", "Like rlc_status_pdus, but of the bearer of a flow.", |bearers| count(bearers.counts.bearer.reports)),
 ];
 
-/// The published metrics of the bearer of each flow on uplinks.
+/// Published metrics of the uplink bearer of each flow, if users have several bearers, in the order of tables.
 #[rustfmt::skip]
 pub(super) static UPLINK_BY_FLOW_METRICS: &[MetricOf<UsersMeasured>] = &[
     MetricOf::part(FLOW, "uplink_bearer_delay_queue_mean_s", "s", "Mean uplink delay behind other packets of the bearer", "Like uplink_delay_queue_mean_s, but of the bearer of a flow, where users have several bearers.", |bearers| part(bearers, 0)),
@@ -88,14 +88,14 @@ pub(super) static UPLINK_BY_FLOW_METRICS: &[MetricOf<UsersMeasured>] = &[
     MetricOf::part(FLOW, "uplink_bearer_rlc_retransmissions_per_packet", "1", "RLC retransmissions per packet of the bearer on the uplink", "Segments of the bearer of a flow that RLC retransmitted on the uplink, for each packet that arrived.", retransmissions),
 ];
 
-/// Additional counts in rows.
+/// Counts of uplink bearers that rows keep for quotients over all runs together.
 #[rustfmt::skip]
 pub(super) static UPLINK_BY_FLOW_KEPT: &[MetricOf<UsersMeasured>] = &[
     MetricOf::part(FLOW, "uplink_bearer_packets", "1", "", "", |bearers| count(bearers.counts.packets.arrivals)),
 ];
 
-/// The metrics of the bearers of each flow on a link, alike for flows on one bearer; nothing where each user has one
-/// bearer, whose metrics are those of the user.
+/// Metrics of each flow's bearers on link `link`; flows on a shared bearer have equal values. Empty if each user has
+/// one bearer, since the user's metrics are then those of the bearer.
 pub(super) fn by_flow(
     setup: &Setup,
     run: &NetworkStatistics,
@@ -127,7 +127,7 @@ mod tests {
     use crossfade_scenario::Overrides;
     use serde_json::{Value, json};
 
-    /// A full download and a call beside it. AWGN at 18 dB.
+    /// A download that fills the downlink and a call beside it, over an AWGN channel at 18 dB.
     const TEXT: &str = r#"
         schema = 2
         run = { duration = "3 s", warmup = "1 s" }
@@ -172,15 +172,15 @@ mod tests {
             let (sum, delay) = (parts.iter().sum::<f64>(), of(flow, "one_way_delay_mean_s"));
             assert!((sum / delay - 1.0).abs() < 0.01, "{flow}: {parts:?} {delay}");
         }
-        // A call waits for a slot with data, 1 ms at most, and for one slot more behind a retransmission, of which there are
-        // one in ten slots; the download waits behind a full queue.
+        // A call waits at most 1 ms for a downlink slot, and one slot more behind a retransmission, which comes in one
+        // of ten slots; the download waits behind a full queue.
         assert_eq!(of("call", "bearer_delay_queue_mean_s"), 0.0);
         let waits_s = of("call", "bearer_delay_grant_mean_s");
         assert!(waits_s > 0.0 && waits_s < 1.1e-3, "{waits_s}");
         assert!(of("down", "bearer_delay_queue_mean_s") > 0.02);
         assert_eq!(of("call", "bearer_queue_drops"), 0.0);
         assert!(of("down", "bearer_queue_drops") > 1000.0);
-        // Class 1 is in unacknowledged mode.
+        // The bearer of class 1 is in unacknowledged mode.
         assert_eq!(of("call", "bearer_rlc_status_pdus"), 0.0);
         assert!(of("down", "bearer_rlc_status_pdus") > 10.0);
         for (of_bearers, of_user) in
@@ -196,7 +196,7 @@ mod tests {
     fn a_flow_on_a_shared_bearer_waits_behind_the_other() {
         let shared = json!([["flows.call.bearer.shared", true], ["nr.profile", "awgn"]]);
         let result = run(&shared);
-        // Datagrams in one queue, which is full nearly always: of the call it drops many.
+        // Datagrams of both flows share one queue, which is nearly always full and drops many packets of the call.
         let delay = |flow| of_flow(&result, flow, "one_way_delay_mean_s").unwrap();
         assert!((delay("call") / delay("down") - 1.0).abs() < 0.05, "{} {}", delay("call"), delay("down"));
         assert!(delay("call") > 0.02);
@@ -224,7 +224,8 @@ mod tests {
         assert_eq!(of_flow(&result, "down", "bearer_delay_queue_mean_s"), None);
     }
 
-    /// 1024 kB/s of RLC PDUs: of each 1500 bytes and 3 of PDCP, 3 of RLC or a little more where SDUs are cut.
+    /// A bearer of low priority gets its prioritised rate of 1024 kB/s in RLC PDUs: each packet of 1500 bytes takes 3
+    /// bytes of PDCP and 3 bytes of RLC, or a little more if SDUs are segmented.
     #[test]
     fn a_bearer_of_low_priority_has_its_prioritised_rate() {
         let set = |rate: &str| {
@@ -248,7 +249,7 @@ mod tests {
         let reports = |set: &Value| of_flow(&run(set), "call", "bearer_rlc_status_pdus").unwrap();
         assert_eq!(reports(&json!([])), 0.0);
         let am = json!([["flows.call.bearer.rlc", { "mode": "am", "poll_pdu": 4 }]]);
-        // 80 packets in two seconds, of which each fourth polls; the last data of a buffer polls too.
+        // Every fourth of 80 packets in two seconds polls, and so does the last data of an empty buffer.
         assert!((60.0..=81.0).contains(&reports(&am)), "{}", reports(&am));
         let um = json!([["flows.down.bearer.rlc.mode", "um"]]);
         assert_eq!(of_flow(&run(&um), "down", "bearer_rlc_status_pdus"), Some(0.0));

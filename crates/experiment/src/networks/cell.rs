@@ -1,5 +1,5 @@
-//! A cell: its construction, and its facts for `check`: slots, bins, users, and the SNR from which each modulation is
-//! used.
+//! A cell of an adaptive OFDM system: its construction, its metrics, and its facts for `check`: slots, bins, users, and
+//! the SNR from which each modulation is used.
 
 use super::doubts;
 use super::hop::{link, wired};
@@ -20,10 +20,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 impl NetworkKind for CellSetup {
-    /// The cell, without an uplink the links on the reverse path of its users, and the wired segment that they share.
+    /// Builds the cell, the wired segment that its users share, and, if the cell has no uplink, a link on the reverse
+    /// path for each user.
     fn topology(&self, _: &Setup, seed: RunSeed) -> Topology {
         let [_, forward, reverse, _] = PATH;
-        let cell = Cell::new(self.model.config.clone(), seed).expect("checked");
+        let cell = Cell::new(self.model.config.clone(), seed).expect("checked as the scenario was resolved");
         let users = self.model.config.users.len() as u32;
         let cell = Medium::Fabric(Box::new(cell)).named(forward);
         let has_links = self.reverse().is_some();
@@ -40,7 +41,8 @@ impl NetworkKind for CellSetup {
         ("cell", json!(facts(self, setup)))
     }
 
-    /// Bytes that the users take: blocks of two fading processes, and a queue; with an uplink twice.
+    /// Bytes that the packets and users take: a queue and some 2 MB of fading processes for each user, twice with an
+    /// uplink.
     fn memory(&self, setup: &Setup) -> f64 {
         let config = &self.model.config;
         let path = Path::around(&self.around, self.way_of_data() + self.way_of_acks());
@@ -67,7 +69,7 @@ impl NetworkKind for CellSetup {
     fn metrics_of_run(&self, setup: &Setup, run: &NetworkStatistics) -> Vec<(String, f64)> {
         let [_, forward, reverse, _] = PATH;
         let mut values = cell_metrics(setup, run, forward, &[]);
-        // Links of their own on the reverse path have no users.
+        // Reverse-path links of a cell without uplink have no counts of users.
         values.extend(of_users(setup, run, reverse, &[UPLINK_METRICS, UPLINK_KEPT], &[]));
         values
     }
@@ -78,8 +80,8 @@ impl NetworkKind for CellSetup {
     }
 }
 
-/// A cell whose users each have a link of their own on the reverse path (`has_links`) or go back through it, and the
-/// wired segment that they share.
+/// Topology of a cell, with the wired segment that its users share. On the reverse path each user has a link of its own
+/// (`has_links`) or sends through the cell.
 pub(super) fn cell_with_links_back(
     cell: NamedMedium,
     users: u32,
@@ -117,7 +119,7 @@ pub(super) fn cell_with_links_back(
     Topology { media, routes: (0..users).flat_map(both_ways).collect() }
 }
 
-/// Bytes of memory that a full queue takes.
+/// Bytes of memory that a full queue takes; 0 for a queue without limit.
 pub(super) fn queue_bytes(limit: Option<QueueLimit>) -> f64 {
     match limit {
         None => 0.0,
@@ -126,7 +128,7 @@ pub(super) fn queue_bytes(limit: Option<QueueLimit>) -> f64 {
     }
 }
 
-/// The metrics of users of a link, but for those of these names.
+/// Metrics of the users of link `link`, without the metrics named in `without`.
 pub(super) fn of_users(
     setup: &Setup,
     run: &NetworkStatistics,
@@ -139,7 +141,7 @@ pub(super) fn of_users(
     wanted.flat_map(|metric| metric.values(USER, &whole, &users)).collect()
 }
 
-/// The metrics of users of a downlink, but for those of these names, and what rows keep beside them.
+/// Published metrics of the users of a downlink, without those named in `without`, and the counts that rows keep.
 pub(super) fn cell_metrics(
     setup: &Setup,
     run: &NetworkStatistics,
@@ -149,67 +151,67 @@ pub(super) fn cell_metrics(
     of_users(setup, run, link, &[METRICS, KEPT], without)
 }
 
-/// Sizes and levels of a cell.
+/// Sizes of a cell and facts about its users, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct CellFacts {
-    /// Length of a slot, in seconds.
+    /// Length of a slot in seconds.
     slot_s: f64,
-    /// Symbols of a bin and slot that carry payload.
+    /// Number of symbols with payload in a bin of a slot.
     symbols: u32,
-    /// Number of bins.
+    /// Number of bins of the downlink.
     bins: usize,
-    /// Width of a bin, in Hz.
+    /// Width of a bin in Hz.
     bin_width_hz: f64,
-    /// A fifth of the inverse delay spread, in Hz; none of a single path.
+    /// Coherence bandwidth in Hz, taken as a fifth of the inverse delay spread; `None` for a channel of a single path.
     coherence_bandwidth_hz: Option<f64>,
-    /// The users of the cell, in the order of the flows.
+    /// Users of the cell, in the order of the flows.
     users: Vec<UserFacts>,
-    /// The entries of the flows, whose users those are.
+    /// Entries of the flows; each has the next of [`Self::users`].
     flows: Vec<CellFlowFacts>,
-    /// The uplink, if there is one.
+    /// Facts about the uplink; `None` if users have links on the reverse path.
     #[serde(skip_serializing_if = "Option::is_none")]
     uplink: Option<UplinkFacts>,
 }
 
-/// An uplink.
+/// Facts about the uplink of a cell, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct UplinkFacts {
-    /// Slots of the uplink.
+    /// Pattern of downlink and uplink slots.
     pattern: String,
-    /// Time from a packet's arrival at its user to the first slot that may carry it, in seconds.
+    /// Time in seconds from a packet's arrival at an idle user to the first slot that may carry it.
     grant_delay_s: f64,
-    /// The mean signal-to-noise ratio of each user in dB.
+    /// Mean signal-to-noise ratio in dB of each user's uplink.
     mean_snr_db: Vec<f64>,
 }
 
-/// A flow.
+/// Facts about an entry of the flows, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct CellFlowFacts {
     /// Name of the flow; empty if the scenario names no flows.
     name: String,
-    /// Number of users of the group, which are the next ones in their order.
+    /// Number of users of the entry.
     users: usize,
-    /// The round trip of a packet and its acknowledgement that wait for nothing but a slot, in seconds.
+    /// Round trip in seconds of a packet and its acknowledgement that wait only for slots.
     round_trip_s: f64,
 }
 
-/// Facts of a user.
+/// Facts about a user, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct UserFacts {
-    /// The mean signal-to-noise ratio in dB.
+    /// Mean signal-to-noise ratio in dB.
     mean_snr_db: f64,
-    /// The speed in metres a second.
+    /// Speed in m/s.
     speed_mps: f64,
-    /// The maximum Doppler shift in cycles a slot.
+    /// Normalised Doppler frequency `f_d` T: maximum Doppler shift in cycles per slot.
     fd_t: f64,
-    /// Coherence time of its channel in seconds: 0.423 over the Doppler shift (Rappaport); none where nothing
-    /// moves.
+    /// Coherence time of the channel in seconds, 0.423 divided by the maximum Doppler shift (Rappaport); `None` for a
+    /// constant channel.
     coherence_time_s: Option<f64>,
-    /// Whether its ratios were recorded.
+    /// True if the signal-to-noise ratios of the user are recorded.
     is_recorded: bool,
-    /// The normalised mean square error of its predictions.
+    /// Normalised mean square error of the user's channel predictions.
     nmse: f64,
-    /// Switch levels: predicted SNR in dB from which on 1 to 8 bits a symbol are used; `None` without a limit.
+    /// Predicted SNR in dB from which 1, 2, ..., 8 bits a symbol are used; `None` without a limit.
     levels_db: [Option<f64>; 8],
 }
 
@@ -246,14 +248,14 @@ fn facts(cell: &CellSetup, setup: &Setup) -> CellFacts {
     }
 }
 
-/// Distance in dB below the level of 2 bits a symbol at which most frames of 1 bit fail, too.
+/// Distance in dB below the level of 2 bits a symbol at which most frames of 1 bit a symbol fail too.
 const MARGIN_DB: f64 = 10.0;
-/// Normalised Doppler frequency from which on a slot is a large part of a Doppler period.
+/// Normalised Doppler frequency above which the channel changes within a slot.
 const FAST: f64 = 0.25;
-/// Slots from which a predictor is taken to know the channel.
+/// Number of slots from which a predictor is assumed to estimate the channel.
 const OBSERVATIONS: usize = 32;
 
-/// Predictions are asked for of channels that are recorded.
+/// Warning that `cell.prediction` does not apply to recorded channels.
 fn known_traces(cell: &CellModel) -> Option<String> {
     let [recorded, ..] = &cell.recorded[..] else { return None };
     (cell.is_prediction_given).then(|| {
@@ -264,7 +266,7 @@ fn known_traces(cell: &CellModel) -> Option<String> {
     })
 }
 
-/// A run outlasts recorded channels.
+/// Warnings of recorded channels that end before the run does.
 fn short_traces(cell: &CellModel, end: End) -> impl Iterator<Item = String> {
     cell.recorded.iter().filter_map(move |Recorded { key, lasts, repeats }| {
         let End::At(end) = end else { return None };
@@ -296,7 +298,7 @@ fn selective_bins(cell: &CellModel) -> Option<String> {
     })
 }
 
-/// Some user is predicted better than Wiener's filter can.
+/// Warning that some user's prediction is better than a Wiener filter can be.
 fn bold_prediction(cell: &CellModel) -> Option<String> {
     let horizon = cell.horizon_slots?;
     let limit = |user: &crossfade_cell::UserConfig| {
@@ -312,7 +314,7 @@ fn bold_prediction(cell: &CellModel) -> Option<String> {
     ))
 }
 
-/// Warning of a user whom the downlink serves and whose uplink SNR is too low to be decoded.
+/// Warning of a user whom the downlink serves but whose uplink SNR is too low to be decoded.
 fn weak_uplink(cell: &CellModel) -> Option<String> {
     let uplink = cell.config.uplink.as_ref()?;
     let (number, mean_db, level_db) = (0..).zip(&cell.config.users).find_map(|(number, user)| {
@@ -328,7 +330,7 @@ fn weak_uplink(cell: &CellModel) -> Option<String> {
     ))
 }
 
-/// The uplink carries less than the acknowledgements of a full downlink, at equal modulations.
+/// Warning that the uplink carries less than the acknowledgements of a full downlink, at equal modulations.
 fn narrow_uplink(cell: &CellModel, setup: &Setup) -> Option<String> {
     let config = &cell.config;
     let uplink = config.uplink.as_ref()?;
@@ -351,7 +353,7 @@ fn narrow_uplink(cell: &CellModel, setup: &Setup) -> Option<String> {
     })
 }
 
-/// Some user with something to send never had a bin.
+/// Warning of a user that had data to send but was never scheduled.
 fn starved(setup: &Setup, rows: &[&Row]) -> Option<String> {
     let is_simulated =
         |traffic: &TrafficSetup| !matches!(traffic, TrafficSetup::Outside | TrafficSetup::Arrivals { .. });
@@ -369,30 +371,30 @@ fn starved(setup: &Setup, rows: &[&Row]) -> Option<String> {
     Some(format!("user {user}{of_flow} was never scheduled in {runs} of {} runs", rows.len()))
 }
 
-/// Counts of a cell's users, alone or together.
+/// Counts of one user of a cell, or of all users together.
 pub(crate) struct UsersMeasured {
     pub(super) counts: UserStatistics,
-    /// Goodput of each user: the bit/s of packets that came through.
+    /// Goodput of each user in bit/s: packets that came through the cell.
     goodputs_bps: Vec<f64>,
-    /// The time that was measured, in slots.
+    /// Measured time in slots.
     slots: f64,
 }
 
 impl UsersMeasured {
-    /// Counts together, without rates.
+    /// Sum of the counts of several bearers, for metrics that need no rates.
     pub(super) fn of<'a>(all: impl IntoIterator<Item = &'a UserStatistics>) -> Self {
         let mut counts = UserStatistics::default();
         all.into_iter().for_each(|one| counts.add(one));
         Self { counts, goodputs_bps: Vec::new(), slots: 0.0 }
     }
 
-    /// The mean goodput of a user.
+    /// Mean goodput of a user in bit/s.
     fn goodput_bps(&self) -> f64 {
         self.goodputs_bps.iter().sum::<f64>() / self.goodputs_bps.len() as f64
     }
 
-    /// The goodput that a share `p` of the users does not exceed: the smallest with at least that share at or below it,
-    /// as of any other quantile.
+    /// Quantile `p` of the users' goodputs in bit/s: the smallest goodput that at least a share `p` of the users does
+    /// not exceed.
     fn goodput_quantile_bps(&self, p: f64) -> f64 {
         let mut sorted = self.goodputs_bps.clone();
         sorted.sort_by(f64::total_cmp);
@@ -400,7 +402,7 @@ impl UsersMeasured {
         sorted[rank - 1]
     }
 
-    /// Time for which packets waited for their first frame, in seconds.
+    /// Mean time in seconds for which packets waited for their first frame; NaN without packets.
     fn queueing_delay_mean_s(&self) -> f64 {
         let packets = &self.counts.packets;
         if packets.transmissions == 0 {
@@ -410,32 +412,32 @@ impl UsersMeasured {
         }
     }
 
-    /// Frames that failed for each one of bits that were not sent before.
+    /// Number of failed frames per frame of new bits.
     fn retransmissions_per_frame(&self) -> f64 {
         of_some(self.counts.arq.frame_errors, self.counts.arq.frames)
     }
 
-    /// Share of the frames with bits that were not sent before that failed.
+    /// Share of the frames of new bits that failed.
     fn initial_frame_error_rate(&self) -> f64 {
         of_some(self.counts.first_errors, self.counts.arq.frames)
     }
 
-    /// Mean number of times that the bits of a delivered frame, or part of one, had failed before.
+    /// Mean number of earlier failures of the bits of a delivered frame, or of a part of a split frame.
     fn retransmissions_per_piece(&self) -> f64 {
         of_some(self.counts.failures_before, self.counts.arq.frames_delivered)
     }
 
-    /// Share of the frames sent that had so many bits a symbol.
+    /// Share of the sent frames that had `bits` bits a symbol.
     fn modulation_share(&self, bits: usize) -> f64 {
         self.counts.frames_by_bits[bits - 1] as f64 / self.counts.sent() as f64
     }
 
-    /// Share of the frames sent for which less than the lowest level was predicted.
+    /// Share of the sent frames whose predicted SNR was below the lowest switch level.
     fn below_levels_share(&self) -> f64 {
         self.counts.below_levels as f64 / self.counts.sent() as f64
     }
 
-    /// Bins that a user had in a slot, in the mean.
+    /// Mean number of bins that a user had in a slot.
     fn bins_per_slot(&self) -> f64 {
         self.counts.sent() as f64 / self.slots / self.goodputs_bps.len() as f64
     }
@@ -446,7 +448,7 @@ pub(super) fn of_some(count: u64, of: u64) -> f64 {
     if of == 0 { f64::NAN } else { count as f64 / of as f64 }
 }
 
-/// The users that there are of a link, and all of them together; nothing where none was looked at.
+/// Counts of each user of link `link`, and of all users together; `None` if the link has no users.
 fn users(setup: &Setup, run: &NetworkStatistics, link: &str) -> Option<(Vec<UsersMeasured>, UsersMeasured)> {
     let users = &run.link(link)?.users;
     let is_forward = link == PATH[1];
@@ -469,7 +471,7 @@ fn users(setup: &Setup, run: &NetworkStatistics, link: &str) -> Option<(Vec<User
     Some((users.iter().map(one).collect(), whole))
 }
 
-/// The published metrics of its users, in the order of tables.
+/// Published metrics of the users of a cell's downlink, in the order of tables.
 #[rustfmt::skip]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
 pub(super) static METRICS: &[MetricOf<UsersMeasured>] = &[
@@ -490,7 +492,7 @@ pub(super) static METRICS: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "modulation_share_8", "1", "Frames of 8 bits a symbol", "Share of the frames of a cell that were sent with 8 bits a symbol.", |users| users.modulation_share(8)),
 ];
 
-/// Additional counts in rows, for quotients over all runs together.
+/// Counts of the downlink that rows keep for quotients over all runs together.
 #[rustfmt::skip]
 pub(super) static KEPT: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "cell_frames", "1", "", "", |users| count(users.counts.arq.frames)),
@@ -498,7 +500,7 @@ pub(super) static KEPT: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "cell_frames_sent", "1", "", "", |users| count(users.counts.sent())),
 ];
 
-/// The published metrics of the uplinks of its users, in the order of tables.
+/// Published metrics of the users of a cell's uplink, in the order of tables.
 #[rustfmt::skip]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
 pub(super) static UPLINK_METRICS: &[MetricOf<UsersMeasured>] = &[
@@ -508,7 +510,7 @@ pub(super) static UPLINK_METRICS: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "uplink_queueing_delay_mean_s", "s", "Mean queueing delay of the uplink", "How long packets waited at their user from their arrival to their first frame: for a scheduling request and its grant, for a slot of the uplink, and for bins. Those that still wait at the end are left out.", |users| users.queueing_delay_mean_s()),
 ];
 
-/// Additional counts in rows.
+/// Counts of the uplink that rows keep for quotients over all runs together.
 #[rustfmt::skip]
 pub(super) static UPLINK_KEPT: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "uplink_frames", "1", "", "", |users| count(users.counts.arq.frames)),

@@ -1,4 +1,4 @@
-//! Warnings about the links of a network of any kind.
+//! Warnings about the links of a network, for all kinds of networks.
 
 use crate::row::Row;
 use crossfade_channel::{Clock, LossConfig, TwoStateMarkov};
@@ -8,7 +8,7 @@ use crossfade_scenario::{
     DelaySetup, End, FlowSetup, Gaps, HopSetup, Setup, TraceSetup, TrafficSetup, WirelessLink,
 };
 
-/// Warnings about the wireless links of a network, before any run.
+/// Warnings about the wireless links of a network before any run.
 pub(super) fn of_links(setup: &Setup) -> impl Iterator<Item = String> {
     let of_link = |WirelessLink { table, channel, hop }| {
         [
@@ -28,10 +28,10 @@ pub(super) fn of_links(setup: &Setup) -> impl Iterator<Item = String> {
     setup.network.wireless_links().into_iter().flat_map(of_link).flatten()
 }
 
-/// Warnings about the queues and channels of a network in the runs of these rows.
+/// Warnings about the queues and channels of a network after the runs of `rows`.
 pub(crate) fn of_network_runs(setup: &Setup, rows: &[&Row]) -> Vec<String> {
     let links = setup.network.wireless_links();
-    // The metrics of the link on the way of the data are those of the whole.
+    // The metrics of the forward link, which carries the data, are those of the whole network.
     let key = |table: &str, metric: &str| {
         if table == "link" { metric.to_owned() } else { format!("{table}.{metric}") }
     };
@@ -45,7 +45,7 @@ pub(crate) fn of_network_runs(setup: &Setup, rows: &[&Row]) -> Vec<String> {
     full_queues.chain([full_wired]).chain(idle_channels).flatten().collect()
 }
 
-/// Warning: packets are so short that whole nanoseconds do not resolve them.
+/// Warning that packets are so short that times in whole nanoseconds reduce the rate by more than 0.1 %.
 fn coarse_times(setup: &Setup, link: &str, hop: &HopSetup) -> Option<String> {
     let (what, bytes) =
         hop.frames().map_or(("packet", setup.packet_size), |frames| ("frame", frames.frame_size));
@@ -75,7 +75,7 @@ fn full_queue(link: &str, hop: &HopSetup, drops: &str, rows: &[&Row]) -> Option<
     })
 }
 
-/// Warning: a link retransmits frames before their acknowledgement can come.
+/// Warning that a link retransmits frames before their acknowledgement can arrive.
 fn hasty_link(link: &str, hop: &HopSetup) -> Option<String> {
     let frames = hop.frames()?;
     let (key, patience) = frames.patience()?;
@@ -88,7 +88,7 @@ fn hasty_link(link: &str, hop: &HopSetup) -> Option<String> {
     })
 }
 
-/// Warning: a link waits for acknowledgements while its transmitter is free.
+/// Warning that the ARQ window is too small to fill the link.
 fn narrow_arq(link: &str, hop: &HopSetup) -> Option<String> {
     let frames = hop.frames()?;
     let window = frames.protocol.window()?;
@@ -104,7 +104,7 @@ fn narrow_arq(link: &str, hop: &HopSetup) -> Option<String> {
     })
 }
 
-/// Warning: a frame is given up before a burst of losses ends.
+/// Warning that ARQ gives up a frame before a mean burst of losses ends.
 fn long_bursts(link: &str, channel: &str, hop: &HopSetup) -> Option<String> {
     let frames = hop.frames()?;
     let tries = frames.protocol.most_repetitions().filter(|tries| *tries > 0)?;
@@ -112,14 +112,14 @@ fn long_bursts(link: &str, channel: &str, hop: &HopSetup) -> Option<String> {
     let step = match loss {
         LossConfig::Markov { clock, .. } | LossConfig::Rayleigh { clock, .. } => match clock {
             Clock::Slot(step) => *step,
-            // A frame is transmitted in each step.
+            // With the clock of transmissions, a step is the transmission of a frame.
             Clock::Transmission => frames.frame_time,
         },
         _ => return None,
     };
     let burst = step.as_secs_f64() * mean_burst(loss)?;
     let persistence = hop.longest_recovery();
-    // No number that differs from point to point of a sweep: one warning, not one a point.
+    // The text has no number that differs between points of a sweep, so that all points give one warning.
     (burst > persistence.as_secs_f64()).then(|| {
         let times = if tries == 1 { "retransmission" } else { "retransmissions" };
         format!(
@@ -129,7 +129,7 @@ fn long_bursts(link: &str, channel: &str, hop: &HopSetup) -> Option<String> {
     })
 }
 
-/// The mean number of losses in a row, where that is known; of Rayleigh fading that of the chain near it.
+/// Mean number of consecutive losses, `None` if unknown; for Rayleigh fading that of a Markov chain near it.
 pub(super) fn mean_burst(loss: &LossConfig) -> Option<f64> {
     let chain = match loss {
         LossConfig::Iid { p_e } => TwoStateMarkov::iid(*p_e).ok(),
@@ -140,7 +140,7 @@ pub(super) fn mean_burst(loss: &LossConfig) -> Option<f64> {
     chain.map(|chain| chain.mean_burst()).filter(|burst| burst.is_finite())
 }
 
-/// Warning: a run outlasts the trace of a link.
+/// Warning that a run outlasts the trace of a link.
 fn short_trace(setup: &Setup, hop: &HopSetup) -> Option<String> {
     let (TraceSetup { schedule, key, .. }, End::At(end)) = (hop.trace()?, setup.end) else {
         return None;
@@ -158,7 +158,7 @@ fn short_trace(setup: &Setup, hop: &HopSetup) -> Option<String> {
 /// Number of satellite slots below which a run says little about their spread.
 const FEW_SLOTS: u64 = 10;
 
-/// Warning: a run has few slots of a satellite link, in both directions alike.
+/// Warning that a run has fewer than ten slots of a satellite link.
 fn few_slots(setup: &Setup, table: &str, hop: &HopSetup) -> Option<String> {
     let (slot, End::At(end)) = (hop.satellite()?.shared.slot, setup.end) else { return None };
     (table == "link" && end < slot * FEW_SLOTS).then(|| {
@@ -169,7 +169,7 @@ fn few_slots(setup: &Setup, table: &str, hop: &HopSetup) -> Option<String> {
     })
 }
 
-/// Warning: no satellite of an orbit is in sight for a part of the time.
+/// Warning that no satellite of the orbit is in sight for a part of the time.
 fn out_of_sight(table: &str, hop: &HopSetup) -> Option<String> {
     let coverage = hop.satellite()?.coverage;
     (table == "link" && coverage < 1.0).then(|| {
@@ -180,7 +180,7 @@ fn out_of_sight(table: &str, hop: &HopSetup) -> Option<String> {
     })
 }
 
-/// Warning: the files of a link have parts that it does not follow.
+/// Warning that the trace of a link has parts that the link does not follow.
 fn unused_parts(hop: &HopSetup) -> Option<String> {
     let TraceSetup { key, unused, .. } = hop.trace()?;
     let parts: Vec<&str> = unused
@@ -193,7 +193,7 @@ fn unused_parts(hop: &HopSetup) -> Option<String> {
         .then(|| format!("{key} says also what the link does not follow: {}", parts.join(", ")))
 }
 
-/// Warning: the record of a link's delay ends at another time than that of its capacity, or the run.
+/// Warning that the record of a link's delay ends at another time than that of its capacity, or before the run.
 fn uneven_delays(setup: &Setup, hop: &HopSetup) -> Option<String> {
     let DelaySetup { series, file_ends, key } = hop.recorded_delays()?;
     let Some(period) = series.period() else {
@@ -207,20 +207,20 @@ fn uneven_delays(setup: &Setup, hop: &HopSetup) -> Option<String> {
             "{key} goes on to {file_ends}, beyond the capacity, which begins again after {period}: rows from then on are left out"
         ));
     }
-    // What is written once in a while is not missing so soon.
+    // Delays that are recorded only now and then are not missing so soon.
     let held = period - *file_ends;
     (series.longest_gap() > SimTime::ZERO && held > series.longest_gap() * 2)
         .then(|| format!("{key} ends at {file_ends} and the capacity begins again after {period}: its last delay holds for {held}"))
 }
 
-/// Warning: a run outlasts the recorded losses of a channel.
+/// Warning that a run outlasts the recorded losses of a channel.
 fn short_record(setup: &Setup, key: &str, hop: &HopSetup) -> Option<String> {
     let (Some(LossConfig::Trace { losses, clock }), End::At(end)) = (hop.loss(), setup.end) else {
         return None;
     };
     let step = match clock {
         Clock::Slot(step) => *step,
-        // The most that there can be.
+        // Frames or packets can be no more frequent.
         Clock::Transmission => hop.frames().map_or(setup.slot, |frames| frames.frame_time),
     };
     let (packets, steps) = (losses.trace.packets(), end / step);
@@ -229,7 +229,7 @@ fn short_record(setup: &Setup, key: &str, hop: &HopSetup) -> Option<String> {
     })
 }
 
-/// Warning: a record does not say how long it is.
+/// Warning that a record of losses does not say how many packets there were.
 fn open_record(key: &str, hop: &HopSetup) -> Option<String> {
     let Some(LossConfig::Trace { losses, .. }) = hop.loss() else { return None };
     losses.packets_assumed.then(|| {
@@ -240,8 +240,8 @@ fn open_record(key: &str, hop: &HopSetup) -> Option<String> {
     })
 }
 
-/// Sources that are exactly periodic and begin in phase keep it: at a full drop-tail queue it is always the same ones
-/// that lose (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways", 1992).
+/// Warning of exactly periodic sources that are in phase at a full drop-tail queue: always the same ones lose packets
+/// (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways", 1992).
 pub(super) fn in_phase<'a>(
     setup: &Setup,
     mut on_the_way: impl Iterator<Item = &'a HopSetup>,
@@ -269,7 +269,7 @@ pub(super) fn in_phase<'a>(
             (first.0.start.as_nanos() + first.0.access_delay.as_nanos())
                 .abs_diff(second.0.start.as_nanos() + second.0.access_delay.as_nanos())
         };
-        // Periods in the ratio of small numbers meet again and again, if they ever meet.
+        // Only periods in the ratio of small numbers meet again and again.
         first.1.min(second.1) / common <= 100 && apart.is_multiple_of(common)
     };
     let ((first, _), (second, _)) = pairs.into_iter().find(meets)?;
@@ -284,7 +284,8 @@ pub(super) fn in_phase<'a>(
     ))
 }
 
-/// Time between two packets of a source that is exactly periodic and never stops, in nanoseconds.
+/// Time in nanoseconds between two packets of a source that is exactly periodic and never stops; `None` for other
+/// sources.
 fn period(flow: &FlowSetup) -> Option<u64> {
     match &flow.traffic {
         TrafficSetup::Udp { rate_bps, gaps: Gaps::Periodic, on_off: None }
@@ -296,14 +297,14 @@ fn period(flow: &FlowSetup) -> Option<u64> {
     }
 }
 
-/// Mean offered rate of a flow in bit/s; unlimited for TCP.
+/// Mean rate in bit/s that the flows of an entry offer; infinite for TCP.
 fn offered_bps(flow: &FlowSetup) -> f64 {
     match &flow.traffic {
         TrafficSetup::Udp { rate_bps, on_off, .. } => {
             let share = on_off.map_or(1.0, |[on, off]| on.mean / (on.mean + off.mean));
             f64::from(flow.count) * rate_bps * share
         }
-        // While there is something of the record.
+        // Mean rate over the length of the record.
         TrafficSetup::Recorded(record) => {
             let lasts_s = record.period().unwrap_or(record.last_time()).as_secs_f64();
             let (_, bytes) = record.totals(lasts_s);
@@ -315,10 +316,11 @@ fn offered_bps(flow: &FlowSetup) -> f64 {
     }
 }
 
-/// `rate` names the metric that counts the losses of the channel `key`.
+/// Warning that the channel `key` lost nothing in any run although it may; `rate` names the metric that counts its
+/// losses.
 fn without_effect(key: &str, loss: Option<&LossConfig>, rate: &str, rows: &[&Row]) -> Option<String> {
     let lossless = |row: &&Row| row.metrics.get(rate).is_some_and(|rate| rate == 0.0);
-    // Losses of a table come with its rates, which have an effect.
+    // Losses of a table of rates come with its rates, which have an effect.
     let may_lose = loss.is_some_and(LossConfig::may_lose);
     (may_lose && !rows.is_empty() && rows.iter().all(lossless)).then(|| {
         let runs = if rows.len() == 1 { "the run".to_owned() } else { format!("any of {} runs", rows.len()) };
@@ -326,7 +328,7 @@ fn without_effect(key: &str, loss: Option<&LossConfig>, rate: &str, rows: &[&Row
     })
 }
 
-/// A share as text in per cent, with four significant digits.
+/// Text of a share in per cent, with four significant digits.
 pub(crate) fn percent(share: f64) -> String {
     let rounded: f64 = format!("{:.3e}", 100.0 * share).parse().unwrap_or(f64::NAN);
     format!("{rounded} %")

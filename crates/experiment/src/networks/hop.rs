@@ -1,4 +1,4 @@
-//! A hop of a path as model objects: its link, and the decorators around it.
+//! Construction of a hop of a path: its link, and the decorators around the link.
 
 use crate::parts::PATH;
 use crossfade_channel::{LossConfig, Lossless};
@@ -13,7 +13,7 @@ use crossfade_link::{
 use crossfade_scenario::{Carrier, FrameErrors, FrameSetup, HopSetup, SatelliteSetup, Setup};
 use crossfade_sim::{AnyLink, Medium, NamedMedium};
 
-/// The link of a hop, whose streams are named after its `direction`.
+/// The link of a hop; its random streams are named after `direction`.
 pub(super) fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {
     let mut link = carrier(setup, seed, direction);
     if let Some(config) = setup.policer {
@@ -32,22 +32,28 @@ pub(super) fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink 
 fn carrier(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {
     let delay = setup.delay;
     let stream = |of: &str| seed.stream(&format!("{of}.{direction}"));
-    let lost = |loss: &LossConfig| loss.build(stream("channel")).expect("checked");
+    let lost =
+        |loss: &LossConfig| loss.build(stream("channel")).expect("checked as the scenario was resolved");
     let (queue, draws) = (setup.queue(), stream("queue"));
     match &setup.carrier {
         Carrier::Packets { rate_bps, loss, .. } => {
             let (rate_bps, loss) = (*rate_bps, lost(loss));
-            AnyLink::try_from(LinkConfig { rate_bps, delay, queue, draws, loss }).expect("checked")
+            AnyLink::try_from(LinkConfig { rate_bps, delay, queue, draws, loss })
+                .expect("checked as the scenario was resolved")
         }
         Carrier::Shaped { rate_bps, shaper, loss, .. } => {
             let bucket = TokenBucket::new(shaper.rate_bps, shaper.burst, *rate_bps);
-            queue.before(draws, bucket, delay, lost(loss)).expect("checked").into()
+            queue
+                .before(draws, bucket, delay, lost(loss))
+                .expect("checked as the scenario was resolved")
+                .into()
         }
         Carrier::Frames { rate_bps, frames, errors, .. } => {
             let (config, feedback) = (frame_link(frames, *rate_bps, delay), stream("feedback"));
             let link = match errors {
                 FrameErrors::Lost(LossConfig::ErrorRate(loss)) if loss.combines => {
-                    let frames = ErrorRateFrames::new((**loss).clone(), stream("channel")).expect("checked");
+                    let frames = ErrorRateFrames::new((**loss).clone(), stream("channel"))
+                        .expect("checked as the scenario was resolved");
                     config.build(queue, draws, frames, feedback)
                 }
                 FrameErrors::Lost(loss) => {
@@ -58,12 +64,13 @@ fn carrier(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {
                     Some(table) => config.build(
                         queue,
                         draws,
-                        TableFrames::new(radio, table, stream("phy")).expect("checked"),
+                        TableFrames::new(radio, table, stream("phy"))
+                            .expect("checked as the scenario was resolved"),
                         feedback,
                     ),
                 },
             };
-            link.expect("checked").into()
+            link.expect("checked as the scenario was resolved").into()
         }
         Carrier::Schedule { trace, loss, .. } => {
             let loss = match (loss, &trace.schedule) {
@@ -74,20 +81,24 @@ fn carrier(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {
             let schedule = trace.schedule.clone();
             let delays = trace.delays.as_ref().map(|delays| delays.series.clone());
             let config = TraceLinkConfig { schedule, delay, delays, queue, draws, loss };
-            config.build().expect("checked").into()
+            config.build().expect("checked as the scenario was resolved").into()
         }
         Carrier::Satellite { satellite, .. } => {
             let SatelliteSetup { shared, name, direction, .. } = &**satellite;
-            let of_run = Satellite::new(shared.clone(), *name, direction.clone(), seed).expect("checked");
-            of_run.link(queue, draws, delay, stream("channel")).expect("checked").into()
+            let of_run = Satellite::new(shared.clone(), *name, direction.clone(), seed)
+                .expect("checked as the scenario was resolved");
+            of_run
+                .link(queue, draws, delay, stream("channel"))
+                .expect("checked as the scenario was resolved")
+                .into()
         }
     }
 }
 
-/// The frames of a physical layer whose symbols are all detected.
+/// The frames of a physical layer whose symbols are detected one by one.
 pub(super) fn symbols(radio: &RadioConfig, stream: impl Fn(&str) -> Stream) -> SymbolFrames {
     let [fading, phy, shadowing] = ["channel", "phy", "shadowing"].map(stream);
-    radio.symbols(&fading, &phy, &shadowing).expect("checked")
+    radio.symbols(&fading, &phy, &shadowing).expect("checked as the scenario was resolved")
 }
 
 fn frame_link(setup: &FrameSetup, rate_bps: f64, delay: SimTime) -> ArqLinkConfig {
@@ -110,14 +121,14 @@ fn frame_link(setup: &FrameSetup, rate_bps: f64, delay: SimTime) -> ArqLinkConfi
     }
 }
 
-/// The links of a wired segment, there and back.
+/// The links of a wired segment, of the data and of the acknowledgements.
 pub(super) fn wired([there, back]: &[HopSetup; 2], seed: RunSeed) -> [NamedMedium; 2] {
     let [wired, _, _, wired_reverse] = PATH;
     let segment = |hop, direction: &str| Medium::from(link(hop, seed, direction));
     [segment(there, "wired.dl").named(wired), segment(back, "wired.ul").named(wired_reverse)]
 }
 
-/// The hop that results call so.
+/// Hop of the scenario that results call `name`; `None` if there is none.
 pub(crate) fn hop<'a>(setup: &'a Setup, name: &str) -> Option<&'a HopSetup> {
     let [wired, forward, reverse, wired_reverse] = PATH;
     let around = setup.network.around()?;

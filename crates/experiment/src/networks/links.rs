@@ -78,8 +78,8 @@ impl NetworkKind for LinksSetup {
     }
 }
 
-/// The wireless link of a sender that is asked every slot, where packets are frames of a physical layer: they fare
-/// as whole packets, and the sender can tell when the link is idle.
+/// The forward link for a sender with a slot gate whose packets are frames of a physical layer: they are lost as whole
+/// packets, and the sender can tell when the link is idle. `None` for other gates and links.
 fn slotted(path: &LinksSetup, packet_size: u32, seed: RunSeed) -> Option<AnyLink> {
     let Carrier::Frames { queue, frames, errors: FrameErrors::Radio(radio), .. } = &path.forward.carrier
     else {
@@ -95,97 +95,101 @@ fn slotted(path: &LinksSetup, packet_size: u32, seed: RunSeed) -> Option<AnyLink
             frame_time: frames.frame_time,
         })
     } else {
-        let p_e = packet_loss(&path.forward, packet_size, radio, "the simulation").expect("checked");
-        LossConfig::Iid { p_e }.build(seed.stream("phy.dl")).expect("checked")
+        let p_e = packet_loss(&path.forward, packet_size, radio, "the simulation")
+            .expect("checked as the scenario was resolved");
+        LossConfig::Iid { p_e }.build(seed.stream("phy.dl")).expect("checked as the scenario was resolved")
     };
     let (rate_bps, delay) = (path.forward.rate_bps(), path.forward.delay);
     let config = LinkConfig { rate_bps, delay, queue: *queue, draws: seed.stream("queue.dl"), loss };
-    Some(AnyLink::try_from(config).expect("checked"))
+    Some(AnyLink::try_from(config).expect("checked as the scenario was resolved"))
 }
 
-/// Times and products of a path of links.
+/// Facts about a path of links, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct PathFacts {
-    /// Time that a data packet takes at the rate of the link, in seconds.
+    /// Time in seconds that a data packet takes at the rate of the link.
     slot_s: f64,
     /// Bytes of a data packet.
     packet_bytes: u32,
-    /// Links in the order in which packets take them, there and back.
+    /// Links in the order in which data and then acknowledgements take them.
     links: Vec<LinkFacts>,
-    /// Facts of each entry of the flows.
+    /// Facts about each entry of the flows.
     flows: Vec<PathFlowFacts>,
 }
 
-/// Facts of one link.
+/// Facts about one link of a path, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct LinkFacts {
-    /// Name.
+    /// Name of the link in results.
     name: &'static str,
-    /// Bit rate in bit/s in the long run; none takes no time to transmit.
+    /// Mean bit rate in bit/s in the long run; `None`: packets take no time to transmit.
     rate_bps: Option<f64>,
-    /// Propagation delay in seconds.
+    /// Constant propagation delay in seconds.
     delay_s: f64,
-    /// The least, mean and largest recorded delay in seconds beside it, where a record or a table of rates has delays.
+    /// Least, mean and largest recorded delay in seconds, in addition to [`Self::delay_s`]; `None` without recorded
+    /// delays.
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded_delay_s: Option<[f64; 3]>,
-    /// Rate after the end of a table of rates that does not repeat: until then `rate_bps` is the mean.
+    /// Rate and delay after the end of a table of rates that does not repeat, up to which `rate_bps` is the mean;
+    /// `None` otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     held: Option<HeldFacts>,
-    /// Facts about one direction of a satellite link, if it is one.
+    /// Facts about one direction of a satellite link; `None` for other links.
     #[serde(skip_serializing_if = "Option::is_none")]
     satellite: Option<SatelliteFacts>,
     /// Queue limit as the scenario writes it; `None`: no limit.
     queue_limit: Option<String>,
-    /// Time that a frame takes, in seconds, where packets are sent as frames.
+    /// Time in seconds that a frame takes; `None` for a link of whole packets.
     frame_s: Option<f64>,
-    /// The share of frames, or packets, that is lost in the long run, where that is known.
+    /// Share of frames or packets lost in the long run; `None` if unknown.
     loss_rate: Option<f64>,
-    /// The mean number of losses in a row, where that is known; of Rayleigh fading that of the chain near it.
+    /// Mean number of consecutive losses, `None` if unknown; for Rayleigh fading that of a Markov chain near it.
     mean_burst: Option<f64>,
-    /// The normalised Doppler frequency, where the channel fades.
+    /// Normalised Doppler frequency `f_d` T; `None` for a channel that does not fade.
     fd_t: Option<f64>,
-    /// The Doppler frequency in Hz.
+    /// Doppler frequency in Hz; `None` for a channel that does not fade.
     doppler_hz: Option<f64>,
-    /// The speed in m/s and the carrier in Hz that it follows from, where these are given.
+    /// Speed in m/s and carrier in Hz from which the Doppler frequency follows; `None` if the scenario does not give
+    /// them.
     speed_and_carrier: Option<(f64, f64)>,
 }
 
-/// The last row of a table of rates, which holds for ever.
+/// Last row of a table of rates, which holds to the end of the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct HeldFacts {
-    /// Time from which on it holds alone, in seconds.
+    /// Time in seconds from which the row holds.
     from_s: f64,
     /// Bit rate in bit/s.
     rate_bps: f64,
-    /// Propagation delay in seconds, beside that of the link.
+    /// Propagation delay in seconds, in addition to that of the link.
     delay_s: f64,
 }
 
-/// Facts of one direction of a satellite link, in the long run.
+/// Facts about one direction of a satellite link in the long run, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct SatelliteFacts {
     /// Direction of the satellite link: `down` or `up`.
     direction: &'static str,
-    /// Time for which satellites stay assigned, in seconds.
+    /// Time in seconds for which a satellite stays assigned.
     slot_s: f64,
-    /// The share of time without capacity.
+    /// Share of time without capacity.
     outage_share: f64,
-    /// Time for which a byte waits for a grant on an idle link, in seconds.
+    /// Mean time in seconds for which a byte waits for a grant on an idle link.
     idle_wait_s: f64,
-    /// The longest time without a grant around a boundary whose outage is not longer than usual, in seconds.
+    /// Longest time in seconds without a grant around a slot boundary, if the outage there is not longer than usual.
     longest_gap_s: f64,
-    /// The mean propagation delay in seconds, beside that of the link.
+    /// Mean propagation delay in seconds, in addition to that of the link.
     mean_delay_s: f64,
 }
 
-/// Facts of flows that are alike.
+/// Facts about an entry of the flows, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct PathFlowFacts {
-    /// Their name; empty where the scenario names no flows.
+    /// Name of the flows; empty if the scenario names no flow.
     name: String,
-    /// The mean round trip of a packet and its acknowledgement that wait for nothing, in seconds, with recorded delays.
+    /// Mean round trip in seconds of a packet and its acknowledgement that wait in no queue, recorded delays included.
     round_trip_s: f64,
-    /// Bytes that the link carries in that time.
+    /// Bandwidth-delay product in bytes: link rate times the round trip; `None` without a rate.
     bdp_bytes: Option<f64>,
 }
 
@@ -211,7 +215,8 @@ fn facts(path: &LinksSetup, setup: &Setup) -> PathFacts {
     }
 }
 
-/// The round trip of the model, with the mean delays of tables of rates, which a handshake does not wait for.
+/// Mean round trip of a flow, including the mean delays of tables of rates, which the scenario's own round trip leaves
+/// out.
 fn round_trip(path: &LinksSetup, setup: &Setup, flow: &FlowSetup) -> SimTime {
     let wired = path.around.wired.iter().flatten();
     let hops = wired.chain([&path.forward, &path.around.reverse]);
@@ -219,7 +224,7 @@ fn round_trip(path: &LinksSetup, setup: &Setup, flow: &FlowSetup) -> SimTime {
     of_tables.fold(setup.round_trip(flow), SimTime::saturating_add)
 }
 
-/// The least, mean and largest delay of a table of rates, if it has any.
+/// Least, mean and largest delay of a table of rates; `None` without a table or delays in it.
 fn table_delays(hop: &HopSetup) -> Option<[SimTime; 3]> {
     let Schedule::Rates(table) = &hop.trace()?.schedule else { return None };
     Some(table.delays()).filter(|[.., largest]| *largest > SimTime::ZERO)
@@ -297,7 +302,8 @@ fn short_queue(path: &LinksSetup, setup: &Setup) -> Option<String> {
     })
 }
 
-/// An SNR at which no packet comes through, by the table of error rates or a receiver better than there can be.
+/// Warning of an SNR at which fewer than one packet in 10000 can arrive, by the table of error rates or by an ideal
+/// receiver.
 fn nothing_arrives(path: &LinksSetup, packet_size: u32) -> Option<String> {
     const FEW: f64 = 1e-4;
     let radio = path.forward.radio().filter(|radio| radio.shadowing.is_none() && radio.policy.is_none())?;

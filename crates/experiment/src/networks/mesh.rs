@@ -1,5 +1,5 @@
-//! A mesh: its construction, and its facts for `check`: nodes, duration of an exchange, and goodput of a window of one
-//! packet.
+//! A mesh: its construction, its metrics, and its facts for `check`: nodes, duration of an exchange, and goodput of a
+//! window of one packet.
 
 use super::doubts::percent;
 use super::kind::NetworkKind;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 impl NetworkKind for MeshSetup {
     fn topology(&self, setup: &Setup, seed: RunSeed) -> Topology {
-        let fabric = Mesh::new(self.config.clone(), seed).expect("checked");
+        let fabric = Mesh::new(self.config.clone(), seed).expect("checked as the scenario was resolved");
         let routes = setup.flows.iter().flat_map(|flow| &flow.ends).flat_map(|&[from, to]| {
             [(from, to), (to, from)].map(|(from, to)| vec![Leg { medium: 0, from, to }])
         });
@@ -33,7 +33,7 @@ impl NetworkKind for MeshSetup {
         ("mesh", json!(facts(self, setup)))
     }
 
-    /// Bytes that the nodes take, with their queues and the channel between each two nodes.
+    /// Bytes that the packets, the nodes with their queues, and the channels between all pairs of nodes take.
     fn memory(&self, setup: &Setup) -> f64 {
         let config = &self.config;
         let antennas = if let Mac::Nulling(nulling) = config.mac { nulling.antennas as f64 } else { 0.0 };
@@ -58,39 +58,39 @@ impl NetworkKind for MeshSetup {
     }
 }
 
-/// Times and bounds of a mesh.
+/// Facts about a mesh, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct MeshFacts {
     /// Number of nodes.
     nodes: usize,
-    /// Places of the nodes, in metres.
+    /// Position of each node, in metres.
     positions: Vec<[f64; 2]>,
-    /// Range of reception, in metres.
+    /// Range of reception in metres.
     range_m: f64,
-    /// Range of interference, in metres.
+    /// Range of interference in metres.
     interference_m: f64,
-    /// The hops on the routes of the flows.
+    /// Pairs of nodes that are hops on the routes of the flows.
     links: Vec<(usize, usize)>,
-    /// Duration of an exchange for a data packet, from its first frame to the end of its ACK, in seconds.
+    /// Duration in seconds of an exchange for a data packet, from its first frame to the end of its ACK.
     exchange_s: f64,
-    /// An exchange with DIFS and the mean backoff before it, in seconds.
+    /// Duration in seconds of an exchange with the DIFS and mean backoff before it.
     slot_s: f64,
-    /// Facts of each entry of the flows.
+    /// Facts about each entry of the flows.
     flows: Vec<FlowFacts>,
 }
 
-/// Facts of flows between two nodes.
+/// Facts about an entry of flows between nodes, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct FlowFacts {
-    /// Their name; empty where the scenario names no flows.
+    /// Name of the flows; empty if the scenario names no flow.
     name: String,
-    /// Nodes at which the flows begin and end; of several flows the pair with the longest route.
+    /// Nodes at which the flows begin and end; for several pairs that with the longest route.
     ends: [u32; 2],
-    /// Number of hops there and back.
+    /// Number of hops of the route there and back.
     round_trip_hops: u32,
-    /// The mean round trip of a packet that is alone, in seconds; none of datagrams.
+    /// Mean round trip in seconds of a packet that is alone in the mesh; `None` for datagrams.
     round_trip_s: Option<f64>,
-    /// Throughput of a window of one packet, in bit/s of whole packets.
+    /// Throughput in bit/s of whole packets with a window of one packet; `None` for datagrams.
     window_1_bps: Option<f64>,
 }
 
@@ -120,11 +120,11 @@ fn facts(mesh: &MeshSetup, setup: &Setup) -> MeshFacts {
     }
 }
 
-/// The hops on the routes of the flows, each once, whichever way it is taken.
+/// Pairs of nodes that are hops on the routes of the flows, each once regardless of its direction.
 pub(crate) fn links(setup: &Setup, mesh: &MeshSetup) -> Vec<(usize, usize)> {
     let ends = setup.flows.iter().flat_map(|flow| &flow.ends);
     let both_ways = ends.flat_map(|&[from, to]| [(from, to), (to, from)]);
-    // Every flow was found to have a route.
+    // Routes exist for all flows of a valid scenario.
     let routes = both_ways.filter_map(|(from, to)| mesh.routes.links(from as usize, to as usize).ok());
     let mut links: Vec<(usize, usize)> = routes.flatten().map(|(a, b)| (a.min(b), a.max(b))).collect();
     links.sort_unstable();
@@ -132,10 +132,10 @@ pub(crate) fn links(setup: &Setup, mesh: &MeshSetup) -> Vec<(usize, usize)> {
     links
 }
 
-/// A route discovery takes a link for usable that passes one frame in ten.
+/// Share of frames that a link must pass so that a route discovery takes it for usable.
 const PASSES: f64 = 0.1;
 
-/// Shadowing lets frames through beyond the range: a route discovery would find other routes.
+/// Warning that shadowing lets frames through beyond the range, so that a route discovery would find other routes.
 fn shadowed_route(mesh: &MeshSetup, flow: &FlowSetup) -> Option<String> {
     if matches!(mesh.config.reception, Reception::Range) {
         return None;
@@ -153,15 +153,15 @@ fn shadowed_route(mesh: &MeshSetup, flow: &FlowSetup) -> Option<String> {
     })
 }
 
-/// Counts of a mesh's nodes, alone or together.
+/// Counts of one node of a mesh, or of all nodes together.
 pub(crate) struct NodesMeasured {
     counts: NodeStatistics,
-    /// The time that was measured, in seconds.
+    /// Measured time in seconds.
     seconds: f64,
 }
 
 impl NodesMeasured {
-    /// A share of the time of all of them.
+    /// Duration `of` as a share of the measured time of all counted nodes.
     fn share(&self, of: SimTime) -> f64 {
         let NodeStatistics { transmit, receive, busy, idle, .. } = self.counts;
         of.as_secs_f64() / (transmit + receive + busy + idle).as_secs_f64()
@@ -180,7 +180,7 @@ fn nodes(run: &NetworkStatistics) -> Option<(Vec<NodesMeasured>, NodesMeasured)>
     Some((nodes.iter().copied().map(measured).collect(), measured(whole)))
 }
 
-/// The published metrics of its nodes, in the order of tables.
+/// Published metrics of the nodes of a mesh, in the order of tables.
 #[rustfmt::skip]
 pub(super) static METRICS: &[MetricOf<NodesMeasured>] = &[
     MetricOf::each(NODE, "exchanges_mean", "1", "Mean exchanges at one time", "Mean number of successful exchanges under way at one time, which is the spatial reuse of a mesh; for a node, of the exchanges that it began.", |nodes| nodes.counts.exchange_time.as_secs_f64() / nodes.seconds),

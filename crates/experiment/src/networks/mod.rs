@@ -1,4 +1,4 @@
-//! The kinds of networks, a file or folder each.
+//! Kinds of networks (a path of links, a mesh, a cell, an NR cell, a Wi-Fi network), a file or folder each.
 
 mod bearer;
 mod cell;
@@ -19,7 +19,7 @@ pub(crate) use mesh::links as mesh_links;
 use crate::metric::MetricInfo;
 use crossfade_scenario::{NetworkSetup, Setup};
 
-/// The network of `setup`, by its kind.
+/// The kind of network of `setup`.
 pub(crate) fn of(setup: &Setup) -> &dyn NetworkKind {
     match &setup.network {
         NetworkSetup::Links(links) => &**links,
@@ -30,7 +30,7 @@ pub(crate) fn of(setup: &Setup) -> &dyn NetworkKind {
     }
 }
 
-/// Additional counts in rows, beside those of [`metrics`].
+/// Metrics of kinds of networks that rows keep for the estimates of the published ones.
 #[cfg(test)]
 pub(crate) fn kept() -> impl Iterator<Item = &'static MetricInfo> {
     let of_bearers =
@@ -43,7 +43,7 @@ pub(crate) fn kept() -> impl Iterator<Item = &'static MetricInfo> {
         .chain(wlan::kept())
 }
 
-/// The published metrics that only some kind has, in the order of tables.
+/// Published metrics that only some kinds of networks have, in the order of tables.
 pub(crate) fn metrics() -> impl Iterator<Item = &'static MetricInfo> {
     let of_meshes = mesh::METRICS.iter().map(|metric| &metric.info);
     let by_flow = bearer::BY_FLOW_METRICS.iter().chain(bearer::UPLINK_BY_FLOW_METRICS);

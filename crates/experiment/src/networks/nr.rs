@@ -1,4 +1,4 @@
-//! A 5G NR cell: its construction, and its facts for `check`: slots, schemes and retransmissions.
+//! A 5G NR cell: its construction, its metrics, and its facts for `check`: slots, schemes and retransmissions.
 
 use super::bearer::{
     BEARER_KEPT, BEARER_METRICS, BY_FLOW_METRICS, UPLINK_BEARER_KEPT, UPLINK_BEARER_METRICS,
@@ -20,10 +20,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 impl NetworkKind for NrSetup {
-    /// The cell, without an uplink the links of the reverse path of its users, and the wired segment that they share.
+    /// Builds the cell, the wired segment that its users share, and, if the cell has no uplink, a link on the reverse
+    /// path for each user.
     fn topology(&self, _: &Setup, seed: RunSeed) -> Topology {
         let [_, forward, reverse, _] = PATH;
-        let cell = NrCell::new(self.model.config.clone(), seed).expect("checked");
+        let cell =
+            NrCell::new(self.model.config.clone(), seed).expect("checked as the scenario was resolved");
         let medium = Medium::Fabric(Box::new(cell)).named(forward);
         let has_links = self.model.config.stack.is_none();
         let medium = if has_links { medium } else { medium.and_back(reverse) };
@@ -39,7 +41,8 @@ impl NetworkKind for NrSetup {
         ("nr", json!(NrFacts { block: BlockFacts::of(setup), ..facts(&self.model.config) }))
     }
 
-    /// Bytes that the users take: blocks of two fading processes, and a queue; with an uplink twice.
+    /// Bytes that the packets and users take: a queue and some 2 MB of fading processes for each user, twice with an
+    /// uplink.
     fn memory(&self, setup: &Setup) -> f64 {
         let config = &self.model.config;
         let path = Path::around(&self.around, self.way_of_data() + self.way_of_acks());
@@ -55,7 +58,7 @@ impl NetworkKind for NrSetup {
     }
 
     fn metrics_of_run(&self, setup: &Setup, run: &NetworkStatistics) -> Vec<(String, f64)> {
-        // Blocks are frames; there are no bins for single users, and nothing is split.
+        // In an NR cell transport blocks count as frames; users have no bins of their own, and frames are not split.
         const NOT_OF_NR: [&str; 3] = ["bins_per_slot", "retransmissions_per_piece", "below_levels_share"];
         let [_, forward, reverse, _] = PATH;
         let mut values = cell_metrics(setup, run, forward, &NOT_OF_NR);
@@ -84,48 +87,47 @@ impl NetworkKind for NrSetup {
     }
 }
 
-/// Sizes, rates and round trips.
+/// Facts about a 5G NR cell, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct NrFacts {
-    /// Length of a slot, in seconds.
+    /// Length of a slot in seconds.
     slot_s: f64,
     /// Pattern of downlink, special and uplink slots.
     pattern: String,
-    /// Resource blocks of the carrier.
+    /// Number of resource blocks of the carrier.
     resource_blocks: u32,
-    /// Groups of them.
+    /// Number of groups of resource blocks.
     groups: usize,
-    /// The rate of a cell in which all blocks have the most efficient scheme, in bit/s.
+    /// Peak rate of the downlink in bit/s, with the most efficient scheme in all blocks.
     peak_bps: f64,
-    /// Time from a transmission of a block to the next, in seconds: least, mean and greatest.
+    /// Time in seconds between two transmissions of a block: least, mean and greatest.
     harq_round_trip_s: [f64; 3],
-    /// HARQ processes that a full downlink takes.
+    /// Number of HARQ processes that one user needs to fill the downlink.
     harq_processes_needed: u32,
-    /// The SNR in dB from which each scheme is used, by index.
+    /// SNR in dB from which each modulation and coding scheme is used, by index.
     schemes_from_db: Vec<f64>,
-    /// Source of grants, and the delay from an idle user to the base station in seconds:
-    /// least and greatest.
+    /// Facts about the uplink; `None` if users have links on the reverse path.
     #[serde(skip_serializing_if = "Option::is_none")]
     uplink: Option<UplinkFacts>,
-    /// The mean SNR of each user in dB.
+    /// Mean SNR of each user in dB.
     mean_snr_db: Vec<f64>,
-    /// The maximum Doppler shift of each user in cycles a slot.
+    /// Normalised Doppler frequency `f_d` T of each user: maximum Doppler shift in cycles per slot.
     fd_t: Vec<f64>,
-    /// The transport block of method phy.
+    /// Transport block of method phy; `None` without `nr.block`.
     #[serde(skip_serializing_if = "Option::is_none")]
     block: Option<BlockFacts>,
 }
 
-/// An uplink.
+/// Facts about the uplink of a 5G NR cell, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct UplinkFacts {
-    /// Source of users' grants.
+    /// Kind of uplink grants: `requested`, `proactive` or `configured`.
     grants: &'static str,
-    /// The rate of a cell in which all blocks of the uplink have the most efficient scheme, in bit/s.
+    /// Peak rate of the uplink in bit/s, with the most efficient scheme in all blocks.
     peak_bps: f64,
-    /// Period of scheduling request occasions, in seconds.
+    /// Period in seconds of the occasions for scheduling requests.
     request_period_s: f64,
-    /// The RLC mode.
+    /// RLC mode of the cell's bearers.
     rlc: &'static str,
 }
 
@@ -208,14 +210,15 @@ mod tests {
         assert!((peak / 303.2e6 - 1.0).abs() < 1e-3, "{peak}");
         assert_eq!(facts["nr"]["harq_processes_needed"], 10);
         assert_eq!(facts["nr"]["harq_round_trip_s"], json!([0.004, 0.005125, 0.006]));
-        // Of 1509 bytes 1500 are the packet's, and of 100 blocks at most one is sent in vain, as its acknowledgement is
-        // misread.
+        // The packet has 1500 of 1509 bytes, and at most one of 100 blocks is retransmitted in vain because its
+        // acknowledgement is misread.
         let found = of(&json!([]), "user_goodput_bps");
         let share = found / (peak * 1500.0 / 1509.0);
         assert!((0.99..1.0).contains(&share), "{found} of {peak}");
     }
 
-    /// The 95 % interval of ten runs of 4 s is 0.001 wide on either side, a twentieth of the bound.
+    /// First transmissions over fading channels fail as often as the outer loop aims: the 95 % interval of ten runs of
+    /// 4 s is 0.001 wide on either side, a twentieth of the bound.
     #[test]
     fn first_transmissions_over_fading_fail_as_the_outer_loop_aims() {
         let fading = json!([
@@ -274,7 +277,7 @@ mod tests {
         }
     }
 
-    /// With an uplink in place of links of the reverse path, and these keys.
+    /// Keys `set` for a cell with an uplink in place of links on the reverse path.
     fn both_ways(set: &[(&str, Value)]) -> Value {
         let mut all = vec![json!(["reverse", null]), json!(["nr.uplink.sr_period", "20 ms"])];
         all.extend(set.iter().map(|(key, value)| json!([key, value])));
@@ -347,7 +350,7 @@ mod tests {
         assert_eq!(facts("lte-10", "harq_round_trip_s"), json!([0.008, 0.008, 0.008]));
         assert_eq!(facts("nr-tdd-100", "pattern"), "DDDDDDDSUU");
         assert_eq!(facts("nr-tdd-40", "harq_processes_needed"), 10);
-        // 25.77 ms of way and 8 ms of slots: 34 slots, which 32 processes do not quite fill.
+        // Propagation takes 25.77 ms and slots 8 ms: 34 slots, which 32 processes do not quite fill.
         assert_eq!(facts("nr-ntn-leo", "harq_processes_needed"), 34);
         assert_eq!(facts("nr-ntn-geo", "harq_processes_needed"), 1);
         assert_eq!(facts("nr-mmwave-blockage", "resource_blocks"), 66);
@@ -365,7 +368,7 @@ mod tests {
         assert!(of(&set, "rlc_status_pdus") > 10.0 && of(&set, "scheduling_requests") > 10.0);
     }
 
-    /// A user's metric by formula and by simulation.
+    /// A metric of the only user by method formula and by method simulation.
     fn both(set: &Value, metric: &str) -> [f64; 2] {
         let mut set = set.as_array().unwrap().clone();
         set.push(json!(["methods", ["formula", "simulation"]]));
@@ -390,7 +393,7 @@ mod tests {
             let [formula, found] = both(&full, metric);
             assert!((formula / found - 1.0).abs() < tolerance, "{metric} {formula} {found}");
         }
-        // 1500 B each 200.13 ms: they meet every slot of the pattern.
+        // Packets of 1500 B every 200.13 ms meet every slot of the pattern.
         let idle = json!([
             ["flows.full.rate", "59961 bit/s"],
             ["nr.radio.mean_snr_db", 17.5325],

@@ -1,4 +1,4 @@
-//! Warnings about parameters of a 5G NR cell that fight: those of the cell, of each bearer, and of each queue.
+//! Warnings about parameters of a 5G NR cell that conflict: those of the cell, of each bearer, and of each queue.
 
 use crossfade_core::SimTime;
 use crossfade_link::{QueueConfig, QueueLimit};
@@ -7,27 +7,27 @@ use crossfade_nr::{NrConfig, StackConfig};
 use crossfade_scenario::{NamedBearer, NamedQueue, NrSetup, Setup};
 use std::collections::BTreeSet;
 
-/// Warnings about a cell, before any run.
+/// Warnings about an NR cell before any run.
 pub(super) fn of_cell(nr: &NrSetup, setup: &Setup) -> Vec<String> {
     let config = &nr.model.config;
     let mut found: Vec<String> = few_processes(config).into_iter().collect();
     match &config.stack {
         None => found.extend(short_reordering(config, "nr.reordering", config.reordering)),
         Some(stack) => {
-            // Bearers with the values of the cell have its keys: what is said of them is said once.
+            // Bearers with the cell's values have the cell's keys, so that equal warnings are given once.
             let mut said = BTreeSet::new();
             let each = nr.bearers.iter().flat_map(|bearer| of_bearer(config, stack, bearer));
             found.extend(each.filter(|warning| said.insert(warning.clone())));
         }
     }
     let of_queue = |queue| [small_queue(config, queue), large_queue(config, queue)].into_iter().flatten();
-    // Blocks that are simulated alone have no queue.
+    // Method phy sends blocks without a queue.
     let queues = nr.queues.iter().filter(|_| !setup.flows.is_empty());
     found.extend(queues.flat_map(of_queue).chain(wide_groups(config)));
     found
 }
 
-/// A user alone cannot fill the downlink.
+/// Warning that one user has too few HARQ processes to fill the downlink.
 fn few_processes(config: &NrConfig) -> Option<String> {
     let (_, needed) = config.round_trips();
     let processes = config.harq.processes;
@@ -36,14 +36,14 @@ fn few_processes(config: &NrConfig) -> Option<String> {
     })
 }
 
-/// Time in which hybrid ARQ may retransmit a block.
+/// Longest time for which hybrid ARQ may retransmit a block.
 fn persists(config: &NrConfig) -> SimTime {
     let (trips, _) = config.round_trips();
     let longest = trips.iter().max().copied().unwrap_or(0);
     config.numerology.slot() * (longest * u64::from(config.harq.transmissions - 1))
 }
 
-/// Packets are given up that are still being retransmitted.
+/// Warning that packets are given up while hybrid ARQ still retransmits them.
 fn short_reordering(config: &NrConfig, key: &str, reordering: SimTime) -> Option<String> {
     let persists = persists(config);
     (reordering < persists).then(|| {
@@ -55,7 +55,7 @@ fn short_reordering(config: &NrConfig, key: &str, reordering: SimTime) -> Option
     })
 }
 
-/// Warnings about the timers of a bearer.
+/// Warnings about the timers of one bearer.
 fn of_bearer(config: &NrConfig, stack: &StackConfig, bearer: &NamedBearer) -> Vec<String> {
     let reordering = bearer.config.reordering;
     let short = reordering.and_then(|span| short_reordering(config, &bearer.reordering, span));
@@ -70,7 +70,7 @@ fn of_bearer(config: &NrConfig, stack: &StackConfig, bearer: &NamedBearer) -> Ve
     all.into_iter().flatten().collect()
 }
 
-/// RLC reports, or gives up, blocks that hybrid ARQ still retransmits.
+/// Warning that t-Reassembly takes blocks for lost that hybrid ARQ still retransmits.
 fn short_reassembly(config: &NrConfig, bearer: &NamedBearer) -> Option<String> {
     let (reassembly, persists) = (bearer.config.rlc.reassembly, persists(config));
     (reassembly < persists).then(|| {
@@ -82,7 +82,7 @@ fn short_reassembly(config: &NrConfig, bearer: &NamedBearer) -> Option<String> {
     })
 }
 
-/// Polls are repeated before their answer can be there.
+/// Warning that RLC polls are repeated before a status report can arrive.
 fn eager_polls(config: &NrConfig, bearer: &NamedBearer) -> Option<String> {
     let rlc = &bearer.config.rlc;
     let needed = rlc.status_prohibit + config.propagation * 2;
@@ -94,7 +94,7 @@ fn eager_polls(config: &NrConfig, bearer: &NamedBearer) -> Option<String> {
     })
 }
 
-/// PDCP gives up packets that RLC, or another cell, still retransmits.
+/// Warning that PDCP gives up packets that RLC, or the target cell of a handover, still retransmits.
 fn short_way_of_order(config: &NrConfig, stack: &StackConfig, bearer: &NamedBearer) -> Option<String> {
     let (key, reordering) = (&bearer.reordering, bearer.config.reordering?);
     let gap = stack.handover.filter(|handover| handover.is_lossless).map(|handover| handover.interruption);
@@ -115,8 +115,8 @@ fn short_way_of_order(config: &NrConfig, stack: &StackConfig, bearer: &NamedBear
     })
 }
 
-/// Packets of an idle user are discarded before their first byte can be sent. Of those that were begun nothing is
-/// discarded (TS 38.322 section 5.4), so that discardTimer meets neither HARQ nor retransmissions of RLC.
+/// Warning that discardTimer drops packets of an idle user before their first byte can be sent. A packet that was begun
+/// is not discarded (TS 38.322 section 5.4), so that discardTimer need not cover HARQ and RLC retransmissions.
 fn early_discard(config: &NrConfig, stack: &StackConfig, bearer: &NamedBearer) -> Option<String> {
     let discard = bearer.config.discard?;
     let gap = stack.handover.map(|handover| ("an interruption of nr.handover", handover.interruption));
@@ -129,7 +129,7 @@ fn early_discard(config: &NrConfig, stack: &StackConfig, bearer: &NamedBearer) -
     ))
 }
 
-/// discardTimer drops what the limit of a queue lets in.
+/// Warning that discardTimer drops packets that the limit of a queue lets in.
 fn idle_limit(config: &NrConfig, bearer: &NamedBearer) -> Option<String> {
     let (discard, queue) = (bearer.config.discard?, &bearer.queue);
     let (said, longest) = full_queue(config, queue)?;
@@ -144,15 +144,15 @@ fn idle_limit(config: &NrConfig, bearer: &NamedBearer) -> Option<String> {
     })
 }
 
-/// The limit of a queue, and the seconds that a full one takes at the peak rate; `None` without limit, and for
-/// disciplines other than drop-tail, which keep their queue short.
+/// Limit of a drop-tail queue as text, and the seconds that a full queue takes at the peak rate; `None` without a
+/// limit, and for other disciplines, which keep their queue short.
 fn full_queue(config: &NrConfig, queue: &NamedQueue) -> Option<(String, f64)> {
     let QueueConfig::DropTail(Some(limit)) = queue.config else { return None };
     let (said, bytes) = in_bytes(limit, queue.packet_size);
     Some((said, bytes as f64 * 8.0 / config.peak_bps()))
 }
 
-/// A limit in words, and in bytes.
+/// Queue limit as text and in bytes.
 fn in_bytes(limit: QueueLimit, packet_size: u32) -> (String, u64) {
     match limit {
         QueueLimit::Bytes(bytes) => (format!("{bytes} B"), bytes),
@@ -162,7 +162,7 @@ fn in_bytes(limit: QueueLimit, packet_size: u32) -> (String, u64) {
     }
 }
 
-/// A queue holds less than a slot carries (that of ns-3 has 10 KiB).
+/// Warning that a queue holds less than a slot carries (ns-3's default is 10 KiB).
 fn small_queue(config: &NrConfig, queue: &NamedQueue) -> Option<String> {
     let (said, limit) = in_bytes(queue.config.limit()?, queue.packet_size);
     let block = config.largest_block_bytes();
@@ -174,7 +174,7 @@ fn small_queue(config: &NrConfig, queue: &NamedQueue) -> Option<String> {
     })
 }
 
-/// Warning that a full queue delays packets for long even at the peak rate (OAI's queue has 10 MB).
+/// Warning that a full queue delays packets for long even at the peak rate (OAI's queue holds 10 MB).
 fn large_queue(config: &NrConfig, queue: &NamedQueue) -> Option<String> {
     let (said, longest_s) = full_queue(config, queue)?;
     (longest_s > LONG_QUEUE_S).then(|| {
@@ -186,10 +186,10 @@ fn large_queue(config: &NrConfig, queue: &NamedQueue) -> Option<String> {
     })
 }
 
-/// Longer than this no queue should be that somebody waits behind.
+/// Time in seconds for which a full queue may delay packets without a warning.
 const LONG_QUEUE_S: f64 = 0.25;
 
-/// Channels vary within a group.
+/// Warning that the channel varies within a group of resource blocks.
 fn wide_groups(config: &NrConfig) -> Option<String> {
     let coherence = config.profile.as_ref()?.coherence_bandwidth_hz();
     let width = config.numerology.block_hz() * f64::from(config.group_prbs);
@@ -221,7 +221,7 @@ mod tests {
         flows.call = { traffic = "udp", rate = "64 kbit/s", packet_size = "200 B", five_qi = 1, beside = "full" }
     "#;
 
-    /// Warnings of a scenario with these keys, one a line.
+    /// Warnings of a scenario with these keys set, one a line.
     fn warnings_of(text: &str, set: &[(&str, Value)]) -> String {
         let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
         Experiment::load(text, "nr.toml", &overrides).unwrap().warnings().join("\n")
@@ -260,13 +260,13 @@ mod tests {
             "flows.full.queue.limit = 10000000 B: a full queue is 264 ms long at the peak rate, and longer at any other"
         );
         assert_eq!(one(json!("6.17 MB")), "");
-        // A queue that no flow has is none; a discipline keeps its own short.
+        // A queue without flows gives no warning, and an AQM discipline keeps its queue short.
         let common = ("link.queue.limit", json!("10 MB"));
         assert_eq!(warnings(&[common.clone(), ("flows.full.queue.limit", json!("1 MB"))]), "");
         let codel =
             [("flows.full.queue.discipline", json!("codel")), ("flows.full.queue.limit", json!("10 MB"))];
         assert_eq!(warnings(&codel), "");
-        // That of a further bearer has a line of its own; on a shared bearer it is none.
+        // A further bearer gives a warning of its own, a shared bearer none.
         let text = [TEXT, CALL].concat();
         let call = ("flows.call.queue.limit", json!("10 KiB"));
         let both = both_ways(&text, &[common, call.clone()]);
@@ -290,8 +290,8 @@ mod tests {
                 assert!(found.starts_with(&format!("{table}.discard = ")) && found.contains(what), "{found}");
                 assert_eq!(found.lines().count(), 1, "{found}");
             };
-            // Occasions are slots 4, 44, ...; the base station knows of the latter in slot 48, grants in 48 or 50, and
-            // the first slot of the uplink from 4 later on is 54.
+            // Occasions for requests are slots 4, 44, ...; the base station receives the latter in slot 48 and grants
+            // in slot 48 or 50. The first uplink slot at least 4 slots later is 54.
             said(with(&[], "20 ms"), "a request and its grant on the uplink (0.025 s)");
             assert_eq!(with(&[], "30 ms"), "");
             assert_eq!(
@@ -313,7 +313,7 @@ mod tests {
         }
     }
 
-    /// With an uplink and these keys.
+    /// Warnings of a scenario with an uplink and these keys set, one a line.
     fn both_ways(text: &str, set: &[(&str, Value)]) -> String {
         let mut all = vec![("nr.uplink.sr_period", json!("20 ms"))];
         all.extend_from_slice(set);
@@ -348,11 +348,11 @@ mod tests {
         let um = with(&[("flows.call.bearer.rlc.t_reassembly", json!("10 ms"))]);
         assert!(um.starts_with("flows.call.bearer.rlc.t_reassembly = 0.01 s is shorter than HARQ"), "{um}");
         assert_eq!(um.lines().count(), 1, "{um}");
-        // A class of 5 ms is of the flow, whose table is the place to change it.
+        // A discardTimer of 5 ms in a flow's class is changed in the flow's table.
         let class = with(&[("flows.call.five_qi", json!(85))]);
         assert!(class.contains("flows.call.bearer.rlc.t_reassembly = 0.005 s"), "{class}");
         assert!(class.contains("flows.call.bearer.reordering = 0.005 s"), "{class}");
-        // Values of the cell are said once, whoever has them, and not at all where all flows have their own.
+        // A value of the cell is reported once for all flows that have it, and not at all if all flows have their own.
         let cell = ("nr.rlc.t_reassembly", json!("15 ms"));
         let own = ("flows.full.bearer.rlc.t_reassembly", json!("20 ms"));
         let mine = with(&[

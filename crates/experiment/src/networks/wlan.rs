@@ -1,4 +1,4 @@
-//! A Wi-Fi network: its construction, and its facts for `check`: modes, stations and shares of the air.
+//! A Wi-Fi network: its construction, its metrics, and its facts for `check`: modes, stations and shares of the air.
 
 use self::quotients::{mean_s, of_some};
 use super::cell::queue_bytes;
@@ -20,10 +20,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 impl NetworkKind for WlanSetup {
-    /// The air, through which both directions go, and the wired segment before the access point.
+    /// Builds the air, through which both directions go, and the wired segment before the access point.
     fn topology(&self, setup: &Setup, seed: RunSeed) -> Topology {
         let [_, forward, reverse, _] = PATH;
-        let wlan = Wlan::new(self.model.config.clone(), seed).expect("checked");
+        let wlan = Wlan::new(self.model.config.clone(), seed).expect("checked as the scenario was resolved");
         let mut media = vec![Medium::Fabric(Box::new(wlan)).named(forward).and_back(reverse)];
         let is_wired = self.around.wired.is_some();
         if let Some(both) = &self.around.wired {
@@ -32,7 +32,7 @@ impl NetworkKind for WlanSetup {
             media.push(back);
         }
         let (air, last) = (usize::from(is_wired), media.len() - 1);
-        // To a station behind the wired segment, from it before that.
+        // Packets to a station pass the wired segment before the air, packets from it afterwards.
         let route = |from: u32, to: u32| {
             let leg = Leg { medium: air, from, to };
             match (is_wired, from) {
@@ -56,7 +56,7 @@ impl NetworkKind for WlanSetup {
         ("wlan", json!(facts(self, setup.packet_size)))
     }
 
-    /// Bytes that the stations take: fading processes, and queues in both directions.
+    /// Bytes that the packets, the fading processes of stations, and the queues of both directions take.
     fn memory(&self, setup: &Setup) -> f64 {
         let config = &self.model.config;
         let path = Path::around(&self.around, self.way(setup.packet_size));
@@ -101,46 +101,46 @@ impl NetworkKind for WlanSetup {
     }
 }
 
-/// Modes, times and stations.
+/// Facts about a Wi-Fi network, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct WlanFacts {
-    /// The band.
+    /// Name of the frequency band.
     band: &'static str,
     /// Number of stations.
     stations: usize,
-    /// Facts of each group of stations.
+    /// Facts about each group of equal stations.
     groups: Vec<GroupFacts>,
-    /// Interframe space, slot of the backoff, smallest and largest contention window of each category, in seconds.
+    /// Contention parameters of each access category.
     categories: Vec<CategoryFacts>,
-    /// Whether the access point has one FIFO.
+    /// True if the access point has one FIFO for all stations.
     is_fifo: bool,
-    /// Neighbours.
+    /// Number of neighbours, the saturated stations of other networks on the channel.
     neighbours: usize,
-    /// PPDUs of several stations.
+    /// Facts about multi-user PPDUs; `None` without OFDMA.
     #[serde(skip_serializing_if = "Option::is_none")]
     ofdma: Option<OfdmaFacts>,
-    /// Stations with a single radio for several links.
+    /// Facts about stations with a single radio for several links; `None` without such stations.
     #[serde(skip_serializing_if = "Option::is_none")]
     emlsr: Option<EmlsrFacts>,
-    /// Links of multi-link devices.
+    /// Facts about the links of multi-link devices; empty without such devices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     links: Vec<links::LinkFacts>,
 }
 
-/// PPDUs of several stations.
+/// Facts about multi-user PPDUs, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct OfdmaFacts {
-    /// Whether OFDMA is used to the stations.
+    /// True if the access point sends multi-user PPDUs to the stations.
     downlink: bool,
-    /// Whether OFDMA is used from the stations, by triggers.
+    /// True if stations send in multi-user PPDUs, triggered by the access point.
     uplink: bool,
-    /// Stations of one, at most.
+    /// Greatest number of stations in a multi-user PPDU.
     users: usize,
-    /// Tones of each RU; none of halves.
+    /// Tones of each resource unit; `None`: the channel is divided among the stations of a PPDU.
     ru_tones: Option<u16>,
 }
 
-/// Stations with a single radio for several links.
+/// Facts about stations with a single radio for several links (EMLSR), for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct EmlsrFacts {
     /// Number of these stations.
@@ -162,21 +162,21 @@ impl EmlsrFacts {
     }
 }
 
-/// Contention of a category.
+/// Contention parameters of an access category, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct CategoryFacts {
-    /// Interframe space, in seconds.
+    /// Interframe space AIFS in seconds.
     aifs_s: f64,
-    /// Contention windows.
+    /// Smallest and largest contention window in slots.
     windows: [u32; 2],
-    /// The limit of a transmission opportunity in seconds; 0 is one exchange.
+    /// Limit of a transmission opportunity in seconds; 0: one exchange.
     txop_s: f64,
 }
 
-/// Stations that are alike.
+/// Facts about a group of equal stations, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct GroupFacts {
-    /// Their name; empty where the scenario names none.
+    /// Name of the group; empty if the scenario names no group.
     name: String,
     /// Number of stations.
     count: usize,
@@ -184,27 +184,28 @@ pub(super) struct GroupFacts {
     standard: &'static str,
     /// Channel width of the stations in MHz.
     width_mhz: u16,
-    /// Streams, at most.
+    /// Greatest number of spatial streams.
     streams: u8,
-    /// Rate control.
+    /// Rate control: `constant`, `ideal` or `minstrel`.
     rate: &'static str,
-    /// The lowest and the highest bit rate.
+    /// Lowest and highest bit rate of the modes in bit/s.
     rates_bps: [f64; 2],
-    /// MPDUs of a whole aggregate in the highest mode, and its duration in seconds.
+    /// Number of MPDUs in a whole aggregate in the highest mode.
     mpdus: u32,
-    /// Duration.
+    /// Duration in seconds of a whole aggregate in the highest mode.
     aggregate_s: f64,
-    /// Bit rate of whole packets of one station alone in the highest mode.
+    /// Goodput in bit/s of whole packets for one station alone in the highest mode.
     alone_bps: f64,
-    /// Block acknowledgement window.
+    /// Block acknowledgement window in MPDUs.
     window: u32,
-    /// The mean signal-to-noise ratio in dB of the first and the last, where they have a radio.
+    /// Mean signal-to-noise ratio in dB of the first and the last station; `None` without a radio model.
     snr_db: Option<[f64; 2]>,
-    /// The ratio in dB that the lowest and the highest mode need for an error rate of 10 %.
+    /// SNR in dB that the lowest and the highest mode need for an MPDU error rate of 10 %; `None` without a radio
+    /// model.
     required_db: Option<[f64; 2]>,
 }
 
-/// The error rate at which a mode counts as usable.
+/// MPDU error rate at which a mode counts as usable.
 const USABLE: f64 = 0.1;
 
 fn facts(setup: &WlanSetup, packet_size: u32) -> WlanFacts {
@@ -270,7 +271,7 @@ fn facts(setup: &WlanSetup, packet_size: u32) -> WlanFacts {
     }
 }
 
-/// Some station is too far away for its slowest mode.
+/// Warning of a station whose SNR is too low for its slowest mode.
 fn weak_station(setup: &WlanSetup) -> Option<String> {
     let config = &setup.model.config;
     let alone = config.stations.iter().enumerate().filter(|_| config.links.is_empty());
@@ -292,7 +293,7 @@ fn weak_station(setup: &WlanSetup) -> Option<String> {
     })
 }
 
-/// Warning that one FIFO, with a driver queue of 128 packets, cannot fill large aggregates.
+/// Warning that one FIFO with a driver queue of 128 packets cannot fill large aggregates.
 fn wide_old_box(setup: &WlanSetup, packet_size: u32) -> Option<String> {
     let config = &setup.model.config;
     let AccessPointQueues::OneFifo(_) = config.access_point else { return None };
@@ -306,11 +307,11 @@ fn wide_old_box(setup: &WlanSetup, packet_size: u32) -> Option<String> {
     ))
 }
 
-/// Counts of stations, alone or together.
+/// Counts of one station in both directions, or of all stations together.
 pub(crate) struct StationsMeasured {
     down: StationStatistics,
     up: StationStatistics,
-    /// Share of time in which each station sent or was sent to.
+    /// Share of time in which each station sent or received.
     airtimes: Vec<f64>,
     seconds: f64,
 }
@@ -325,17 +326,17 @@ impl StationsMeasured {
     }
 }
 
-/// A count that rows of networks without any do not have.
+/// Value of a count; NaN if it is 0, so that rows leave it out.
 fn if_any(of: u64) -> f64 {
     if of == 0 { f64::NAN } else { count(of) }
 }
 
-/// The stations that there are, and all of them together.
+/// Counts of each station, and of all stations together; `None` for other networks.
 fn measured(run: &NetworkStatistics) -> Option<(Vec<StationsMeasured>, StationsMeasured)> {
     let [_, forward, reverse, _] = PATH;
     let (down, up) = (&run.link(forward)?.stations, &run.link(reverse)?.stations);
     let seconds = run.duration.as_secs_f64();
-    // Of several links the mean.
+    // With several links, the mean of the shares of all links.
     let links = run.link(forward)?.by_link.len().max(1) as f64;
     let airtime = |down: &StationStatistics, up: &StationStatistics| {
         ((down.airtime + up.airtime).as_secs_f64() / seconds / links).min(1.0)
@@ -357,7 +358,7 @@ fn measured(run: &NetworkStatistics) -> Option<(Vec<StationsMeasured>, StationsM
     Some((each.collect(), StationsMeasured { down: all_down, up: all_up, airtimes, seconds }))
 }
 
-/// The published metrics of its stations, in the order of tables.
+/// Published metrics of the stations, in the order of tables.
 #[rustfmt::skip]
 pub(super) static METRICS: &[MetricOf<StationsMeasured>] = &[
     MetricOf::each(STATION, "station_goodput_bps", "bit/s", "Goodput of a station", "Whole packets, headers included, that came through the air to a station; of the whole the mean over stations.", |all| all.goodput_bps(&all.down)),
@@ -382,7 +383,7 @@ pub(super) static METRICS: &[MetricOf<StationsMeasured>] = &[
     MetricOf::each(STATION, "station_uplink_queueing_delay_mean_s", "s", "Mean queueing delay of a station's uplink", "How long packets from a station waited for their first transmission, in the mean.", |all| mean_s(all.up.packets.queueing_delay_s, all.up.packets.transmissions)),
 ];
 
-/// Additional counts in rows, for quotients over all runs together.
+/// Counts of the stations that rows keep for quotients over all runs together.
 #[rustfmt::skip]
 pub(super) static KEPT: &[MetricOf<StationsMeasured>] = &[
     MetricOf::each(STATION, "wlan_ppdus", "1", "", "", |all| count(all.down.ppdus)),
@@ -400,13 +401,13 @@ pub(super) static KEPT: &[MetricOf<StationsMeasured>] = &[
     MetricOf::each(STATION, "wlan_uplink_transmissions", "1", "", "", |all| count(all.up.packets.transmissions)),
 ];
 
-/// Additional counts in rows, beside the published metrics.
+/// Metrics of a Wi-Fi network that rows keep for the estimates of the published ones.
 #[cfg(test)]
 pub(super) fn kept() -> impl Iterator<Item = &'static MetricInfo> {
     KEPT.iter().map(|metric| &metric.info).chain(links::KEPT.iter().map(|metric| &metric.info))
 }
 
-/// The published ones.
+/// Published metrics of a Wi-Fi network.
 pub(super) fn metrics() -> impl Iterator<Item = &'static MetricInfo> {
     METRICS.iter().map(|metric| &metric.info).chain(links::infos())
 }

@@ -1,4 +1,4 @@
-//! Distributions behind means, as CSV: each transfer, and quantiles of delays.
+//! Distributions behind the means of a point, as CSV: each transfer, and quantiles of delays.
 
 use super::sink::TextSink;
 use crate::build::network;
@@ -11,21 +11,22 @@ use crossfade_sim::NetworkStatistics;
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 
-/// A line a transfer, in the order of flows in the scenario, and of ends within one that arrives; those that were
-/// unfinished at the end of the run behind them, with the time that they had had.
+/// Header of the CSV of transfers: one line a transfer, in the order of flows in the scenario. Transfers of arriving
+/// flows are in the order of their ends, followed by those unfinished at the end of the run, with the time since
+/// their start.
 pub(super) const TRANSFERS: &str = "run,flow,start_s,segments,completion_time_s,unfinished_s\n";
-/// A line a share: that part of the delays of the run is no longer than the value.
+/// Header of the CSV of delays: one line a quantile; `share` of the delays of the run are no longer than `value_s`.
 pub(super) const DELAYS: &str = "run,flow,delay,share,value_s\n";
 
-/// Runs of a point that are repeated for their distributions.
+/// Greatest number of runs of a point that are repeated for their distributions.
 const MOST_RUNS: u64 = 100;
 
-/// Number of steps of a written distribution; beyond them follows its tail in finer ones.
+/// Number of equal steps in which the quantiles of a distribution are written; [`TAIL`] follows.
 const STEPS: u32 = 100;
 const TAIL: [f64; 3] = [0.995, 0.999, 1.0];
 
-/// Writes the `lines` of each run that a plan has of a point, each after the number of the run; `None` if `cancel`
-/// became true.
+/// Writes the `lines` of each run that a plan makes of a point, each line after the number of its run; `None` once
+/// `cancel` is true.
 pub(super) fn of_runs(
     experiment: &Experiment,
     point: &Point,
@@ -48,7 +49,7 @@ pub(super) fn of_runs(
     Some(())
 }
 
-/// Writes each transfer that began in a run.
+/// Writes a line for each transfer that began in a run.
 pub(super) fn transfers(setup: &Setup, run: &NetworkStatistics, write: &mut dyn FnMut(&str)) {
     let mut line = |flow: &FlowSetup, start: SimTime, segments: Option<u64>, time: Option<SimTime>| {
         let segments = segments.map_or(String::new(), |segments| segments.to_string());
@@ -57,7 +58,7 @@ pub(super) fn transfers(setup: &Setup, run: &NetworkStatistics, write: &mut dyn 
         match time {
             Some(time) => write(&format!("{begun},{},", time.as_secs_f64())),
             None if seen > SimTime::ZERO => write(&format!("{begun},,{}", seen.as_secs_f64())),
-            // It had not begun.
+            // The transfer had not begun when the run ended.
             None => {}
         }
     };
@@ -81,7 +82,7 @@ pub(super) fn transfers(setup: &Setup, run: &NetworkStatistics, write: &mut dyn 
     }
 }
 
-/// Distribution of the delays of a run, for each entry of the scenario.
+/// Writes the quantiles of RTTs and one-way delays of a run, for each entry of the scenario.
 pub(super) fn delays(setup: &Setup, run: &NetworkStatistics, write: &mut dyn FnMut(&str)) {
     for (flow, found) in flows(setup, run) {
         let kept = [("rtt_s", &found.total.rtt), ("one_way_delay_s", &found.total.one_way_delay)];

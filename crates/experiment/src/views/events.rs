@@ -1,29 +1,29 @@
-//! The events of a run as CSV, with samples of flows and links between them.
+//! Sender events of a run as CSV, with samples of flows and links between them.
 
 use super::sink::{PORTION_BYTES, TextSink};
 use crossfade_core::{EventRecord, Observer, TcpSnapshot};
 use std::fmt::Write as _;
 
 const HEADER: &str = "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size";
-/// The columns of samples, which events leave empty.
+/// Further columns of samples, which events leave empty.
 const SAMPLE_COLUMNS: &str = ",link,goodput_bps,rtt_mean_s,queue_packets,capacity_bps,retransmissions";
 
-/// Selection of lines.
+/// Kinds of lines to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lines {
-    /// Lines of events alone.
+    /// Lines of events only, without the columns of samples.
     Events,
-    /// The columns of samples.
+    /// Lines of samples only.
     Samples,
-    /// Lines of both, in order of time.
+    /// Lines of events and of samples, in order of time.
     Both,
 }
 
-/// Counts of a flow or a link since the previous sample; an absent value is an empty cell.
+/// Counts of a flow or of a link since the previous sample; an absent value is written as an empty cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sample<'a> {
     pub(crate) time_s: f64,
-    /// Number of the flow and its sender's state; `None` in a sample of a link.
+    /// Index of the flow and state of its sender; `None` in a sample of a link.
     pub(crate) flow: Option<(usize, TcpSnapshot)>,
     /// Name of the link; `None` in a sample of a flow.
     pub(crate) link: Option<&'a str>,
@@ -34,23 +34,23 @@ pub(crate) struct Sample<'a> {
     pub(crate) retransmissions: Option<u64>,
 }
 
-/// Writes each event as a line: what happened, and the sender's state right after it.
+/// Writer of sender events: each is a line with the event and the sender's state right after it.
 pub(crate) struct EventsCsv<'a> {
     text: String,
     sink: &'a mut TextSink<'a>,
     lines: Lines,
-    /// The last column says what controls are at.
+    /// True if there is a last column with the state of the flow's congestion control.
     has_info: bool,
 }
 
 impl<'a> EventsCsv<'a> {
-    /// Hands the lines over to `sink`, many at a time.
+    /// Creates a writer that passes its lines to `sink` in portions of at least [`PORTION_BYTES`].
     pub(crate) fn new(sink: &'a mut TextSink<'a>, lines: Lines) -> Self {
         let samples = if lines == Lines::Events { "" } else { SAMPLE_COLUMNS };
         Self { text: format!("{HEADER}{samples}\n"), sink, lines, has_info: false }
     }
 
-    /// Like [`Self::new`]; with `has_info`, each event ends with the state of the flow's congestion control.
+    /// Like [`Self::new`]; with `has_info` each event ends with the state of the flow's congestion control.
     pub(crate) fn with_info(sink: &'a mut TextSink<'a>, lines: Lines, has_info: bool) -> Self {
         let mut csv = Self::new(sink, lines);
         if has_info {
@@ -60,13 +60,13 @@ impl<'a> EventsCsv<'a> {
         csv
     }
 
-    /// Hands over the last lines.
+    /// Passes the remaining lines to the sink.
     pub(crate) fn finish(&mut self) {
         (self.sink)(&self.text);
         self.text.clear();
     }
 
-    /// Writes a sample.
+    /// Writes a line for a sample.
     pub(crate) fn sample(&mut self, sample: &Sample<'_>) {
         let (flow, state) = sample.flow.map_or((String::new(), ",,,,".to_owned()), |(flow, tcp)| {
             let TcpSnapshot { cwnd, ssthresh, dupacks, backoff, flight_size } = tcp;
@@ -87,7 +87,7 @@ impl<'a> EventsCsv<'a> {
         self.hand_over();
     }
 
-    /// Writes an event, with what the control is at where there is a column for it.
+    /// Writes a line for an event, with the state `info` of the congestion control if there is a column for it.
     fn line(&mut self, event: &EventRecord, info: &dyn Fn() -> String) {
         let rest = match self.lines {
             Lines::Events => "",

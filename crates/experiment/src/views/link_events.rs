@@ -1,4 +1,4 @@
-//! Events inside links: as CSV, and the frames of a mesh as a pcap file.
+//! Events inside the links of a run as CSV, and the frames of a mesh as a pcap file.
 
 use super::sink::{PORTION_BYTES, TextSink};
 use crossfade_capture::{AirConfig, AirFrame, AirKind, air_pcap};
@@ -7,10 +7,10 @@ use crossfade_scenario::MeshSetup;
 use crossfade_sim::{Engine, Network};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Events of the engine between two looks at what links have kept.
+/// Number of engine events between two collections of link events.
 const PORTION: u32 = 4096;
 
-/// Writes the link events of a run of `network` to `sink`, in order of time; `None` once `cancel` is true.
+/// Writes the link events of a run of `network` to `sink` as CSV, in order of time; `None` once `cancel` is true.
 pub(super) fn link_events(network: Network, sink: &mut TextSink<'_>, cancel: &AtomicBool) -> Option<()> {
     let mut csv = LinkEvent::HEADER.to_owned();
     let finished = traced(network, cancel, |link, event| {
@@ -24,7 +24,7 @@ pub(super) fn link_events(network: Network, sink: &mut TextSink<'_>, cancel: &At
     finished
 }
 
-/// Writes the frames of a run of `network`, the mesh of `setup`, as a pcap file; `None` once `cancel` is true.
+/// Frames on the air in a run of `network`, the mesh of `setup`, as a pcap file; `None` once `cancel` is true.
 pub(super) fn air(
     network: Network,
     setup: &MeshSetup,

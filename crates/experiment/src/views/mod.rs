@@ -1,4 +1,4 @@
-//! Views of single runs: their events, captures of their packets, distributions behind their means.
+//! Views of single runs: sender events, link events, samples, captures of packets, and distributions behind means.
 
 mod distributions;
 mod events;
@@ -29,14 +29,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 pub(crate) use wlan_air::WlanAir;
 
-/// A run has some ten thousand events: those of more points would fill a memory, and no figure shows them.
+/// Greatest number of points of a plan whose events are written. A run has some ten thousand events: those of more
+/// points would fill the memory, and no figure shows them.
 const MOST_POINTS_WITH_EVENTS: usize = 20;
 
-/// Writes the events of `run` of each point of `experiment` to `sink`, in the order of points, as CSV: the number of
-/// the point and whole lines, the header first. `None` if `cancel` became true.
+/// Writes the sender events of run number `run` of each point of `experiment` as CSV, the header first, with samples
+/// between them if the scenario has `run.sample`. `sink` takes the number of the point and some whole lines, in the
+/// order of points. `None` once `cancel` is true.
 ///
 /// # Errors
-/// The plan has more than 20 points.
+/// If the plan has more than 20 points.
 pub fn events(
     experiment: &Experiment,
     run: u64,
@@ -58,10 +60,10 @@ pub fn events(
     })
 }
 
-/// Writes samples alone, like [`events()`], every `run.sample` of each flow and link.
+/// Like [`events()`], but writes only samples of each flow and link, one every `run.sample`.
 ///
 /// # Errors
-/// The plan has more than 20 points, or no `run.sample`.
+/// If the plan has more than 20 points, or the scenario has no `run.sample`.
 pub fn samples(
     experiment: &Experiment,
     run: u64,
@@ -80,14 +82,15 @@ pub fn samples(
     })
 }
 
-/// Whether a congestion control of one of the points says what it is at: then the events of all have a column for it.
+/// True if a congestion control of one of the points reports its state: the events of all points then have a column for
+/// it.
 fn has_info(experiment: &Experiment) -> bool {
     let seed = RunSeed { seed: experiment.seed, run: 0 };
     let points = experiment.points.len() <= MOST_POINTS_WITH_EVENTS;
     points && experiment.points.iter().any(|point| network(&point.setup, seed).has_info())
 }
 
-/// The events of one run of `point` as CSV, the header first.
+/// Sender events of one run of `point` as CSV, the header first; `None` if cancelled.
 #[cfg(all(target_os = "linux", feature = "live"))]
 pub(crate) fn events_of_run(point: &Point, seed: RunSeed) -> Option<String> {
     let mut text = String::new();
@@ -98,10 +101,10 @@ pub(crate) fn events_of_run(point: &Point, seed: RunSeed) -> Option<String> {
     Some(text)
 }
 
-/// Writes the link events, like [`events()`] ([`crossfade_link::LinkEvent`]).
+/// Like [`events()`], but writes the events inside links ([`crossfade_link::LinkEvent`]).
 ///
 /// # Errors
-/// The plan has more than 20 points.
+/// If the plan has more than 20 points.
 pub fn link_events(
     experiment: &Experiment,
     run: u64,
@@ -111,11 +114,10 @@ pub fn link_events(
     of_points(experiment, run, sink, |_, network, sink| link_events::link_events(network, sink, cancel))
 }
 
-/// Hands each transfer to `sink`, of every run of each point (100 at the most), as CSV; otherwise as
-/// [`events()`].
+/// Like [`events()`], but writes each transfer of every run of each point (100 runs at most).
 ///
 /// # Errors
-/// The plan has more than 20 points.
+/// If the plan has more than 20 points.
 pub fn transfers(
     experiment: &Experiment,
     sink: &mut (dyn FnMut(usize, &str) + Send),
@@ -127,10 +129,11 @@ pub fn transfers(
     })
 }
 
-/// Writes the distributions of RTTs and one-way delays in each run.
+/// Like [`events()`], but writes the distributions of RTTs and one-way delays in every run of each point (100 runs at
+/// most).
 ///
 /// # Errors
-/// The plan has more than 20 points.
+/// If the plan has more than 20 points.
 pub fn delays(
     experiment: &Experiment,
     sink: &mut (dyn FnMut(usize, &str) + Send),
@@ -141,7 +144,7 @@ pub fn delays(
     })
 }
 
-/// A text about one run of each point.
+/// Passes a text about one run of each point to the sink.
 fn of_points(
     experiment: &Experiment,
     run: u64,
@@ -155,10 +158,10 @@ fn of_points(
     })
 }
 
-/// Seed of the random streams of a run.
+/// Seed of the random streams of run number `run`.
 ///
 /// # Errors
-/// The run has no draw, where runs take draws.
+/// If parameters are drawn per run and the run has no draw.
 fn seed_of(experiment: &Experiment, run: u64) -> Result<RunSeed, ScenarioError> {
     let runs = experiment.stop.most_runs();
     if experiment.points.may_have_draws() && run >= runs {
@@ -168,7 +171,10 @@ fn seed_of(experiment: &Experiment, run: u64) -> Result<RunSeed, ScenarioError> 
     Ok(RunSeed { seed: experiment.seed, run })
 }
 
-/// Writes a text for each point of a plan to the sink.
+/// Passes a text about each point of a plan to the sink.
+///
+/// # Errors
+/// If the plan has more than 20 points.
 fn of_all_points(
     experiment: &Experiment,
     sink: &mut (dyn FnMut(usize, &str) + Send),
@@ -184,8 +190,8 @@ fn of_all_points(
     Ok(experiment.points.iter().map(&mut of_point).collect())
 }
 
-/// Like [`events()`], with the congestion control made by `make` for the only connection, in place of its own;
-/// `has_info`: the control reports its state.
+/// Like [`events()`], but the only connection has the congestion control that `make` makes in place of its own;
+/// `has_info` is true if that control reports its state.
 ///
 /// # Errors
 /// If the plan has several points, or other traffic than one endless connection.
@@ -218,11 +224,11 @@ pub fn events_with_congestion_control(
     Ok(finished.map(|_| text))
 }
 
-/// Writes the packets at the senders' network interfaces in `run` of the only point of `experiment` to `sink`, as a
-/// pcap file; `None` if `cancel` became true.
+/// Writes the packets at the senders' network interfaces in run number `run` of the only point of `experiment` to
+/// `sink`, as a pcap file; `None` once `cancel` is true.
 ///
 /// # Errors
-/// The plan has several points; packets or windows that TCP's headers have no room for.
+/// If the plan has several points, or packets or windows for which TCP headers have no room.
 pub fn pcap(
     experiment: &Experiment,
     run: u64,
@@ -238,9 +244,9 @@ pub fn pcap(
     Ok(finished.map(|_| ()))
 }
 
-/// Times at which each 1500 bytes of flow `number`, counted from 0, were delivered in `run` of the only point of
-/// `experiment`, in the format of [`OpportunityTrace`](crossfade_link::trace::OpportunityTrace). If packets of the flow
-/// were always waiting, this is its capacity. `None` if `cancel` became true.
+/// Trace of the deliveries to flow `number`, counted from 0, in run number `run` of the only point of `experiment`: the
+/// time of each 1500 bytes, in the format of [`OpportunityTrace`](crossfade_link::trace::OpportunityTrace). If packets
+/// of the flow were always waiting, this is the capacity that the flow had. `None` once `cancel` is true.
 ///
 /// # Errors
 /// If the plan has several points or no such flow, or nothing was delivered.
@@ -271,12 +277,13 @@ pub fn opportunities(
     }
 }
 
-/// Writes all frames of the stations of a mesh or a Wi-Fi network in `run` of the only point of `experiment` to `sink`,
-/// as a pcap file of a monitor that hears every station; `None` if `cancel` became true. Without `snaplen` frames of a
-/// mesh are cut after their headers, and those of a Wi-Fi network are whole.
+/// Writes all frames of a mesh or a Wi-Fi network in run number `run` of the only point of `experiment` to `sink`, as a
+/// pcap file of a monitor that hears every station; `None` once `cancel` is true. `snaplen` is the number of bytes kept
+/// of a frame; without it frames of a mesh are cut after their headers, and those of a Wi-Fi network are whole.
 ///
 /// # Errors
-/// The plan has several points; there is no air; packets or windows that TCP's headers have no room for.
+/// If the plan has several points or neither a mesh nor a Wi-Fi network, or packets or windows for which TCP headers
+/// have no room.
 pub fn air_pcap(
     experiment: &Experiment,
     run: u64,
@@ -298,7 +305,10 @@ pub fn air_pcap(
     Ok(finished.map(|_| ()))
 }
 
-/// The only point of `experiment` as `run` has it, of which `what` shows that run.
+/// The only point of `experiment`, with the parameters of run number `run`; `what` names the view in the error.
+///
+/// # Errors
+/// If the plan has several points, or the run has no draw.
 fn only_point(experiment: &Experiment, what: &str, run: u64) -> Result<(Arc<Point>, RunSeed), ScenarioError> {
     match experiment.points.len() {
         1 => {

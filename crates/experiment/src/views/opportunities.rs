@@ -1,4 +1,4 @@
-//! Deliveries to a flow, as a trace of delivery opportunities.
+//! Deliveries to a flow of a simulated run as a trace of delivery opportunities.
 
 use crate::methods::run_checked;
 use crate::opportunity_log::OpportunityLog;
@@ -7,8 +7,8 @@ use crossfade_scenario::{FlowSetup, Setup, TrafficSetup};
 use crossfade_sim::Network;
 use std::sync::atomic::AtomicBool;
 
-/// Packet sizes of the flows that exist from the beginning of a run, in order; `None` if the packets of a flow differ
-/// in size.
+/// Packet size in bytes of each flow that exists from the start of a run, in order; `None` if the packets of a flow
+/// differ in size.
 pub(super) fn packet_sizes(setup: &Setup) -> Vec<Option<u32>> {
     let comes_later =
         |flow: &&FlowSetup| matches!(flow.traffic, TrafficSetup::Arrivals { .. } | TrafficSetup::Outside);
@@ -17,8 +17,8 @@ pub(super) fn packet_sizes(setup: &Setup) -> Vec<Option<u32>> {
     lasting.flat_map(|flow| std::iter::repeat_n(size(flow), flow.count as usize)).collect()
 }
 
-/// Delivery opportunities of flow `number`, with packets of `bytes`, in a run of `network`; `None` once `cancel` is
-/// true.
+/// Trace of the deliveries to flow `number`, whose packets have `bytes` bytes, in a run of `network`; `None` once
+/// `cancel` is true.
 pub(super) fn opportunities(
     network: Network,
     number: u32,
@@ -30,7 +30,7 @@ pub(super) fn opportunities(
     Some(received.log.into_text())
 }
 
-/// Packets of one flow that reached their receiver.
+/// Log of the packets of one flow that reached their receiver.
 struct Received {
     flow: u32,
     bytes: u32,

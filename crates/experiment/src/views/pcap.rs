@@ -1,4 +1,4 @@
-//! A capture of the packets at the senders' network interfaces.
+//! Captures of the packets at the senders' network interfaces.
 
 use super::sink::{PORTION_BYTES, Sink};
 use crossfade_capture::{Capture as File, CaptureConfig, CaptureError, Connection, Ecn};
@@ -8,26 +8,26 @@ use crossfade_sim::{Capture, whole_segments};
 use crossfade_transport::{Ack, Flavour, RfcConfig, Rules, Segment, Variant};
 use std::ops::Range;
 
-/// The TCP connections of a run as a pcap file, and as UDP datagrams those that have QUIC's recovery and recorded
-/// packets.
+/// Writer of a pcap file with the TCP connections of a run; flows with QUIC's recovery and recorded packets appear as
+/// UDP datagrams.
 pub(crate) struct Pcap<'a> {
     file: File,
     sink: &'a mut Sink<'a>,
-    /// Properties of flows that arrive at random.
+    /// TCP properties of the flows that arrive at random; `None` if all flows are UDP.
     arrivals: Option<TcpSetup>,
-    /// The numbers of flows whose datagrams are shown.
+    /// Numbers of the flows with recorded packets, whose datagrams are captured.
     recorded: Vec<Range<u32>>,
 }
 
-/// Connection of a capture without TCP.
+/// Connection properties for a capture without TCP.
 const NO_CONNECTION: Connection =
     Connection { mss: 1, w_max: 1, timestamps: false, sack: false, ecn: Ecn::Off, linux: false, bytes: None };
 
 impl<'a> Pcap<'a> {
-    /// An empty capture that knows the connections of `setup` and hands the file over to `sink`, piece by piece.
+    /// Creates an empty capture of the connections of `setup`, which passes the file to `sink` in portions.
     ///
     /// # Errors
-    /// Segments or windows that TCP's headers have no room for; nothing to capture.
+    /// If segments or windows do not fit into TCP headers, or there is nothing to capture.
     pub(crate) fn new(
         setup: &Setup,
         config: CaptureConfig,
@@ -47,7 +47,7 @@ impl<'a> Pcap<'a> {
         Ok(Self { file, sink, arrivals: flows.arrivals, recorded: flows.recorded })
     }
 
-    /// Hands over the last packets.
+    /// Passes the remaining packets to the sink.
     pub(crate) fn finish(&mut self) {
         (self.sink)(self.file.bytes());
         self.file.clear();
@@ -60,20 +60,20 @@ impl<'a> Pcap<'a> {
     }
 }
 
-/// The flows of a scenario by their numbers.
+/// Flows of a scenario by their numbers in a run.
 pub(super) struct Numbered {
-    /// Flows of TCP and QUIC's recovery, and how many bytes of data they have to send, if they end.
+    /// TCP flows and flows with QUIC's recovery: number, properties, and bytes of data if the flow ends.
     pub(super) tcp: Vec<(u32, TcpSetup, Option<u64>)>,
-    /// Properties of flows that arrive at random.
+    /// TCP properties of the flows that arrive at random; without such flows those of the first TCP flow.
     pub(super) arrivals: Option<TcpSetup>,
-    /// Flows of recorded packets.
+    /// Numbers of the flows with recorded packets.
     recorded: Vec<Range<u32>>,
-    /// Datagrams without feedback, recorded ones among them.
+    /// Numbers of the flows of datagrams without feedback, those with recorded packets included.
     pub(super) datagrams: Vec<Range<u32>>,
 }
 
 impl Numbered {
-    /// Flows that arrive at random are numbered after those that are there from the start.
+    /// Numbers the flows of a scenario; flows that arrive at random have the numbers after those of all others.
     pub(super) fn of(setup: &Setup) -> Self {
         let arrivals = setup.flows.iter().find(|flow| matches!(flow.traffic, TrafficSetup::Arrivals { .. }));
         let first = setup.flows.iter().find_map(|flow| flow.tcp());
@@ -97,13 +97,13 @@ impl Numbered {
         found
     }
 
-    /// Default properties of a flow.
+    /// Connection properties of a flow that is not described.
     pub(super) fn usual(&self) -> Connection {
         self.arrivals.as_ref().map_or(NO_CONNECTION, |tcp| connection(tcp, None))
     }
 }
 
-/// Describes `flow`, which has `bytes` of data to send.
+/// Describes `flow` to the capture; `bytes` is its amount of data, `None` without end.
 fn connect(file: &mut File, flow: u32, tcp: &TcpSetup, bytes: Option<u64>) -> Result<(), CaptureError> {
     if let Some(quic) = tcp.config.quic() {
         file.connect_quic(flow, tcp.mss, quic.ecn);
@@ -112,7 +112,7 @@ fn connect(file: &mut File, flow: u32, tcp: &TcpSetup, bytes: Option<u64>) -> Re
     file.connect(flow, connection(tcp, bytes))
 }
 
-/// A connection that has `bytes` of data to send.
+/// Connection properties of a flow with `bytes` bytes of data; `None`: without end.
 pub(super) fn connection(tcp: &TcpSetup, bytes: Option<u64>) -> Connection {
     let config = tcp.config.tcp();
     let rfc = config.filter(|config| config.flavour == Flavour::Rfc).map(|config| config.rfc);
@@ -141,8 +141,8 @@ pub(super) fn connection(tcp: &TcpSetup, bytes: Option<u64>) -> Connection {
 
 impl Capture for Pcap<'_> {
     fn arrival(&mut self, flow: u32, bytes: u64) {
-        let tcp = self.arrivals.as_ref().expect("connections arrive");
-        connect(&mut self.file, flow, tcp, Some(bytes)).expect("checked, and new");
+        let tcp = self.arrivals.as_ref().expect("the setup has flows that arrive");
+        connect(&mut self.file, flow, tcp, Some(bytes)).expect("the setup was checked and the flow is new");
     }
 
     fn segment(&mut self, now: SimTime, flow: u32, bytes: u32, segment: &Segment) {
@@ -159,7 +159,7 @@ impl Capture for Pcap<'_> {
         self.hand_over();
     }
 
-    /// The capture is one of TCP and of what is recorded.
+    /// Captures the datagrams of recorded flows only; other UDP flows are left out.
     fn datagram(&mut self, now: SimTime, flow: u32, bytes: u32, _seq: u64) {
         if self.recorded.iter().any(|numbers| numbers.contains(&flow)) {
             self.file.on_datagram_sent(now, flow, bytes);

@@ -1,4 +1,4 @@
-//! Number of exchanges of a mesh that can overlap in time.
+//! Number of exchanges of a mesh that can overlap in time: its spatial reuse.
 
 use crate::experiment::Experiment;
 use crate::networks::mesh_links as links;
@@ -7,27 +7,28 @@ use crossfade_mac::{Knowledge, Mac};
 use crossfade_scenario::{MeshSetup, Point, ScenarioError};
 use serde::Serialize;
 
-/// The largest set of exchanges at one time.
+/// Largest set of exchanges that can be under way at one time in the mesh of a point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReuseFacts {
-    /// The number of the point.
+    /// Number of the point in the plan.
     pub point: usize,
-    /// Over how many links, those on the routes of the flows.
+    /// Number of links on the routes of the flows, from which the set is chosen.
     pub links: usize,
-    /// Antennas of a node.
+    /// Number of antennas of a node.
     pub antennas: usize,
     /// Number of exchanges in the set.
     pub exchanges: usize,
-    /// Whether no larger set exists; else the search has ended early.
+    /// True if no larger set exists; false if the search was cut short.
     pub is_exact: bool,
-    /// The nodes at the ends of each.
+    /// Numbers of the two nodes of each exchange in the set.
     pub set: Vec<(usize, usize)>,
 }
 
-/// The largest set of exchanges at one time over the routes of the flows, at each point.
+/// Largest set of exchanges that can be under way at one time, over the links on the routes of the flows, at each
+/// point.
 ///
 /// # Errors
-/// A point without a mesh.
+/// If a point has no mesh.
 pub fn reuse(experiment: &Experiment) -> Result<Vec<ReuseFacts>, ScenarioError> {
     experiment.points.iter().map(|point| of_point(&point)).collect()
 }

@@ -1,4 +1,4 @@
-//! Periodic samples of a run: what each flow and link did since the last sample.
+//! Periodic samples of a run: counts of each flow and link since the last sample.
 
 use super::events::{EventsCsv, Sample};
 use crate::networks::hop;
@@ -8,11 +8,11 @@ use crossfade_scenario::{HopSetup, Setup, TrafficSetup};
 use crossfade_sim::{Engine, FlowStatistics, Network, Snapshot};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Events of the engine between two looks at whether the run is still wanted.
+/// Number of engine events between two checks for cancellation.
 const PORTION: u32 = 4096;
 
-/// Writes the events of a run of `network`, that of `setup`, and samples after each interval `every`, in order of time;
-/// `None` once `cancel` is true. Flows that arrive during the run have no samples of their own.
+/// Writes the events of a run of `network`, the network of `setup`, and a sample of each flow and link every `every`,
+/// in order of time; `None` once `cancel` is true. Flows that arrive during the run are not sampled.
 pub(super) fn sampled(
     setup: &Setup,
     network: Network,
@@ -29,7 +29,7 @@ pub(super) fn sampled(
         let to = from.saturating_add(every);
         loop {
             let goes_on = engine.advance_some(to, PORTION);
-            // Also where there are few events between two samples.
+            // The check comes also after an interval with fewer events.
             if cancel.load(Ordering::Relaxed) {
                 return None;
             }
@@ -53,15 +53,15 @@ pub(super) fn sampled(
     Some(())
 }
 
-/// Factors that turn counts into rates.
+/// Facts about flows and links that turn counts into rates.
 struct Sampled<'a> {
-    /// Bytes of a packet of each flow that are no data.
+    /// Header bytes of a packet of each flow.
     headers: Vec<u32>,
-    /// Hop of each link.
+    /// Hop of each link in the scenario; `None` for other media.
     hops: Vec<Option<&'a HopSetup>>,
 }
 
-/// A time, and what was counted by then.
+/// A time, and the counts of a run up to it.
 type At<'a> = (SimTime, &'a Snapshot);
 
 impl Sampled<'_> {
@@ -94,13 +94,13 @@ impl Sampled<'_> {
         }
     }
 
-    /// Data that arrived for the first time.
+    /// Application data of a flow that arrived for the first time, in bits.
     fn data_bits(&self, flow: usize, counts: &FlowStatistics) -> f64 {
         let headers = self.headers.get(flow).copied().unwrap_or_default();
         (counts.bytes_delivered - counts.segments_delivered * u64::from(headers)) as f64 * 8.0
     }
 
-    /// Capacity of the link, with the overhead of its frames.
+    /// Mean capacity of a link between two reports in bit/s, with the overhead of its frames; `None` without a rate.
     fn capacity_bps(&self, link: usize, now: &LinkReport, before: &LinkReport) -> Option<f64> {
         match &now.occupancy {
             Occupancy::Capacity { capacity, .. } => {
@@ -112,7 +112,7 @@ impl Sampled<'_> {
     }
 }
 
-/// The bytes of headers of each flow that is there from the start.
+/// Header bytes of a packet of each flow that exists from the start.
 fn headers(setup: &Setup) -> Vec<u32> {
     let lasting = setup.flows.iter().filter(|flow| !matches!(flow.traffic, TrafficSetup::Arrivals { .. }));
     let each = |flow: &crossfade_scenario::FlowSetup| {

@@ -1,10 +1,10 @@
-//! Sinks, to which views write text: a file of its own, since `mod.rs` and the views use them.
+//! Types of the sinks to which views write: a file of its own, since `mod.rs` and the views use them.
 
-/// Takes a file piece by piece: a run may be long.
+/// Function that takes a file in portions, since a long run has a large file.
 pub type Sink<'a> = dyn FnMut(&[u8]) + Send + 'a;
 
-/// Takes whole lines of a text.
+/// Function that takes whole lines of a text, in portions.
 pub(super) type TextSink<'a> = dyn FnMut(&str) + Send + 'a;
 
-/// Number of bytes handed over at a time.
+/// Bytes that a writer collects before it passes them to its sink.
 pub(super) const PORTION_BYTES: usize = 1 << 16;

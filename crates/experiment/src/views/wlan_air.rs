@@ -1,4 +1,4 @@
-//! A capture of the frames in the air of a Wi-Fi network.
+//! Captures of the frames on the air of a Wi-Fi network.
 
 use super::pcap::{Numbered, connection};
 use super::sink::{PORTION_BYTES, Sink};
@@ -11,21 +11,21 @@ use crossfade_transport::{Ack, Segment};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The frames of a run as a pcap file.
+/// Writer of a pcap file with the frames of a run.
 pub(crate) struct WlanAir<'a> {
     file: WlanCapture,
     sink: &'a mut Sink<'a>,
     arrivals: Option<TcpSetup>,
     datagrams: Vec<Range<u32>>,
-    /// The first bytes of packets from outside, by the ids that they have there.
+    /// First bytes of the packets from outside, by packet id.
     outside: HashMap<u32, Vec<u8>>,
 }
 
 impl<'a> WlanAir<'a> {
-    /// An empty capture that knows the flows of `setup` and hands the file over to `sink`, piece by piece.
+    /// Creates an empty capture of the flows of `setup`, which passes the file to `sink` in portions.
     ///
     /// # Errors
-    /// No Wi-Fi network; segments or windows that TCP's headers have no room for.
+    /// If there is no Wi-Fi network, or segments or windows do not fit into TCP headers.
     pub(crate) fn new(
         setup: &Setup,
         config: CaptureConfig,
@@ -45,20 +45,20 @@ impl<'a> WlanAir<'a> {
         Ok(Self { file, sink, arrivals, datagrams, outside: HashMap::new() })
     }
 
-    /// A packet from outside is about to enter: its id there, and its first bytes.
+    /// Adds the first bytes of a packet from outside that is about to enter, with its id.
     #[cfg(all(target_os = "linux", feature = "live"))]
     pub(crate) fn comes(&mut self, id: u32, bytes: Vec<u8>) {
         self.outside.insert(id, bytes);
     }
 
-    /// Hands over the last frames.
+    /// Passes the remaining frames to the sink.
     pub(crate) fn finish(&mut self) {
         (self.sink)(self.file.bytes());
         self.file.clear();
     }
 }
 
-/// Describes `flow`, which has `bytes` of data to send.
+/// Describes `flow` to the capture; `bytes` is its amount of data, `None` without end.
 fn connect(
     file: &mut WlanCapture,
     flow: u32,
@@ -76,8 +76,8 @@ impl Capture for WlanAir<'_> {
     const HEARS: bool = true;
 
     fn arrival(&mut self, flow: u32, bytes: u64) {
-        let tcp = self.arrivals.as_ref().expect("connections arrive");
-        connect(&mut self.file, flow, tcp, Some(bytes)).expect("checked, and new");
+        let tcp = self.arrivals.as_ref().expect("the setup has flows that arrive");
+        connect(&mut self.file, flow, tcp, Some(bytes)).expect("the setup was checked and the flow is new");
     }
 
     fn segment(&mut self, _now: SimTime, _flow: u32, _bytes: u32, _segment: &Segment) {}

@@ -1,4 +1,4 @@
-//! Scenarios as texts, with keys set, and their results.
+//! Helpers of the tests: scenarios as texts with keys set, and their results.
 
 #![allow(dead_code, reason = "each test file uses some of it")]
 
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// The shipped scenarios by name, with their files and texts, without those of the figures of papers.
+/// Shipped scenarios, without those of the papers' figures: name, file and text of each.
 pub(crate) fn shipped_scenarios() -> Vec<(String, PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/crossfade/scenarios");
     let mut files = Vec::new();
@@ -36,17 +36,17 @@ fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The plan of a scenario with keys set: a list of pairs.
+/// Plan of a scenario with keys set; `set` is a list of pairs.
 pub(crate) fn plan(text: &str, set: &Value) -> Experiment {
     plan_with(text, set, &[])
 }
 
-/// Like [`plan`], for a scenario that names files, given as names and texts.
+/// Like [`plan`], for a scenario that names files, given by names and texts.
 pub(crate) fn plan_with(text: &str, set: &Value, files: &[(&str, &str)]) -> Experiment {
     load(text, set, files).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Like [`plan_with`], but returns the error line of a wrong scenario.
+/// Like [`plan_with`], but returns the error of an invalid scenario as one line.
 pub(crate) fn load(text: &str, set: &Value, files: &[(&str, &str)]) -> Result<Experiment, String> {
     let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
     let read = |name: &str| {
@@ -56,14 +56,14 @@ pub(crate) fn load(text: &str, set: &Value, files: &[(&str, &str)]) -> Result<Ex
     Experiment::load_with_files(text, "test.toml", &overrides, &read).map_err(|error| error.to_string())
 }
 
-/// The rows of a plan, made on so many threads, in order.
+/// Rows of a plan made on `jobs` threads, in order, without the times that runs took.
 pub(crate) fn rows(plan: &Experiment, jobs: usize) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let done = execute(plan, Vec::new(), jobs, Shard::WHOLE, &ExecutionHandle::default(), &mut |new, _| {
         rows.extend(new);
     });
     assert_eq!(done, Ok(true));
-    // How long a run took is no result.
+    // The time that a run took is not part of its result.
     for row in &mut rows {
         row.seconds = 0.0;
     }
@@ -71,17 +71,17 @@ pub(crate) fn rows(plan: &Experiment, jobs: usize) -> Vec<Row> {
     rows
 }
 
-/// The result of the only point of a plan.
+/// Result of the only point of a plan.
 pub(crate) fn result(plan: &Experiment) -> PointResult {
     summarise(plan, &rows(plan, 2)).remove(0)
 }
 
-/// The result of the only point of a scenario with keys set.
+/// Result of the only point of a scenario with keys set.
 pub(crate) fn result_of(text: &str, set: &Value) -> PointResult {
     result(&plan(text, set))
 }
 
-/// Value and half-width of the interval of a metric of the whole.
+/// Value and half-width of the 95 % interval of a metric of the whole network.
 #[track_caller]
 pub(crate) fn metric(result: &PointResult, name: &str) -> (f64, f64) {
     let found = result.metrics.iter().find(|(found, _)| *found == name);
@@ -89,13 +89,13 @@ pub(crate) fn metric(result: &PointResult, name: &str) -> (f64, f64) {
     (metric.value, metric.ci95.unwrap_or(f64::NAN))
 }
 
-/// The values of a metric in the runs of a scenario with keys set.
+/// Values of a metric in the runs of a scenario with keys set.
 pub(crate) fn runs_of(text: &str, set: &Value, name: &str) -> Runs {
     let rows = rows(&plan(text, set), 2);
     rows.iter().map(|row| row.metrics.get(name).unwrap_or(f64::NAN)).collect::<Vec<f64>>().into()
 }
 
-/// What writes a text of each point: [`crossfade_experiment::events`] or `link_events`.
+/// Function that writes a text about each point: [`crossfade_experiment::events`] or a function like it.
 type Write = fn(
     &Experiment,
     u64,
@@ -103,12 +103,12 @@ type Write = fn(
     &AtomicBool,
 ) -> Result<Option<()>, crossfade_scenario::ScenarioError>;
 
-/// The texts of run 0 of all points.
+/// Texts about run 0 of all points.
 pub(crate) fn texts(plan: &Experiment, write: Write) -> Vec<String> {
     texts_of_run(plan, 0, write)
 }
 
-/// The texts of a run of all points.
+/// Texts about run number `run` of all points.
 pub(crate) fn texts_of_run(plan: &Experiment, run: u64, write: Write) -> Vec<String> {
     let mut texts = vec![String::new(); plan.points.len()];
     let mut sink = |point: usize, lines: &str| texts[point].push_str(lines);

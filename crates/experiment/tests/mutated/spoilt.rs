@@ -1,6 +1,6 @@
-//! Inputs of mutation: scenarios of every kind of network, and the files that they name.
+//! Inputs of mutation: valid scenarios of every kind of network, and the files that they name.
 
-/// Scenarios that are right.
+/// Valid scenarios, which mutation changes.
 pub(crate) const BASES: [&str; 18] = [
     r#"
         schema = 1
@@ -95,7 +95,8 @@ pub(crate) const BASES: [&str; 18] = [
         wired = { one_way_delay = "100 ms" }
         tcp = { flavour = "ns2", variant = "sack", mss = "536 B", headers = "40 B", w_max = 20 }
     "#,
-    // Links that follow a file: opportunities both ways, a table of rates, rain on a satellite's path.
+    // Links that follow a file: opportunities in both directions, a table of rates, and rain on the path of a
+    // satellite.
     r#"
         schema = 2
         run = { duration = "3 s", runs = 1 }
@@ -120,7 +121,7 @@ pub(crate) const BASES: [&str; 18] = [
         tcp = { flavour = "rfc", variant = "sack", w_max = 1500 }
         link = { packet_size = "1500 B", delay = "260 ms", queue = { limit = "500 packets" }, trace = { attenuation = "rain.csv", modcod = "dvb-s2", period = "60 s", budget = { transmit_power_dbm = 82, path_loss_db = 174, noise_figure_db = 2, bandwidth_hz = 5e6, adaptation_delay = "1 s", margin_db = 0.5 } } }
     "#,
-    // A shaped link with a policer, jitter and aggregation of acknowledgements; losses of a file.
+    // A shaped link with a policer, jitter and aggregated acknowledgements; losses from a file.
     r#"
         schema = 2
         run = { duration = "2 s", runs = 1 }
@@ -129,7 +130,7 @@ pub(crate) const BASES: [&str; 18] = [
         reverse = { rate = "10 Mbit/s", delay = "5 ms", aggregation = { period = "10 ms" } }
         tcp = { flavour = "rfc", variant = "sack", w_max = 100, rfc = { profile = "recommended" } }
     "#,
-    // A mesh whose nodes are a file's; a cell whose user has recorded ratios.
+    // A mesh with node positions from a file; a cell whose user has recorded ratios.
     r#"
         schema = 2
         run = { duration = "500 ms", runs = 1 }
@@ -149,7 +150,7 @@ pub(crate) const BASES: [&str; 18] = [
         bulk = { radio = { trace = "sinr.csv" } }
         voice = { count = 2, traffic = "udp", rate = "80 kbit/s", radio = { mean_snr_db = 8, speed = "50 km/h" } }
     "#,
-    // Frames whose fate is a table's; frames whose scheme follows a policy.
+    // Frames with an error-rate table; frames whose scheme follows a policy.
     r#"
         schema = 2
         run = { duration = "2 s", runs = 1 }
@@ -169,7 +170,7 @@ pub(crate) const BASES: [&str; 18] = [
     "#,
 ];
 
-/// The files that scenarios name.
+/// Files that the scenarios name, with their texts.
 pub(crate) const FILES: [(&str, &str); 10] = [
     ("cell.up", "3\n5\n5\n9\n17\n40\n41\n41\n41\n100\n"),
     ("other.up", "1\n2\n3\n4\n"),

@@ -1,4 +1,4 @@
-//! The list of ARQ protocols.
+//! List of all ARQ protocols.
 
 use super::protocol::{Patience, Protocol};
 use super::{
@@ -6,7 +6,7 @@ use super::{
 };
 use crossfade_core::SimTime;
 
-/// ARQ protocol that retransmits lost frames. A new protocol is added here and to the macro below.
+/// ARQ protocol that retransmits lost frames. A new protocol is added to this enum and to the macro `with_protocol`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArqProtocol {
     /// No ARQ: every frame is sent once, and a lost frame stays lost.
@@ -15,15 +15,15 @@ pub enum ArqProtocol {
     StopAndWait(StopAndWaitConfig),
     /// Go back N: after a loss the whole window is retransmitted.
     GoBackN(GoBackNConfig),
-    /// Selective repeat: lost frames of the window are retransmitted.
+    /// Selective repeat: only the lost frames of the window are retransmitted.
     SelectiveRepeat(SelectiveRepeatConfig),
-    /// The radio link protocol of IS-99.
+    /// The radio link protocol (RLP) of IS-99.
     RlpIs99(RlpIs99Config),
     /// The radio link protocol of Toledo and Wang: NACKs with a timeout, and periodic acknowledgements.
     RlpNack(RlpNackConfig),
 }
 
-/// Evaluates an expression with the configuration of the protocol, whichever it is.
+/// Evaluates an expression with the configuration of the protocol, statically dispatched.
 macro_rules! with_protocol {
     ($protocol:expr, |$config:ident| $does:expr) => {
         match $protocol {
@@ -42,20 +42,20 @@ macro_rules! with_protocol {
 pub(super) use with_protocol;
 
 impl ArqProtocol {
-    /// Checks the parameters.
+    /// Checks the parameters of the protocol.
     ///
     /// # Errors
-    /// A parameter outside its range.
+    /// If a parameter is outside its range.
     pub fn check(&self) -> Result<(), ArqError> {
         with_protocol!(*self, |config| config.check())
     }
 
-    /// See [`Protocol::patience`].
+    /// Time for which the protocol waits before it retransmits a frame or requests it again: [`Protocol::patience`].
     pub fn patience(&self, frame_time: SimTime) -> Option<Patience> {
         with_protocol!(*self, |config| config.patience(frame_time))
     }
 
-    /// Greatest number of unacknowledged frames, for protocols with a window.
+    /// Window in frames: the greatest number of unacknowledged frames; `None` for protocols without this parameter.
     pub fn window(&self) -> Option<u32> {
         match self {
             Self::GoBackN(config) => Some(config.window),
@@ -64,17 +64,17 @@ impl ArqProtocol {
         }
     }
 
-    /// See [`Protocol::most_repetitions`].
+    /// Number of retransmission rounds after which a frame is given up: [`Protocol::most_repetitions`].
     pub fn most_repetitions(&self) -> Option<u32> {
         with_protocol!(*self, |config| config.most_repetitions())
     }
 
-    /// See [`Protocol::may_lose`].
+    /// True if a frame can be lost for good when the channel loses frames: [`Protocol::may_lose`].
     pub fn may_lose(&self) -> bool {
         with_protocol!(*self, |config| config.may_lose())
     }
 
-    /// See [`Protocol::longest_recovery`].
+    /// Longest time over which a frame may be retransmitted: [`Protocol::longest_recovery`].
     pub fn longest_recovery(&self, frame_time: SimTime, frame_error_rate: Option<f64>) -> SimTime {
         with_protocol!(*self, |config| config.longest_recovery(frame_time, frame_error_rate))
     }

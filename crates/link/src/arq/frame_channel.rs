@@ -1,4 +1,4 @@
-//! Frame channels: the fate of single frames.
+//! Frame channels, which determine the reception of single frames.
 
 use super::Sdu;
 use crossfade_channel::LossProcess;
@@ -7,74 +7,74 @@ use crossfade_core::SimTime;
 /// One transmission of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// Number of the frame on this link, counted from 0; frames without payload count too.
+    /// Number of the frame on this link, counted from 0; frames without a payload count, too.
     pub number: u64,
-    /// Start of the transmission.
+    /// Time at which the transmission starts.
     pub at: SimTime,
-    /// Payload of the frame; `None` without one.
+    /// Number of the payload in the frame; `None` for a frame without a payload.
     pub sdu: Option<Sdu>,
     /// Number of earlier transmissions of the payload.
     pub attempt: u32,
 }
 
-/// Reception of a frame.
+/// Reception of a frame over a frame channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reception<S = Hard> {
-    /// The frame passes its check alone.
+    /// The frame passes its check by itself.
     Good,
-    /// The frame fails its check and is of no use.
+    /// The frame fails its check and is discarded.
     Corrupt,
-    /// A copy that passes its check or fails it, and that can be combined with other copies of its payload.
+    /// Copy of a frame, passing its check or not, that can be combined with other copies of its payload.
     Soft(S),
 }
 
-/// A channel for frames, which decides whether the receiver gets each frame good, corrupt or not at all.
+/// Channel for frames, which decides whether each frame is received without error, corrupt or not at all.
 ///
 /// The fate depends on the channel's random streams and on the transmission, not on earlier calls; calls come in order
 /// of number and of time. Random draws therefore have an index: those of the payload (stream,
 /// [`sdu`](Transmission::sdu)), equal for all copies; those of fading and noise (stream,
-/// [`number`](Transmission::number)) or (stream, [`at`](Transmission::at)). A protocol that sends one frame more then
+/// [`number`](Transmission::number)) or (stream, [`at`](Transmission::at)). So an additional frame of a protocol
 /// changes no other draw, and a recorded run can be replayed.
 pub trait FrameChannel: Send {
-    /// A copy of a frame that can be combined with others; [`Hard`] where nothing is combined.
+    /// Copy of a frame that can be combined with others; [`Hard`] for channels without combining.
     type Soft: SoftValue;
 
-    /// The reception of `transmission`.
+    /// Transmits a frame, and returns its reception.
     fn transmit(&mut self, transmission: Transmission) -> Reception<Self::Soft>;
 
-    /// Whether receptions may be soft. Headers of frames must then be readable, and the protocol must retransmit
+    /// True if receptions may be soft. Headers of frames must then be readable, and the protocol must retransmit
     /// frames.
     fn combines(&self) -> bool;
 
-    /// Duration of the last frame, or of the next one before the first, where it varies; `None` where all frames are
-    /// equally long.
+    /// Duration of the last frame transmitted (before the first, of the next), for channels on which it varies; `None`
+    /// if all frames are equally long.
     fn frame_time(&self) -> Option<SimTime> {
         None
     }
 
-    /// Channel conditions of the last transmission, for observers of the link.
+    /// Conditions of the channel in the last transmission, for observers of the link.
     fn conditions(&self) -> Conditions;
 }
 
 /// Channel conditions of a transmission, as far as the channel knows them.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Conditions {
-    /// The signal-to-noise ratio in dB.
+    /// Signal-to-noise ratio in dB; `None` if the channel has none.
     pub snr_db: Option<f64>,
-    /// The modulation or the scheme.
+    /// Name of the modulation or antenna scheme; `None` if the channel has none.
     pub scheme: Option<&'static str>,
 }
 
-/// A received copy of a frame, or several copies combined.
+/// Received copy of a frame, or several copies combined.
 pub trait SoftValue: Clone + Send {
-    /// Whether this copy passes its check alone.
+    /// True if this copy passes its check without combining.
     fn passes_alone(&self) -> bool;
 
-    /// Adds a later copy; returns whether the frame now passes its check.
+    /// Adds a later copy; returns true if the combined frame now passes its check.
     fn combine(&mut self, copy: Self) -> bool;
 }
 
-/// Channel without soft values: a frame is good or corrupt.
+/// Type without values, for channels without soft copies: a frame is either good or corrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hard {}
 
@@ -88,7 +88,7 @@ impl SoftValue for Hard {
     }
 }
 
-/// Whether the receiver can tell which frame was corrupt.
+/// Fate of the header of a corrupt frame, by which the receiver identifies the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameHeader {
     /// The header is lost with the payload, as in IS-99.
@@ -97,9 +97,9 @@ pub enum FrameHeader {
     Readable,
 }
 
-/// Frames that are lost by a loss process.
+/// Frame channel on which a loss process decides which frames are corrupt.
 pub struct LossyFrames {
-    /// Process that decides which frames are lost.
+    /// Loss process, called once per frame.
     pub loss: Box<dyn LossProcess>,
 }
 

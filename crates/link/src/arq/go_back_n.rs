@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 /// Parameters of go back N.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GoBackNConfig {
-    /// N: greatest number of unacknowledged frames.
+    /// Window N: greatest number of unacknowledged frames.
     pub window: u32,
     /// Time from the start of the oldest frame's transmission to its retransmission, with all frames behind it.
     pub timeout: SimTime,
-    /// Timeouts in a row of one frame after which it is given up (N2 of HDLC); `None` never gives up.
+    /// Number of timeouts in a row after which a frame is given up (N2 of HDLC); `None`: never.
     pub max_retransmissions: Option<u32>,
 }
 
@@ -37,15 +37,15 @@ impl Protocol for GoBackNConfig {
     }
 }
 
-/// A frame in the window.
+/// A frame in the sender's window, not acknowledged yet.
 struct Outstanding {
     sdu: Sdu,
     transmissions: u32,
     sent_at: SimTime,
 }
 
-/// Sender of go back N: sends a window of frames, and retransmits all of it when its oldest frame is not acknowledged
-/// in time.
+/// Sender of go back N: sends a window of frames, and retransmits all of them if the oldest is not acknowledged in
+/// time.
 ///
 /// ```text
 ///   base          cursor        base + window.len()
@@ -53,21 +53,21 @@ struct Outstanding {
 /// ```
 pub struct GoBackNSender {
     config: GoBackNConfig,
-    /// The oldest frame that is neither acknowledged nor given up.
+    /// Number of the oldest frame that is neither acknowledged nor given up.
     base: u64,
     window: VecDeque<Outstanding>,
-    /// The frame to be sent next.
+    /// Number of the frame to be sent next.
     cursor: u64,
-    /// Timeouts of the frame `base`.
+    /// Number of timeouts of the oldest frame.
     expiries: u32,
-    /// Number of the frame that the receiver is known to wait for; less than `base` after frames were given up.
+    /// Number of the frame that the receiver is known to expect; less than `base` after frames were given up.
     told: u64,
-    /// Time at which the receiver is told once more that frames were given up, unless a frame tells it before.
+    /// Time at which the receiver is told again that frames were given up, unless a frame tells it before.
     skip_at: SimTime,
 }
 
 impl GoBackNSender {
-    /// A sender before its first frame.
+    /// Creates a sender that has not sent a frame.
     pub fn new(config: &GoBackNConfig) -> Self {
         Self {
             config: *config,
@@ -80,7 +80,7 @@ impl GoBackNSender {
         }
     }
 
-    /// Expiry of the oldest frame's timer; `None` while it does not run.
+    /// Time at which the oldest frame's timer expires; `None` while it does not run.
     fn deadline(&self) -> Option<SimTime> {
         let oldest = self.window.front().filter(|_| self.cursor > self.base)?;
         Some(oldest.sent_at + self.config.timeout)
@@ -105,7 +105,7 @@ impl GoBackNSender {
         self.cursor = self.base;
         self.expiries += 1;
         if self.config.max_retransmissions.is_some_and(|n| self.expiries > n) {
-            // Frames behind it were sent in vain: the receiver discards frames out of order.
+            // The receiver has discarded the frames behind it, since they were out of order.
             self.forget_oldest();
             self.skip_at = SimTime::ZERO;
         }
@@ -125,7 +125,7 @@ impl ArqSender for GoBackNSender {
 
     fn on_feedback(&mut self, _now: SimTime, feedback: Feedback) {
         let Feedback::Ack { next, .. } = feedback else { return };
-        // Frames that wait to be retransmitted may still be acknowledged, after a timeout that was too early.
+        // After a spurious timeout, frames that wait for retransmission may still be acknowledged.
         let end = self.base + self.window.len() as u64;
         if next > end {
             return;

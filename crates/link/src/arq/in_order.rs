@@ -1,11 +1,11 @@
-//! The receiver of stop-and-wait and go back N, which accepts only the next frame in order.
+//! Receiver that accepts only the next frame in order, for stop-and-wait and go back N.
 
 use super::{ArqReceiver, Content, Delivery, Feedback, Outcome, Pdu};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// Receiver that passes up frames in order, and acknowledges the last of them: that of stop-and-wait and of go back N,
-/// which differ in how far their senders run ahead.
+/// Receiver that passes up frames in order, and acknowledges the last of them. Stop-and-wait and go back N share it;
+/// they differ in how far their senders run ahead.
 #[derive(Debug, Default)]
 pub struct InOrderReceiver {
     next: u64,
@@ -14,12 +14,12 @@ pub struct InOrderReceiver {
 }
 
 impl InOrderReceiver {
-    /// A receiver before its first frame.
+    /// Creates a receiver that has not received a frame.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Counts frames before `oldest` as lost: the sender has given them up.
+    /// Counts frames before `oldest` as lost, since the sender has given them up.
     fn skip_to(&mut self, oldest: u64) {
         if oldest > self.next {
             self.delivery.push_back(Delivery::Lost { first: self.next, frames: oldest - self.next });

@@ -1,4 +1,4 @@
-//! A link that sends packets as frames and retransmits lost ones.
+//! Link that sends packets as frames and retransmits lost frames.
 
 use super::choice::with_protocol;
 use super::reassembly::Reassembly;
@@ -20,17 +20,17 @@ use crate::statistics::LinkStatistics;
 use crossfade_core::{SimTime, Stream};
 use std::collections::VecDeque;
 
-/// Timing of the frames of a link.
+/// Timing of the frames of an ARQ link.
 #[derive(Clone, Copy)]
 struct FrameTiming {
-    /// Duration of a frame, full or not; where it varies, the shortest one.
+    /// Duration of a frame, full or not; the shortest one if durations vary.
     frame_time: SimTime,
     clock: FrameClock,
     delay: SimTime,
 }
 
 impl FrameTiming {
-    /// Start of a frame that is ready at `at`.
+    /// Start time of a frame that is ready at `at`.
     #[inline]
     fn start(self, at: SimTime) -> SimTime {
         match self.clock {
@@ -43,7 +43,7 @@ impl FrameTiming {
     }
 }
 
-/// A frame with a payload that is not counted yet: it ends at `free_at` of the link.
+/// A frame with a payload in transmission, which is not counted yet; it ends at `free_at` of the link.
 #[derive(Clone, Copy)]
 struct Sending {
     start: SimTime,
@@ -51,15 +51,16 @@ struct Sending {
     is_error: bool,
 }
 
-/// An ARQ link: a queue, segmentation, an ARQ protocol over a frame channel, reassembly.
+/// ARQ link: a queue, segmentation, an ARQ protocol over a frame channel, and reassembly.
 ///
 /// A packet arrives when its last frame is passed up. It is lost if one of its frames is lost; the loss is reported
 /// when the fate of its last frame is known.
 ///
 /// Frames are not events: [`next_event`](Link::next_event) is the earliest time at which a packet can leave, and
-/// [`advance`](Link::advance) and [`push`](Link::push) process all frames up to their time. Statistics count processed frames.
+/// [`advance`](Link::advance) and [`push`](Link::push) process all frames up to their time. Statistics count only
+/// processed frames.
 ///
-/// While no frame is under way and no packet waits, idle frames are not sent, since they would carry no new
+/// While no frame is in transit and no packet waits, the link sends no idle frames, since they would carry no new
 /// information.
 pub struct ArqLink<S, R, C: FrameChannel = LossyFrames> {
     timing: FrameTiming,
@@ -71,32 +72,32 @@ pub struct ArqLink<S, R, C: FrameChannel = LossyFrames> {
     header: FrameHeader,
     soft_buffer: SoftBuffer<C::Soft>,
     reverse: ReverseChannel,
-    /// Frames on the air, with the times at which they are received.
+    /// Frames on the air, each with the time at which it is received.
     on_the_air: VecDeque<(SimTime, Pdu, Reception<C::Soft>)>,
-    /// End of the last transmission.
+    /// Time at which the last transmission ends.
     free_at: SimTime,
-    /// Time at which the sender is next asked for a frame; [`SimTime::MAX`] until a packet or feedback comes.
+    /// Time at which the sender is next polled for a frame; [`SimTime::MAX`] until a packet or feedback comes.
     asks_at: SimTime,
     transmissions: u64,
-    /// The frame with a payload in transmission, which is counted at its end.
+    /// Frame with a payload in transmission, which is counted at its end.
     sending: Option<Sending>,
-    /// Total duration of the counted frames with a payload, where durations vary.
+    /// Total duration of the counted frames with a payload; `None` if all frames are equally long.
     busy: Option<SimTime>,
-    /// Packets that have left, with their times.
+    /// Packets that have left the link and were not taken out yet, with their times.
     departures: VecDeque<(SimTime, Departure)>,
     statistics: LinkStatistics,
     arq_statistics: ArqStatistics,
-    /// Frames on the air for link events, if the link is observed.
+    /// Events of frames on the air; `None` if the link is not observed.
     watch: Option<Box<Watch>>,
     log: EventLog,
 }
 
 impl ArqLinkConfig {
-    /// Builds the link over `channel`, with `queue` before it; `draws` is the random stream of the queue. `feedback`
-    /// decides which acknowledgements and requests are lost.
+    /// Builds the link over `channel`, with `queue` before it; `draws` is the random stream of the queue, `feedback`
+    /// that of losses on the reverse path.
     ///
     /// # Errors
-    /// A parameter outside its range, or a channel that combines copies on a link that cannot.
+    /// If a parameter is outside its range, or the channel combines copies and the link cannot.
     pub fn build<C>(
         self,
         queue: QueueConfig,
@@ -119,7 +120,7 @@ impl ArqLinkConfig {
     }
 }
 
-/// Kinds of the next step, in their order at equal times: receptions come before transmissions.
+/// Kinds of steps in the order in which they are taken at equal times: receptions before transmissions.
 #[derive(Clone, Copy)]
 enum Step {
     Frame,
@@ -129,10 +130,10 @@ enum Step {
 }
 
 impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
-    /// An idle link between a sender and a receiver, those of the protocol of `config` or others.
+    /// Creates an idle link between a sender and a receiver, of the protocol of `config` or another.
     ///
     /// # Errors
-    /// A parameter of the queue outside its range.
+    /// If a parameter of the queue is outside its range.
     pub fn new(
         config: &ArqLinkConfig,
         queue: QueueConfig,
@@ -216,7 +217,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         }
     }
 
-    /// Asks the sender for a frame sooner, since it may have a new one to send.
+    /// Polls the sender at the next possible time, since it may have a frame to send.
     #[inline]
     fn wake_sender(&mut self, now: SimTime) {
         let ready = now.max(self.free_at);
@@ -225,7 +226,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         }
     }
 
-    /// Counts the frame in transmission once it has ended.
+    /// Counts the frame in transmission, which has ended.
     #[inline]
     fn count_sent(&mut self) {
         let Some(Sending { start, is_first, is_error }) = self.sending.take() else { return };
@@ -238,7 +239,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         }
     }
 
-    /// Asks the sender for a frame and sends it.
+    /// Polls the sender for a frame and transmits it.
     #[inline]
     fn transmit(&mut self, now: SimTime) {
         debug_assert!(
@@ -299,7 +300,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         self.on_the_air.push_back((received_at, pdu, reception));
     }
 
-    /// Takes over what the queue dropped at time `now`.
+    /// Records the marks and drops of the queue at time `now`.
     fn note_drops(&mut self, now: SimTime) {
         let Self { segmenter, statistics, departures, .. } = self;
         statistics.ecn_marks = segmenter.ecn_marks();
@@ -310,7 +311,8 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         }
     }
 
-    /// Whether the receiver accepts a frame, alone or combined with earlier copies.
+    /// Outcome of a reception for the receiver: the frame passes its check by itself or combined with earlier copies,
+    /// or not.
     #[inline]
     fn outcome(&mut self, pdu: Pdu, reception: Reception<C::Soft>) -> Outcome {
         let is_good = match (reception, pdu.content) {
@@ -332,7 +334,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         }
     }
 
-    /// Takes feedback and received payloads from the receiver.
+    /// Takes feedback and deliveries from the receiver after a reception or a timeout.
     #[inline]
     fn attend_receiver(&mut self, now: SimTime) {
         while let Some(feedback) = self.receiver.poll_feedback(now) {
@@ -362,8 +364,8 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         }
     }
 
-    /// Earliest time at which a packet can arrive if no frame is missing: the oldest packet must have been sent to its
-    /// end.
+    /// Earliest time at which a packet can arrive if no frame is missing: the last frame of the oldest packet must have
+    /// been sent.
     fn earliest_departure(&self, next: SimTime) -> SimTime {
         let FrameTiming { frame_time, delay, .. } = self.timing;
         let last_frame = frame_time.saturating_add(delay);
@@ -375,7 +377,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         next.max(self.free_at).saturating_add(before).saturating_add(last_frame)
     }
 
-    /// Earliest time at which the queue can drop a packet that it has taken.
+    /// Earliest time at which the queue can drop a packet that it has accepted.
     fn earliest_drop(&self, next: SimTime) -> SimTime {
         let Some(frames) = self.segmenter.frames_before_drops() else { return SimTime::MAX };
         next.max(self.free_at).saturating_add(self.timing.frame_time.saturating_mul(frames.into()))

@@ -6,10 +6,10 @@
 //!                                               +--------------- reverse channel <------feedback-------+
 //! ```
 //!
-//! The machines do no IO and know no clock: time is an argument. [`ArqLink`] joins a pair of them, a
-//! [`FrameChannel`] and a reverse channel to a [`Link`](crate::Link). [`ArqLinkConfig`] describes it as data, and
-//! builds it; [`ArqProtocol`] lists the protocols. Copies of a frame are combined before a receiver hears of
-//! them: protocols know verdicts only.
+//! Senders and receivers do no IO and have no clock: time is an argument. [`ArqLink`] joins a sender, a receiver, a
+//! [`FrameChannel`] and a reverse channel to a [`Link`](crate::Link). [`ArqLinkConfig`] describes and builds such a
+//! link; [`ArqProtocol`] lists the protocols. Copies of a frame are combined before the receiver is called, so
+//! protocols see only the outcome.
 
 mod choice;
 mod config;
@@ -57,141 +57,139 @@ pub use unacknowledged::{Unacknowledged, UnacknowledgedReceiver, UnacknowledgedS
 
 use crossfade_core::SimTime;
 
-/// Payload of one frame: its number, counted from 0, among all the payloads that the sender was given.
+/// Number, from 0, of the payload of a frame among all payloads that the sender was given.
 pub type Sdu = u64;
 
-/// A frame on the air.
+/// Frame on the air (protocol data unit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pdu {
-    /// The sequence number. The radio link protocols send only its last 8 bits; the other protocols number
-    /// without end, which tells apart what a modulus of twice the window tells apart.
+    /// Sequence number. The radio link protocols transmit only its last 8 bits. The other protocols number without end,
+    /// which is equivalent to a modulus of twice the window.
     pub seq: u64,
-    /// The lower edge of the sender's window, where the sender gives up frames: the receiver need not wait
-    /// for anything before. (What block acknowledgement requests of IEEE 802.11 tell, and FORWARD-TSN of RFC
-    /// 3758.)
+    /// Lower edge of the sender's window, for protocols that give up frames: the receiver need not wait for earlier
+    /// frames. (Block acknowledgement requests of IEEE 802.11 and FORWARD-TSN of RFC 3758 carry this number.)
     pub oldest: u64,
     /// Content of the frame.
     pub content: Content,
-    /// Number of times that the sender has sent this payload before.
+    /// Number of earlier transmissions of this payload.
     pub attempt: u32,
 }
 
 impl Pdu {
-    /// The number of a frame that has none.
+    /// Sequence number of frames that carry none.
     pub const NO_SEQ: u64 = u64::MAX;
 }
 
-/// Content of a frame.
+/// Content of a frame: a payload or control information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// A payload.
+    /// A payload, by its number.
     Data(Sdu),
-    /// Idle frame: `seq` is the number of the next new frame, if the protocol sends it.
+    /// Idle frame; `seq` is the number of the next new frame, if the protocol transmits it.
     Idle,
     /// Control frame: the sender has given up all frames before `oldest`.
     Skip,
 }
 
-/// Reception of a frame.
+/// Outcome of the reception of a frame, for the receiver of an ARQ protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The frame passes its check, by itself or together with earlier copies.
+    /// The frame passes its check, by itself or combined with earlier copies.
     Good(Pdu),
-    /// The header of the frame was read, and its payload fails the check.
+    /// The header of the frame can be read, and its payload fails the check.
     Corrupt(Pdu),
-    /// Unreadable frame without its number.
+    /// The frame cannot be read at all, so its number is unknown.
     Erased,
 }
 
-/// Feedback of a receiver to its sender.
+/// Feedback from a receiver to its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feedback {
-    /// Asks once more for a frame.
+    /// Negative acknowledgement: requests a retransmission.
     Nak {
         /// Sequence number of the missing frame.
         seq: u64,
     },
-    /// Acknowledgement: all frames before a number, and one other frame, need not be retransmitted.
+    /// Acknowledgement: all frames before `next`, and the frame `last`, need not be retransmitted.
     Ack {
-        /// The first frame that is still waited for.
+        /// Number of the first frame that the receiver still expects.
         next: u64,
-        /// The frame that made the receiver say so.
+        /// Number of the frame whose reception caused this acknowledgement.
         last: u64,
     },
 }
 
-/// Delivery of a receiver to the layer above.
+/// Delivery from a receiver to the layer above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// A payload.
+    /// A payload was received and is passed up.
     Frame {
-        /// Payload of the frame.
+        /// Number of the payload.
         sdu: Sdu,
-        /// Time at which it was received; it may have waited for others since.
+        /// Time at which the frame was received; it may have waited for earlier frames since.
         received_at: SimTime,
     },
-    /// Payloads that will never come.
+    /// Payloads that will never arrive.
     Lost {
-        /// The number of the first, as far as the receiver knows: a receiver that counts modulo 256 does not
-        /// notice when it misses 256 frames at once.
+        /// Number of the first lost payload, as far as the receiver knows: a receiver that counts modulo 256 does not
+        /// notice the loss of 256 frames in a row.
         first: Sdu,
-        /// Number of payloads.
+        /// Number of lost payloads.
         frames: u64,
     },
 }
 
-/// The sending end of an ARQ protocol.
+/// Sender of an ARQ protocol.
 pub trait ArqSender: Send {
-    /// Whether it would send a new payload at `now`: its window is open, and nothing has to be retransmitted
-    /// first. (Timers that have expired are acted on: giving a frame up may open the window.)
+    /// True if the sender would transmit a new payload at `now`: its window is open, and no frame waits for
+    /// retransmission. (Timers that have expired take effect first: giving a frame up may open the window.)
     fn wants_sdu(&mut self, now: SimTime) -> bool;
 
-    /// Takes the next payload. Payloads are numbered from 0 without gaps. Call it when
-    /// [`wants_sdu`](ArqSender::wants_sdu) says so; then [`poll_transmit`](ArqSender::poll_transmit) sends
-    /// it.
+    /// Takes the next payload. Payloads are numbered from 0 without gaps. Called only after
+    /// [`wants_sdu`](ArqSender::wants_sdu) returns true; then [`poll_transmit`](ArqSender::poll_transmit) sends the
+    /// payload.
     fn on_sdu(&mut self, now: SimTime, sdu: Sdu);
 
-    /// Hears what the receiver says.
+    /// Takes feedback of the receiver, which arrives at `now`.
     fn on_feedback(&mut self, now: SimTime, feedback: Feedback);
 
-    /// The frame to send if a transmission starts at `now`; `None` leaves the channel idle.
+    /// Frame to transmit if a transmission starts at `now`; `None` leaves the channel idle.
     fn poll_transmit(&mut self, now: SimTime) -> Option<Pdu>;
 
-    /// Time at which [`poll_transmit`](ArqSender::poll_transmit) will have something to send though nothing happens
-    /// before.
+    /// Time at which [`poll_transmit`](ArqSender::poll_transmit) will have a frame to send even without new payloads or
+    /// feedback; `None` if never.
     fn next_timeout(&self) -> Option<SimTime> {
         None
     }
 }
 
-/// The receiving end of an ARQ protocol.
+/// Receiver of an ARQ protocol.
 ///
-/// Whatever frames it is given, it does not panic, passes no payload up twice and keeps no more than its
-/// buffer.
+/// For any sequence of frames it does not panic, passes no payload up twice and stores no more than its buffer.
 pub trait ArqReceiver: Send {
-    /// A frame, or what is left of it, has been received at `now`.
+    /// Takes the reception of a frame, readable or not, at `now`.
     fn on_pdu(&mut self, now: SimTime, outcome: Outcome);
 
-    /// Next feedback to the sender at `now`; call it until it returns nothing, after
-    /// [`on_pdu`](ArqReceiver::on_pdu) and at [`next_timeout`](ArqReceiver::next_timeout).
+    /// Next feedback to the sender at `now`. Called until it returns `None`, after each [`on_pdu`](ArqReceiver::on_pdu)
+    /// and at [`next_timeout`](ArqReceiver::next_timeout).
     fn poll_feedback(&mut self, now: SimTime) -> Option<Feedback>;
 
-    /// Next delivery to the layer above; call it until it returns nothing, after each of the other two.
+    /// Next delivery to the layer above. Called until it returns `None`, after each call of the other two methods.
     fn poll_delivery(&mut self) -> Option<Delivery>;
 
-    /// Time at which [`poll_feedback`](ArqReceiver::poll_feedback) has something to do though nothing is received
-    /// before.
+    /// Time at which [`poll_feedback`](ArqReceiver::poll_feedback) has something to do even without a reception; `None`
+    /// if never.
     fn next_timeout(&self) -> Option<SimTime> {
         None
     }
 
-    /// Whether it waits for this frame. Of others no copies are kept that could be combined.
+    /// True if the receiver still waits for this frame. Copies of other frames are not kept for combining.
     fn awaits(&self, pdu: &Pdu) -> bool;
 
-    /// Whether no frame is known to be missing: then nothing but a new frame can make it pass something up.
+    /// True if no frame is known to be missing: then only a new frame can lead to a delivery.
     fn is_in_sequence(&self) -> bool;
 
-    /// Whether it passes payloads up in the order in which they were given to the sender.
+    /// True if the receiver passes payloads up in the order in which the sender was given them.
     fn releases_in_order(&self) -> bool {
         true
     }

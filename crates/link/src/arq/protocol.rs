@@ -1,32 +1,32 @@
-//! The interface of ARQ protocols as data.
+//! Interface of ARQ protocols as data.
 
 use super::{ArqError, ArqReceiver, ArqSender};
 use crossfade_core::SimTime;
 
-/// Parameters of an ARQ protocol, its two ends, and properties that follow from the parameters.
+/// Parameters of an ARQ protocol, from which its sender and receiver are built and its properties follow.
 pub trait Protocol {
-    /// The sending end.
+    /// Sender of the protocol.
     type Sender: ArqSender + 'static;
-    /// The receiving end.
+    /// Receiver of the protocol.
     type Receiver: ArqReceiver + 'static;
 
-    /// Checks the parameters.
+    /// Checks the parameters of the protocol.
     ///
     /// # Errors
-    /// A parameter outside its range.
+    /// If a parameter is outside its range.
     fn check(&self) -> Result<(), ArqError>;
 
-    /// Makes both ends before the first frame, of parameters that [`check`](Protocol::check) accepts.
+    /// Builds sender and receiver before the first frame. The parameters must have passed [`check`](Protocol::check).
     fn build(&self) -> (Self::Sender, Self::Receiver);
 
-    /// Time for which the protocol waits before it retransmits a frame or asks for it again, with frames of
+    /// Time for which the protocol waits before it retransmits a frame or requests it again, with frames of duration
     /// `frame_time`; `None` if it retransmits nothing.
     fn patience(&self, frame_time: SimTime) -> Option<Patience>;
 
-    /// Number of retransmission rounds of a frame before it is given up; `None` never gives up.
+    /// Number of retransmission rounds after which a frame is given up; `None`: never.
     fn most_repetitions(&self) -> Option<u32>;
 
-    /// Whether a frame can be lost for good when the channel loses frames.
+    /// True if a frame can be lost for good when the channel loses frames.
     fn may_lose(&self) -> bool {
         self.most_repetitions().is_some()
     }
@@ -43,10 +43,10 @@ pub trait Protocol {
     }
 }
 
-/// Time that a protocol waits for an answer, and the parameter that sets it.
+/// Time for which a protocol waits for an answer, and the parameter that sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Name of the parameter.
+    /// Name of the parameter that sets the waiting time.
     pub parameter: &'static str,
     /// Waiting time.
     pub time: SimTime,

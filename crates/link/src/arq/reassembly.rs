@@ -1,4 +1,4 @@
-//! Reassembly of packets from frames.
+//! Reassembly of packets from frames, on the link's own records.
 
 use super::{Delivery, Sdu};
 use crate::parcel::Parcel;
@@ -6,43 +6,43 @@ use crossfade_core::SimTime;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// A packet of which at least one frame was made and the fate of some frame is open.
+/// A packet of which at least one frame was made, and some frame is neither received nor lost.
 struct Transit {
-    /// `None` once it has left.
+    /// The packet; `None` once it has left the link.
     packet: Option<Parcel>,
     first: Sdu,
     last: Sdu,
-    /// Time of the first transmission of its last frame.
+    /// Time of the first transmission of the packet's last frame.
     last_sent: SimTime,
-    /// Whether all of its frames were made.
+    /// True if all frames of the packet were made.
     is_complete: bool,
-    /// Frames that were neither received nor lost.
+    /// Number of the packet's frames that are neither received nor lost.
     open: u32,
     is_lost: bool,
 }
 
-/// Maps frames to packets and tracks their fates.
+/// Maps frames to packets and tracks the fates of both.
 ///
-/// The receiver of a real link finds the borders of packets in the frames, and by a checksum the packets that miss a
-/// frame. A packet's fate is reported when the fate of its last frame is known.
+/// This replaces the framing and checksums by which the receiver of a real link finds the borders of packets and the
+/// packets with missing frames. A packet's fate is reported when the fate of its last frame is known.
 pub(super) struct Reassembly {
     packets: VecDeque<Transit>,
-    /// Whether frames come in order.
+    /// True if the receiver delivers frames in order.
     in_order: bool,
     /// Number of the next frame to be made.
     made: Sdu,
-    /// Number of the next frame whose fate is open, where frames come in order.
+    /// Number of the next frame whose fate is unknown, if the receiver delivers frames in order.
     next: Sdu,
     open: u64,
 }
 
-/// Result of one delivery.
+/// Result of one delivery of the receiver.
 #[derive(Default)]
 pub(super) struct Accounted {
     pub(super) frames_lost: u64,
     /// Frames whose fate is now known.
     pub(super) settled: Range<Sdu>,
-    /// Whether the fate of the frame had been known before: sequence numbers were ambiguous.
+    /// True if the fate of the frame was known before, because sequence numbers were ambiguous.
     pub(super) is_stray: bool,
 }
 
@@ -83,32 +83,33 @@ impl Reassembly {
         self.open += 1;
     }
 
-    /// The number of the next frame to be made.
+    /// Number of the next frame to be made.
     #[inline]
     pub(super) fn next_sdu(&self) -> Sdu {
         self.made
     }
 
-    /// Whether the fates of all frames made are known.
+    /// True if the fates of all frames made are known.
     #[inline]
     pub(super) fn is_settled(&self) -> bool {
         self.open == 0
     }
 
-    /// Packets under way, each with the time of the first transmission of its last frame, if that was made.
+    /// Packets in transit, each with the time of the first transmission of its last frame, or `None` if that frame was
+    /// not made yet.
     pub(super) fn packets(&self) -> impl Iterator<Item = (Parcel, Option<SimTime>)> {
         let one =
             |transit: &Transit| Some((transit.packet?, transit.is_complete.then_some(transit.last_sent)));
         self.packets.iter().filter_map(one)
     }
 
-    /// Time of the first transmission of the oldest packet's last frame; `None` before it.
+    /// Time of the first transmission of the oldest packet's last frame; `None` before that.
     pub(super) fn oldest_was_sent(&self) -> Option<SimTime> {
         self.packets.front().filter(|packet| packet.is_complete).map(|packet| packet.last_sent)
     }
 
-    /// Takes a delivery of the receiver. Calls `leave` with every packet whose fate is now known, and whether it is
-    /// lost.
+    /// Takes a delivery of the receiver. Calls `leave` for every packet whose fate is now known; the second argument is
+    /// true if it is lost.
     #[inline]
     pub(super) fn on_delivery(
         &mut self,

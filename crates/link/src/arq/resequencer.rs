@@ -1,14 +1,14 @@
-//! The resequencing buffer of the radio link protocols.
+//! Resequencing buffer of the radio link protocols.
 
 use super::{Delivery, Sdu};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Number of slots for frames from V(N) on: a full buffer, and 256 numbers ahead of it.
+/// Number of slots for frames from V(N) on: a full buffer, and 256 numbers beyond it.
 const SLOTS: usize = 512;
-/// Half of the sequence numbers, which have 8 bits (Chockalingam and Bao section II): sums are modulo 256, and half of
-/// the numbers lie ahead of V(R), half behind.
+/// Half of the sequence numbers, which have 8 bits: sums are modulo 256, and half of the numbers lie ahead of V(R),
+/// half behind (Chockalingam and Bao, section II).
 pub(super) const HALF: u64 = 128;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,17 +28,17 @@ struct Slot {
 /// Place of a received frame in the sequence. Positions count frames from the start, without a modulus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Number before V(N): already passed up or given up.
+    /// Sequence number before V(N): already passed up or given up.
     Old,
-    /// Number between V(N) and V(R), already received or given up.
+    /// Sequence number between V(N) and V(R) of a frame that is already received or given up.
     Held,
-    /// Number between V(N) and V(R) of a missing frame.
+    /// Position of a missing frame, with a sequence number between V(N) and V(R).
     Missing(u64),
-    /// Number at V(R) or later: the first copy of a frame.
+    /// Position of a new frame, with a sequence number at V(R) or later.
     New(u64),
 }
 
-/// Resequencing buffer: frames that wait for earlier ones.
+/// Resequencing buffer, in which received frames wait for earlier ones.
 ///
 /// ```text
 ///        V(N)                 V(R)
@@ -46,9 +46,9 @@ pub(super) enum Place {
 ///       |<---- capacity ---->
 /// ```
 pub(super) struct Resequencer {
-    /// V(N): the oldest missing frame, needed for in-sequence delivery.
+    /// V(N): position of the oldest missing frame, needed for in-sequence delivery.
     v_n: u64,
-    /// V(R): the next new frame.
+    /// V(R): position of the next new frame.
     v_r: u64,
     capacity: u64,
     slots: Box<[Slot; SLOTS]>,
@@ -56,7 +56,7 @@ pub(super) struct Resequencer {
 }
 
 impl Resequencer {
-    /// An empty buffer for `capacity` frames, at most 128.
+    /// Creates an empty buffer for `capacity` frames, at most 128.
     pub(super) fn new(capacity: u32) -> Self {
         let slot = Slot { state: State::Missing, sdu: 0, received_at: SimTime::ZERO };
         Self {
@@ -82,7 +82,7 @@ impl Resequencer {
         &mut self.slots[position as usize % SLOTS]
     }
 
-    /// Place of the frame with number `seq`. Of the 256 numbers, V(R) and the 127 after it are new.
+    /// Place of the frame with sequence number `seq`. Of the 256 numbers, V(R) and the 127 after it are new.
     #[inline]
     pub(super) fn place(&self, seq: u64) -> Place {
         let ahead = (seq as u8).wrapping_sub(self.v_r as u8);
@@ -100,13 +100,13 @@ impl Resequencer {
         }
     }
 
-    /// The position with number `seq` that is not before V(R).
+    /// First position from V(R) on that has the sequence number `seq`.
     #[inline]
     pub(super) fn ahead(&self, seq: u64) -> u64 {
         self.v_r + u64::from((seq as u8).wrapping_sub(self.v_r as u8))
     }
 
-    /// Moves V(R) to `end` and returns the frames that are thereby known to be missing.
+    /// Moves V(R) to `end` and returns the positions that are thereby known to be missing.
     pub(super) fn extend(&mut self, end: u64) -> Range<u64> {
         let missing = self.v_r..end;
         for position in missing.clone() {
@@ -116,7 +116,7 @@ impl Resequencer {
         missing
     }
 
-    /// Passes up the frame V(R) = V(N), which is received in order.
+    /// Passes up the frame at V(R) = V(N), which is received in order.
     #[inline]
     pub(super) fn pass(&mut self, now: SimTime, sdu: Sdu) {
         self.v_r += 1;
@@ -124,7 +124,7 @@ impl Resequencer {
         self.released.push_back(Delivery::Frame { sdu, received_at: now });
     }
 
-    /// Stores a missing frame that is received, and passes up all frames that are now in order.
+    /// Stores a missing frame on its reception, and passes up all frames that are now in order.
     pub(super) fn hold(&mut self, position: u64, now: SimTime, sdu: Sdu) {
         *self.slot(position) = Slot { state: State::Held, sdu, received_at: now };
         self.release();
@@ -136,8 +136,8 @@ impl Resequencer {
         self.release();
     }
 
-    /// Passes up frames at the head of the buffer if it is too small for the frames between V(N) and V(R), received and
-    /// lost ones: the excess, and at least `at_least` frames. Returns whether it did.
+    /// If more frames lie between V(N) and V(R) than the buffer holds, passes up the excess from its head, received and
+    /// lost frames, and at least `at_least` frames. Returns true if it did.
     pub(super) fn relieve(&mut self, at_least: u32) -> bool {
         let held = self.v_r - self.v_n;
         if held <= self.capacity {
@@ -171,7 +171,7 @@ impl Resequencer {
         }
     }
 
-    /// Takes the next delivery.
+    /// Removes and returns the next delivery.
     #[inline]
     pub(super) fn poll(&mut self) -> Option<Delivery> {
         self.released.pop_front()

@@ -1,25 +1,25 @@
-//! The reverse path for acknowledgements and requests.
+//! Reverse path for acknowledgements and requests of an ARQ link.
 
 use super::{ArqError, ArqStatistics, Feedback};
 use crossfade_channel::{Iid, LossProcess};
 use crossfade_core::{SimTime, Stream};
 use std::collections::VecDeque;
 
-/// Parameters of the feedback channel from the receiver to the sender, which only this link uses.
+/// Parameters of the reverse path for feedback from the receiver to the sender, which serves only this link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReverseConfig {
-    /// Bit rate in bit/s; `None` takes no time to transmit.
+    /// Bit rate in bit/s; `None`: transmission takes no time.
     pub rate_bps: Option<f64>,
-    /// Bytes of one acknowledgement or request on the air.
+    /// Length of an acknowledgement or request on the air, in bytes.
     pub feedback_size: u32,
-    /// Propagation delay, and any further time until the sender reacts.
+    /// Propagation delay, plus any processing time until the sender reacts.
     pub delay: SimTime,
-    /// Probability that a message is lost, independently of others.
+    /// Probability that an acknowledgement or request is lost, independently of others.
     pub loss: f64,
 }
 
 impl ReverseConfig {
-    /// A feedback channel without loss or transmission time, only with `delay`.
+    /// Creates a reverse path with only a `delay`: no loss, and no transmission time.
     pub fn ideal(delay: SimTime) -> Self {
         Self { rate_bps: None, feedback_size: 0, delay, loss: 0.0 }
     }
@@ -28,7 +28,8 @@ impl ReverseConfig {
         self.rate_bps.map_or(SimTime::ZERO, |rate_bps| SimTime::to_transmit(self.feedback_size, rate_bps))
     }
 
-    /// Time from a message of the receiver to its arrival at the sender, on an idle channel.
+    /// Time from the sending of an acknowledgement or request to its arrival at the sender of data, on an idle reverse
+    /// path.
     pub fn time(&self) -> SimTime {
         self.delay.saturating_add(self.transmission())
     }
@@ -45,11 +46,11 @@ impl ReverseConfig {
     }
 }
 
-/// The state of the feedback channel, a first-in first-out queue.
+/// State of the reverse path, a first-in first-out queue with losses.
 pub(super) struct ReverseChannel {
     transmission: SimTime,
     delay: SimTime,
-    /// Loss process; `None` loses no message.
+    /// Loss process; `None`: no message is lost.
     loss: Option<Iid>,
     free_at: SimTime,
     on_the_way: VecDeque<(SimTime, Feedback)>,
@@ -57,7 +58,7 @@ pub(super) struct ReverseChannel {
 }
 
 impl ReverseChannel {
-    /// Creates an idle channel. With a loss rate that [`ReverseConfig::check`] refuses, no message is lost.
+    /// Creates an idle reverse path. With a loss rate that [`ReverseConfig::check`] refuses, no message is lost.
     pub(super) fn new(config: &ReverseConfig, stream: Stream) -> Self {
         Self {
             transmission: config.transmission(),
@@ -82,7 +83,7 @@ impl ReverseChannel {
         }
     }
 
-    /// Time at which the next message reaches the sender; [`SimTime::MAX`] if none is on the way.
+    /// Time at which the next message reaches the sender; [`SimTime::MAX`] if none is in transit.
     #[inline]
     pub(super) fn next_arrival(&self) -> SimTime {
         self.on_the_way.front().map_or(SimTime::MAX, |(at, _)| *at)

@@ -1,8 +1,8 @@
 //! The radio link protocol of Toledo and Wang: "TCP performance over wireless MIMO channels with ARQ and
 //! packet combining" (IEEE Trans. Mobile Computing 5(3), 2006), sections 5.1 and 5.2.
 //!
-//! It is the protocol of IS-99 with other timers: one NACK at a time for each missing frame, again after a fixed time;
-//! and periodic acknowledgements, which free the sender's buffer.
+//! The protocol differs from that of IS-99 in its timers (one NACK at a time for each missing frame, repeated after a
+//! fixed time) and in periodic acknowledgements, which free the sender's buffer.
 
 use super::resequencer::{HALF, Place, Resequencer};
 use super::{
@@ -14,24 +14,24 @@ use std::collections::VecDeque;
 /// Parameters of the radio link protocol of Toledo and Wang.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RlpNackConfig {
-    /// The limit n: number of timeouts after which a frame is given up. With 0 no frame is retransmitted.
+    /// Limit n: number of timeouts after which a frame is given up. With 0 no frame is retransmitted.
     pub max_retransmissions: u32,
-    /// Waiting time for the answer to a NACK; the duration of four frames in the paper.
+    /// Time for which the receiver waits for the retransmission after a NACK; four frame times in the paper.
     pub timeout: SimTime,
-    /// Whether a corrupt retransmission gets a NACK at once instead of after the timeout, as in the listing of section
-    /// 5.2. This needs a readable header.
+    /// True if a corrupt retransmission causes a NACK at once instead of after the timeout, as in the listing of
+    /// section 5.2. This needs a readable header.
     pub nack_corrupt: bool,
-    /// Whether NACKs of a frame that already waits for retransmission are ignored.
+    /// True if NACKs of a frame that already waits for retransmission are ignored.
     pub merge_nacks: bool,
-    /// Number of received frames after which the receiver acknowledges.
+    /// Number of received data frames after which the receiver sends an acknowledgement.
     pub ack_period: u32,
-    /// Number of frames that each end keeps, 1 to 128.
+    /// Number of frames that each end stores, 1 to 128.
     pub buffer: u32,
 }
 
 impl RlpNackConfig {
-    /// The values of the paper for frames of this length, and an acknowledgement every 16 frames, which the
-    /// paper leaves open.
+    /// Values of the paper for frames of duration `frame_time`, and an acknowledgement every 16 frames, which the paper
+    /// leaves open.
     pub fn new(max_retransmissions: u32, frame_time: SimTime) -> Self {
         Self {
             max_retransmissions,
@@ -67,15 +67,16 @@ impl Protocol for RlpNackConfig {
     }
 }
 
-/// Sender of the protocol: retransmissions that NACKs ask for first, then new frames while its buffer has room.
+/// Sender of the radio link protocol of Toledo and Wang: sends retransmissions requested by NACKs first, then new
+/// frames while its buffer has room.
 pub struct RlpNackSender {
     buffer: u64,
     merge_nacks: bool,
-    /// The oldest frame not acknowledged, without a modulus.
+    /// Position of the oldest unacknowledged frame, counted without a modulus.
     oldest: u64,
-    /// The paper's `nextseq`, without a modulus.
+    /// Position of the next new frame, the paper's `nextseq`, counted without a modulus.
     next_seq: u64,
-    /// The unacknowledged frames, by number modulo 256, each with its count of retransmissions.
+    /// Payloads of the unacknowledged frames, by position modulo 256, each with its number of retransmissions.
     sent: Box<[(Sdu, u32); 256]>,
     next: Option<Sdu>,
     /// Positions of frames to be retransmitted.
@@ -83,7 +84,7 @@ pub struct RlpNackSender {
 }
 
 impl RlpNackSender {
-    /// A sender before its first frame.
+    /// Creates a sender that has not sent a frame.
     pub fn new(config: &RlpNackConfig) -> Self {
         Self {
             buffer: u64::from(config.buffer).clamp(1, HALF),
@@ -96,7 +97,7 @@ impl RlpNackSender {
         }
     }
 
-    /// Position of the unacknowledged frame with this number.
+    /// Position of the unacknowledged frame with the sequence number `seq`; `None` if there is none.
     fn position(&self, seq: u64) -> Option<u64> {
         let ahead = u64::from((seq as u8).wrapping_sub(self.oldest as u8));
         (ahead < self.next_seq - self.oldest).then(|| self.oldest + ahead)
@@ -151,18 +152,19 @@ impl ArqSender for RlpNackSender {
     }
 }
 
-/// A missing frame, with its NACKs and timer.
+/// A missing frame, with its number of NACKs and its timer.
 struct Missing {
     position: u64,
     nacks: u32,
     deadline: SimTime,
 }
 
-/// Receiver of the protocol: puts frames into order, asks for missing ones, and gives up those that do not come.
+/// Receiver of the radio link protocol of Toledo and Wang: puts frames into order, requests missing ones, and gives up
+/// those that do not come.
 pub struct RlpNackReceiver {
     config: RlpNackConfig,
     frames: Resequencer,
-    /// Missing frames by their position.
+    /// Missing frames in order of position.
     missing: Vec<Missing>,
     next_deadline: SimTime,
     frames_since_ack: u32,
@@ -170,7 +172,7 @@ pub struct RlpNackReceiver {
 }
 
 impl RlpNackReceiver {
-    /// A receiver before its first frame.
+    /// Creates a receiver that has not received a frame.
     pub fn new(config: &RlpNackConfig) -> Self {
         Self {
             config: *config,
@@ -182,8 +184,8 @@ impl RlpNackReceiver {
         }
     }
 
-    /// Marks all frames before `end` that have not been received as missing: "a loss is detected when a
-    /// nonconsecutive RLP frame is received" (section 5.1).
+    /// Marks all frames before `end` that were not received as missing: "a loss is detected when a nonconsecutive RLP
+    /// frame is received" (section 5.1).
     fn miss_until(&mut self, end: u64) {
         for position in self.frames.extend(end) {
             self.missing.push(Missing { position, nacks: 0, deadline: SimTime::ZERO });
@@ -461,7 +463,8 @@ mod tests {
     }
 
     proptest! {
-        /// The sender acts on feedback of any kind and number without losing its place.
+        /// For feedback of any kind and number, the sender keeps at most 128 unacknowledged frames and 128
+        /// retransmissions.
         #[test]
         fn any_feedback_is_survived(ops in prop::collection::vec((0_u8..4, any::<u64>()), 0..400)) {
             let mut sender = RlpNackSender::new(&config(3));

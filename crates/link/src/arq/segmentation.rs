@@ -8,7 +8,7 @@ use crate::queue::{ByteQueue, QueueConfig, Waiting};
 use crate::statistics::LinkStatistics;
 use crossfade_core::{SimTime, Stream};
 
-/// Division of a queue's packets into frames.
+/// Way of dividing the packets of a queue into frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// Every packet begins with a new frame, and its last frame is padded.
@@ -17,18 +17,18 @@ pub enum Packing {
     Crossing,
 }
 
-/// Compression of the TCP/IP header (Van Jacobson, RFC 1144): of every packet, as in the papers. The effect of a lost
-/// packet on the decompressor is not modelled.
+/// Compression of TCP/IP headers (Van Jacobson, RFC 1144), applied to every packet. The effect of a lost packet on the
+/// decompressor is not modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderCompression {
-    /// Bytes of the header in the packets that the link is given.
+    /// Length of the header in the packets given to the link, in bytes.
     pub header: u32,
-    /// Bytes that the compressed header takes on the link.
+    /// Length of the compressed header on the link, in bytes.
     pub compressed: u32,
 }
 
 impl HeaderCompression {
-    /// 40 bytes become 3, as in Chockalingam and Bao section IV.
+    /// Van Jacobson compression: 40 bytes become 3, as in Chockalingam and Bao, section IV.
     pub const VAN_JACOBSON: Self = Self { header: 40, compressed: 3 };
 }
 
@@ -37,16 +37,16 @@ impl HeaderCompression {
 pub struct SegmentationConfig {
     /// Payload of a frame in bytes.
     pub payload: u32,
-    /// Whether a frame may hold parts of two packets.
+    /// Way of dividing packets into frames.
     pub packing: Packing,
-    /// Bytes that framing adds to each packet: 4 of PPP (flag, header, two of CRC).
+    /// Number of bytes that framing adds to each packet: 4 for PPP (flag, header, two of CRC).
     pub framing: u32,
-    /// Compression of packet headers; `None` without.
+    /// Compression of packet headers; `None`: headers are not compressed.
     pub header_compression: Option<HeaderCompression>,
 }
 
 impl SegmentationConfig {
-    /// Bytes that a packet of `bytes` takes on the link without padding; at least 1.
+    /// Number of bytes that a packet of `bytes` takes on the link without padding; at least 1.
     pub fn link_bytes(&self, bytes: u32) -> u32 {
         let bytes = match self.header_compression {
             Some(HeaderCompression { header, compressed }) => {
@@ -75,13 +75,13 @@ impl SegmentationConfig {
     }
 }
 
-/// The queue of packets, and the one that is being cut into frames.
+/// Queue of packets, and the packet that is being divided into frames.
 pub(super) struct Segmenter {
     config: SegmentationConfig,
-    /// Limit of a drop-tail queue; a packet that finds the link idle is taken whatever the limit.
+    /// Limit of a drop-tail queue; a packet that finds the link idle is taken regardless of the limit.
     limit: Option<QueueLimit>,
     queue: ByteQueue,
-    /// Packets that the queue dropped after it had taken them.
+    /// Packets that the queue dropped after it had accepted them.
     dropped: Vec<Waiting>,
 }
 
@@ -105,17 +105,17 @@ impl Segmenter {
         self.queue.is_empty()
     }
 
-    /// Visits the packets that wait to be cut.
+    /// Calls `visit` for the packets of which no frame was made.
     pub(super) fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
         self.queue.discipline().each(visit);
     }
 
-    /// Number of packets that wait to be cut.
+    /// Number of packets of which no frame was made.
     pub(super) fn packets(&self) -> usize {
         self.queue.discipline().packets()
     }
 
-    /// Takes a packet into the queue; returns whether the queue took it.
+    /// Takes a packet into the queue; returns true if the queue accepted it.
     pub(super) fn push(&mut self, now: SimTime, packet: Parcel) -> bool {
         let is_full = self.limit.is_some_and(|limit| {
             let waiting = self.queue.discipline();
@@ -130,7 +130,7 @@ impl Segmenter {
         debug_assert_eq!(nothing, None, "it is empty");
     }
 
-    /// Takes the packets that the queue dropped since the last call.
+    /// Removes and returns the packets that the queue dropped since the last call.
     pub(super) fn dropped(&mut self) -> impl Iterator<Item = Waiting> {
         self.dropped.drain(..)
     }
@@ -140,13 +140,13 @@ impl Segmenter {
         self.queue.discipline().ecn_marks()
     }
 
-    /// Whether the next frame needs more than the rest of the packet that is being cut.
+    /// True if the next frame needs more than the rest of the packet that is being divided.
     #[inline]
     pub(super) fn asks_queue(&self) -> bool {
         self.queue.begun() < self.config.payload
     }
 
-    /// Makes the next frame, to be sent at `now`; `false` if the queue has dropped every packet for it.
+    /// Makes the next frame, to be sent at `now`; returns false if the queue has dropped all packets for it.
     #[inline]
     pub(super) fn fill(
         &mut self,
@@ -164,7 +164,7 @@ impl Segmenter {
         true
     }
 
-    /// Makes a frame that holds the end of a packet, or the beginning of another.
+    /// Makes a frame that holds the end of a packet or the beginning of another.
     fn fill_from_queue(
         &mut self,
         now: SimTime,
@@ -191,7 +191,8 @@ impl Segmenter {
         true
     }
 
-    /// Least number of frames still to be made of the packet that is being cut, or else of the next one.
+    /// Least number of frames still to be made of the packet that is being divided or, if there is none, of the next
+    /// one.
     pub(super) fn frames_left(&self) -> Option<u32> {
         let begun = self.queue.begun();
         if begun > 0 {
@@ -201,8 +202,8 @@ impl Segmenter {
         (!self.is_empty()).then(next)
     }
 
-    /// Number of frames that can be made before the queue is asked for a packet, when it may drop others; `None` if the
-    /// queue never drops accepted packets.
+    /// Number of frames that can be made before the next packet is taken from the queue, which may then drop others;
+    /// `None` if the queue never drops accepted packets.
     pub(super) fn frames_before_drops(&self) -> Option<u32> {
         let waiting = self.queue.discipline();
         let may_drop = waiting.packets() > 0 && waiting.next_bytes().is_none();

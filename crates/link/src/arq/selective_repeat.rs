@@ -1,4 +1,4 @@
-//! Selective repeat: only what was lost is retransmitted.
+//! Selective repeat: only lost frames are retransmitted.
 
 use super::{
     ArqError, ArqReceiver, ArqSender, Content, Delivery, Feedback, Outcome, Patience, Pdu, Protocol, Sdu,
@@ -6,12 +6,12 @@ use super::{
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// Time at which the receiver passes up a frame.
+/// Time at which the receiver of selective repeat passes up a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// Once all earlier frames have been passed up or given up.
+    /// A frame is passed up once all earlier frames have been passed up or given up.
     InOrder,
-    /// Delivery as soon as the frame is received.
+    /// A frame is passed up as soon as it is received.
     Immediate,
 }
 
@@ -22,14 +22,14 @@ pub struct SelectiveRepeatConfig {
     pub window: u32,
     /// Time from the start of a frame's transmission to its retransmission.
     pub timeout: SimTime,
-    /// Number of retransmissions after which a frame is given up; `None` never gives up.
+    /// Number of retransmissions after which a frame is given up; `None`: never.
     pub max_retransmissions: Option<u32>,
     /// Time at which the receiver passes up a frame.
     pub release: Release,
 }
 
 impl SelectiveRepeatConfig {
-    /// Greatest window: a receiver keeps memory for that many frames.
+    /// Greatest window, 2^20 frames, since a receiver has memory for each frame of the window.
     const MAX_WINDOW: u32 = 1 << 20;
 }
 
@@ -56,34 +56,34 @@ impl Protocol for SelectiveRepeatConfig {
     }
 }
 
-/// A frame in the window.
+/// A frame in the sender's window.
 struct Outstanding {
     sdu: Sdu,
     transmissions: u32,
-    /// Whether the frame is acknowledged or given up.
+    /// True if the frame is acknowledged or given up.
     is_done: bool,
 }
 
 /// Sender of selective repeat: sends a window of frames and retransmits each until it is acknowledged or given up.
 pub struct SelectiveRepeatSender {
     config: SelectiveRepeatConfig,
-    /// The oldest frame that is neither acknowledged nor given up.
+    /// Number of the oldest frame that is neither acknowledged nor given up.
     base: u64,
     window: VecDeque<Outstanding>,
-    /// Whether the last frame of the window is still to be sent for the first time.
+    /// True if the last frame of the window is still to be sent for the first time.
     has_new: bool,
-    /// Expiry, frame and transmission of each timer. All timers have equal lengths, so they expire in order.
+    /// Timers, each with its expiry, frame and transmission number. All have equal lengths, so they expire in order.
     timers: VecDeque<(SimTime, u64, u32)>,
-    /// Numbers of frames to be retransmitted.
+    /// Numbers of the frames to be retransmitted.
     again: VecDeque<u64>,
-    /// Number of the frame that the receiver is known to wait for; less than `base` after frames were given up.
+    /// Number of the frame that the receiver is known to expect; less than `base` after frames were given up.
     told: u64,
-    /// Time at which the receiver is told once more that frames were given up, unless a frame tells it before.
+    /// Time at which the receiver is told again that frames were given up, unless a frame tells it before.
     skip_at: SimTime,
 }
 
 impl SelectiveRepeatSender {
-    /// A sender before its first frame.
+    /// Creates a sender that has not sent a frame.
     pub fn new(config: &SelectiveRepeatConfig) -> Self {
         Self {
             config: *config,
@@ -101,7 +101,7 @@ impl SelectiveRepeatSender {
         self.window.get_mut(usize::try_from(seq.checked_sub(self.base)?).ok()?)
     }
 
-    /// Ends a frame, which is acknowledged or given up.
+    /// Marks a frame as acknowledged or given up, and moves the window.
     fn end(&mut self, seq: u64) {
         let Some(frame) = self.frame(seq) else { return };
         frame.is_done = true;
@@ -209,18 +209,18 @@ impl ArqSender for SelectiveRepeatSender {
     }
 }
 
-/// State of a frame in the receiver's window.
+/// State of a frame in the window of the receiver.
 #[derive(Clone, Copy)]
 enum Slot {
-    /// Frame that was not received.
+    /// The frame was not received.
     Missing,
-    /// Received, and waiting for earlier ones.
+    /// The frame was received at this time, and its payload waits for earlier ones.
     Held(Sdu, SimTime),
-    /// Received and passed up.
+    /// The frame was received and passed up.
     Passed,
 }
 
-/// Receiver of selective repeat: keeps a window of frames and acknowledges each.
+/// Receiver of selective repeat: stores a window of frames and acknowledges each.
 pub struct SelectiveRepeatReceiver {
     window: u64,
     release: Release,
@@ -233,7 +233,7 @@ pub struct SelectiveRepeatReceiver {
 }
 
 impl SelectiveRepeatReceiver {
-    /// A receiver before its first frame.
+    /// Creates a receiver that has not received a frame.
     pub fn new(config: &SelectiveRepeatConfig) -> Self {
         Self {
             window: u64::from(config.window),
@@ -245,7 +245,7 @@ impl SelectiveRepeatReceiver {
         }
     }
 
-    /// Counts frames before `oldest` as lost: the sender has given them up.
+    /// Counts frames before `oldest` as lost if they are missing, since the sender has given them up.
     fn skip_to(&mut self, oldest: u64) {
         while self.next < oldest {
             let Some(slot) = self.slots.pop_front() else {
@@ -266,7 +266,7 @@ impl SelectiveRepeatReceiver {
         }
     }
 
-    /// Moves the window past its first frame.
+    /// Moves the window past its first frame, whose state is `slot`.
     fn release(&mut self, slot: Slot) {
         match slot {
             Slot::Held(sdu, received_at) => self.delivery.push_back(Delivery::Frame { sdu, received_at }),
@@ -283,7 +283,7 @@ impl SelectiveRepeatReceiver {
         }
     }
 
-    /// Receives a frame of the window; returns whether the window has it now.
+    /// Takes a frame at index `place` of the window; returns true if the frame is now received.
     fn receive(&mut self, now: SimTime, place: usize, sdu: Sdu, is_good: bool) -> bool {
         if self.slots.len() <= place {
             self.slots.resize(place + 1, Slot::Missing);
@@ -376,7 +376,7 @@ mod tests {
         assert_eq!(immediate.up, [0, 2, 3, 1, 4, 5, 6]);
     }
 
-    /// If several frames wait to be retransmitted, the oldest goes first, and all of them before new frames.
+    /// If several frames wait for retransmission, the oldest goes first, and all of them before new frames.
     #[test]
     fn the_oldest_is_repeated_first() {
         let mut ladder = ladder(8, None, Release::InOrder);

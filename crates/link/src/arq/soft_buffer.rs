@@ -1,15 +1,15 @@
-//! Soft buffer: copies of undecoded frames, which the receiver combines with later ones.
+//! Soft buffer: copies of corrupt frames, which the receiver combines with later ones.
 
 use super::{ArqError, Sdu, SoftValue};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Size of the soft buffer.
+/// Size of the soft buffer at a receiver that combines copies of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SoftBufferConfig {
-    /// Largest number of frames whose copies are kept. A further frame replaces the one whose last copy is oldest.
+    /// Greatest number of frames whose copies are kept. A further frame replaces the one whose last copy is oldest.
     pub frames: u32,
-    /// Largest number of copies of a frame that are added up. Each later copy is combined with their sum alone, and not
+    /// Greatest number of copies of a frame that are added up. Each later copy is combined with their sum, but not
     /// kept.
     pub copies: u32,
 }
@@ -26,8 +26,8 @@ impl SoftBufferConfig {
     }
 }
 
-/// The default is large enough for the radio link protocols: every frame that they may wait for, and more copies than
-/// they send.
+/// The default suffices for the radio link protocols: as many frames as they may wait for, and more copies than they
+/// send.
 impl Default for SoftBufferConfig {
     fn default() -> Self {
         Self { frames: 128, copies: 16 }
@@ -37,11 +37,11 @@ impl Default for SoftBufferConfig {
 struct Kept<S> {
     sum: S,
     copies: u32,
-    /// Number of the last copy, counted over all copies of all frames.
+    /// Number of the frame's last copy, counted over all copies of all frames.
     last: u64,
 }
 
-/// The copies of undecoded frames.
+/// Copies of corrupt frames, combined frame by frame.
 pub(super) struct SoftBuffer<S> {
     config: SoftBufferConfig,
     kept: BTreeMap<Sdu, Kept<S>>,
@@ -53,8 +53,7 @@ impl<S: SoftValue> SoftBuffer<S> {
         Self { config, kept: BTreeMap::new(), copies: 0 }
     }
 
-    /// Receives a copy of a frame; returns whether the frame now passes its check, after which its copies are
-    /// forgotten.
+    /// Takes a copy of a frame; returns true if the frame now passes its check, after which its copies are removed.
     pub(super) fn receive(&mut self, sdu: Sdu, copy: S) -> bool {
         self.copies += 1;
         let last = self.copies;
@@ -88,7 +87,7 @@ impl<S: SoftValue> SoftBuffer<S> {
         }
     }
 
-    /// Forgets frames whose fate is known.
+    /// Removes the copies of frames whose fate is known.
     #[inline]
     pub(super) fn forget(&mut self, frames: Range<Sdu>) {
         if !self.kept.is_empty() {
@@ -109,7 +108,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Energies add up; ten are enough.
+    /// Test soft value: energies add up, and a frame passes its check from 10 on.
     #[derive(Clone, Debug)]
     struct Energy(u32);
 
@@ -179,7 +178,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, no more is kept than may be; where there is room, as much as was received.
+        /// For any copies received, no more frames and copies are kept than configured; in a large buffer a frame
+        /// passes once the sum of its copies suffices.
         #[test]
         fn what_is_kept_is_bounded(
             frames in 1_u32..6, copies in 1_u32..5, received in prop::collection::vec((0_u64..8, 0_u32..12), 0..200),

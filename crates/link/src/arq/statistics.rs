@@ -1,31 +1,32 @@
-//! Statistics of the frames of a link.
+//! Statistics of the frames of an ARQ link.
 
 use crossfade_core::{DelayHistogram, SimTime, counters};
 
 /// Statistics of the frames of one ARQ link.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ArqStatistics {
-    /// First transmissions of payloads. Like retransmissions and errors, they count at the end of the transmission.
+    /// Number of first transmissions of payloads. Like retransmissions and errors, each counts at the end of the
+    /// transmission.
     pub frames: u64,
-    /// Retransmissions of payloads.
+    /// Number of retransmissions of payloads.
     pub retransmissions: u64,
-    /// Frames without payload.
+    /// Number of transmitted frames without a payload.
     pub idle_frames: u64,
-    /// Frames with payload that the channel corrupted or lost.
+    /// Number of transmitted frames with a payload that the channel corrupted or lost.
     pub frame_errors: u64,
-    /// Payloads passed up at the other end, each once.
+    /// Number of payloads passed up at the receiver, each counted once.
     pub frames_delivered: u64,
-    /// Payloads given up, or lost in another way.
+    /// Number of payloads that were given up, or lost in another way.
     pub frames_lost: u64,
-    /// Payloads passed up after their packet has already left, because sequence numbers were ambiguous.
+    /// Number of payloads passed up after their packet had left the link, because sequence numbers were ambiguous.
     pub stray_frames: u64,
-    /// Acknowledgements and requests sent back.
+    /// Number of acknowledgements and requests that the receiver sent.
     pub feedback_sent: u64,
-    /// Acknowledgements and requests that were lost.
+    /// Number of acknowledgements and requests that the reverse path lost.
     pub feedback_lost: u64,
-    /// Histogram of the time that received payloads waited for earlier ones (head-of-line blocking).
+    /// Histogram of the time for which received payloads waited for earlier ones (head-of-line blocking).
     pub head_of_line_delay: DelayHistogram,
-    /// Sum of these waiting times, in seconds.
+    /// Sum of the head-of-line delays of received payloads, in seconds.
     pub head_of_line_delay_s: f64,
 }
 
@@ -44,12 +45,12 @@ counters!(ArqStatistics {
 });
 
 impl ArqStatistics {
-    /// Share of the frames with payload that the channel corrupted or lost.
+    /// Frame error rate: share of transmitted frames with a payload that the channel corrupted or lost.
     pub fn frame_error_rate(&self) -> f64 {
         self.frame_errors as f64 / (self.frames + self.retransmissions) as f64
     }
 
-    /// Share of lost payloads among those whose fate is known.
+    /// Residual frame error rate: share of lost payloads among those whose fate is known.
     pub fn residual_frame_error_rate(&self) -> f64 {
         self.frames_lost as f64 / (self.frames_delivered + self.frames_lost) as f64
     }
@@ -81,7 +82,8 @@ impl ArqStatistics {
 mod tests {
     use super::*;
 
-    /// 60 of 100 payloads were passed up and 20 given up; the fate of the other 20 is not known.
+    /// Rates use only known fates: of 100 payloads 60 were passed up and 20 given up; the fate of the other 20 is not
+    /// known.
     #[test]
     fn shares_are_of_what_is_known() {
         let counts = ArqStatistics {

@@ -1,4 +1,4 @@
-//! Stop and wait: one frame at a time.
+//! Stop and wait: one frame at a time is sent until it is acknowledged.
 
 use super::{ArqError, ArqSender, Content, Feedback, InOrderReceiver, Patience, Pdu, Protocol, Sdu};
 use crossfade_core::SimTime;
@@ -6,10 +6,10 @@ use crossfade_core::SimTime;
 /// Parameters of stop and wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StopAndWaitConfig {
-    /// Time from the start of a frame's transmission to its retransmission: at least a frame, the delays of both
-    /// directions and the acknowledgement.
+    /// Time from the start of a frame's transmission to its retransmission; to avoid spurious ones, at least the
+    /// durations of the frame and the acknowledgement and the delays of both directions.
     pub timeout: SimTime,
-    /// Number of retransmissions after which a frame is given up; `None` never gives up.
+    /// Number of retransmissions after which a frame is given up; `None`: never.
     pub max_retransmissions: Option<u32>,
 }
 
@@ -37,19 +37,19 @@ impl Protocol for StopAndWaitConfig {
 /// Sender of stop and wait: sends one frame until it is acknowledged or given up.
 pub struct StopAndWaitSender {
     config: StopAndWaitConfig,
-    /// Number of the frame that is being sent, or else of the next one.
+    /// Number of the frame that is being sent, or of the next one.
     seq: u64,
     current: Option<Sdu>,
-    /// Number of transmissions of that frame so far.
+    /// Number of transmissions of the current frame so far.
     transmissions: u32,
-    /// Time of its next retransmission.
+    /// Time of the next retransmission of the current frame.
     deadline: SimTime,
-    /// Number of the frame that the receiver is known to wait for; less than `seq` after the last frame was given up.
+    /// Number of the frame that the receiver is known to expect; less than `seq` after the last frame was given up.
     told: u64,
 }
 
 impl StopAndWaitSender {
-    /// A sender before its first frame.
+    /// Creates a sender that has not sent a frame.
     pub fn new(config: &StopAndWaitConfig) -> Self {
         let deadline = SimTime::ZERO;
         Self { config: *config, seq: 0, current: None, transmissions: 0, deadline, told: 0 }
@@ -154,7 +154,7 @@ mod tests {
     fn the_receiver_hears_that_the_last_frame_was_given_up() {
         let mut ladder = ladder(Some(0));
         ladder.run("xOXOOOOO");
-        // The first telling is lost, the second is acknowledged.
+        // The first control frame is lost, the second is acknowledged.
         assert_eq!(ladder.sent(), "+0 - . - . - - -");
         assert_eq!(ladder.up, [-1]);
         assert_eq!(ladder.sender.next_timeout(), None);

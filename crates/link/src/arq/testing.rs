@@ -1,31 +1,31 @@
-//! Ladders: both ends of a protocol with a reader between them.
+//! Ladder tests: sender and receiver of a protocol step by step, with readable records.
 
 use super::{ArqReceiver, ArqSender, Content, Delivery, Feedback, Outcome, Pdu};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// The time of a frame.
+/// Duration of a frame in the tests.
 pub(super) const SLOT: SimTime = SimTime::from_millis(20);
 
-/// Fate of one frame or one piece of feedback on the channel.
+/// Fate of one frame or one feedback message on the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Good,
     Lost,
 }
 
-/// A frame received without error.
+/// Reception of a data frame without error.
 pub(super) fn data(seq: u64, sdu: u64) -> Outcome {
     Outcome::Good(Pdu { seq, oldest: 0, content: Content::Data(sdu), attempt: 0 })
 }
 
-/// An idle frame.
+/// Reception of an idle frame without error.
 pub(super) fn idle(seq: u64) -> Outcome {
     Outcome::Good(Pdu { seq, oldest: 0, content: Content::Idle, attempt: 0 })
 }
 
-/// Output of a receiver for one frame: what it passes up (a negative number for each loss), and
-/// what it asks for.
+/// Output of a receiver for one frame: its deliveries (a negative number for each loss), and the frames that it
+/// requests.
 pub(super) fn hears(receiver: &mut impl ArqReceiver, now: SimTime, outcome: Outcome) -> (Vec<i64>, Vec<u64>) {
     receiver.on_pdu(now, outcome);
     let naks = naks(receiver, now);
@@ -46,7 +46,7 @@ pub(super) fn deliveries(receiver: &mut impl ArqReceiver) -> Vec<i64> {
     up
 }
 
-/// Frames that a receiver requests.
+/// Sequence numbers of the frames that a receiver requests by NAKs.
 pub(super) fn naks(receiver: &mut impl ArqReceiver, now: SimTime) -> Vec<u64> {
     let feedback = std::iter::from_fn(|| receiver.poll_feedback(now));
     feedback
@@ -57,18 +57,18 @@ pub(super) fn naks(receiver: &mut impl ArqReceiver, now: SimTime) -> Vec<u64> {
         .collect()
 }
 
-/// Two ends that exchange a frame a slot; feedback is heard a slot after it was given.
+/// Sender and receiver that exchange one frame per slot; feedback arrives one slot after it was sent.
 pub(super) struct Ladder<S, R> {
     pub(super) sender: S,
     pub(super) receiver: R,
     pub(super) slot: u64,
     /// Frame sent in each slot: `+n` a new frame, `*n` one retransmitted, `.` an idle frame, `-` nothing.
     pub(super) sent: Vec<String>,
-    /// Deliveries.
+    /// Deliveries of the receiver: numbers of payloads, and -1 - n for a lost payload n.
     pub(super) up: Vec<i64>,
     next_sdu: u64,
     feedback: VecDeque<(u64, Feedback)>,
-    /// Fates of feedback, in the order of sending; delivered after the last.
+    /// Fates of feedback messages, in the order of sending; those beyond the list are delivered.
     pub(super) feedback_fates: VecDeque<Fate>,
 }
 
@@ -86,7 +86,7 @@ impl<S: ArqSender, R: ArqReceiver> Ladder<S, R> {
         }
     }
 
-    /// Runs one slot; `has_data`: a new payload waits to be sent.
+    /// Runs one slot, in which the frame has this `fate`; `has_data`: a new payload waits to be sent.
     pub(super) fn step(&mut self, fate: Fate, has_data: bool) {
         let now = SLOT * self.slot;
         while let Some(&(at, feedback)) = self.feedback.front().filter(|(at, _)| *at <= self.slot) {

@@ -1,11 +1,11 @@
-//! No retransmission: each frame is sent once.
+//! Unacknowledged mode: each frame is sent once, without retransmission.
 
 use super::{
     ArqError, ArqReceiver, ArqSender, Content, Delivery, Feedback, Outcome, Patience, Pdu, Protocol, Sdu,
 };
 use crossfade_core::SimTime;
 
-/// Unacknowledged mode, which has no parameters.
+/// Unacknowledged mode without retransmission, which has no parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Unacknowledged;
 

@@ -1,4 +1,4 @@
-//! The fate of each frame, for observers of the link.
+//! Records of the reception of each frame, for observers of the link.
 
 use super::{Conditions, Outcome, Transmission};
 use crate::event::{LinkEvent, Verdict};
@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 
 /// Frames on the air of an observed link; the event of a frame is complete once the receiver knows its fate.
 pub(super) struct Watch {
-    /// Number of frames that were on the air when observation began.
+    /// Number of frames that were on the air when observation began, which are not recorded.
     missed: usize,
-    /// Events of the frames on the air, each with the verdict on that copy alone.
+    /// Events of the frames on the air; each verdict so far is that on the copy by itself.
     on_the_air: VecDeque<LinkEvent>,
 }
 
@@ -18,7 +18,8 @@ impl Watch {
         Self { missed: on_the_air, on_the_air: VecDeque::new() }
     }
 
-    /// Records a sent frame, and whether it passes its check alone; `seq` is its number if it has no payload.
+    /// Records a transmitted frame. `passes_alone`: it passes its check without combining; `seq`: its number if it has
+    /// no payload.
     #[cold]
     pub(super) fn on_transmission(
         &mut self,
@@ -39,7 +40,7 @@ impl Watch {
         });
     }
 
-    /// Completes the event of the oldest frame on the air, which is received.
+    /// Completes and returns the event of the oldest frame on the air, which is now received.
     #[cold]
     pub(super) fn on_reception(&mut self, outcome: &Outcome) -> Option<LinkEvent> {
         if self.missed > 0 {

@@ -1,4 +1,4 @@
-//! A queue that is asked for bytes: a transmitter takes what a frame, an aggregate or a grant has room for.
+//! Queue from which a transmitter takes bytes, as many as a frame, an aggregate or a grant has room for.
 
 use super::{QueueDiscipline, Waiting};
 use crate::parcel::Parcel;
@@ -26,14 +26,14 @@ use crossfade_core::SimTime;
 /// The head does not count in the limit of the discipline. Dropped packets are added to the `dropped` of the call.
 pub struct ByteQueue {
     queue: Box<dyn QueueDiscipline + Send>,
-    /// Maps the length of a packet to the bytes that it takes on the link.
+    /// Function that maps the length of a packet to the number of bytes that it takes on the link.
     link_bytes: Box<dyn Fn(u32) -> u32 + Send>,
     discard_after: Option<SimTime>,
     /// The packet that leaves next, or has begun to leave.
     head: Waiting,
-    /// Length of the head in bytes on the link.
+    /// Length of the head packet in bytes on the link.
     length: u32,
-    /// Bytes of the head that have not left; 0 without a head.
+    /// Bytes of the head packet that have not left; 0 without a head.
     left: u32,
     /// Bytes of all packets behind the head, counted on the link.
     bytes_behind: u64,
@@ -42,23 +42,23 @@ pub struct ByteQueue {
 /// Bytes of one packet that leave a [`ByteQueue`] together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The packet, and when it came; marked if the discipline has marked it.
+    /// Packet with its arrival time; marked if the discipline has marked it.
     pub packet: Waiting,
-    /// Bytes of the packet that left before.
+    /// Number of bytes of the packet that left before this piece.
     pub offset: u32,
-    /// Bytes that leave.
+    /// Number of bytes in this piece.
     pub bytes: u32,
-    /// Bytes of the packet that stay at the head.
+    /// Number of bytes of the packet that stay at the head after this piece.
     pub left: u32,
 }
 
 impl Piece {
-    /// Whether it is the first piece of its packet.
+    /// True for the first piece of a packet.
     pub fn is_first(&self) -> bool {
         self.offset == 0
     }
 
-    /// Whether it is the last piece of its packet.
+    /// True for the last piece of a packet.
     pub fn is_last(&self) -> bool {
         self.left == 0
     }
@@ -73,8 +73,8 @@ impl ByteQueue {
         Self { queue, link_bytes, discard_after: None, head, length: 0, left: 0, bytes_behind: 0 }
     }
 
-    /// Sets the size of a packet of n bytes on the link to `link_bytes(n)`, at least 1, for headers that are added or
-    /// compressed. The discipline still counts the packet's own bytes.
+    /// Sets the number of bytes that a packet of n bytes takes on the link to `link_bytes(n)`, at least 1, for headers
+    /// that are added or compressed. The discipline still counts the packet's own bytes.
     #[must_use]
     pub fn with_link_bytes(self, link_bytes: impl Fn(u32) -> u32 + Send + 'static) -> Self {
         Self { link_bytes: Box::new(link_bytes), ..self }
@@ -86,10 +86,11 @@ impl ByteQueue {
         Self { discard_after: Some(after), ..self }
     }
 
-    /// Takes a packet at time `now`.
+    /// Takes a packet at time `now`; packets that it displaces, and those whose discard timer has expired, are added to
+    /// `dropped`.
     ///
     /// # Errors
-    /// The packet, if the discipline refused it.
+    /// If the discipline refuses the packet, which is returned.
     pub fn push(&mut self, now: SimTime, packet: Parcel, dropped: &mut Vec<Waiting>) -> Result<(), Parcel> {
         self.discard(now, dropped);
         let before = dropped.len();
@@ -101,8 +102,8 @@ impl ByteQueue {
         outcome
     }
 
-    /// Remaining bytes of the packet at the head at time `now`; `None` if no packet waits. Without a head, the
-    /// discipline is asked for a packet.
+    /// Remaining bytes of the packet at the head at time `now`; `None` if no packet waits. Without a head, the next
+    /// packet of the discipline becomes the head.
     pub fn head(&mut self, now: SimTime, dropped: &mut Vec<Waiting>) -> Option<u32> {
         self.discard(now, dropped);
         if self.left == 0 {
@@ -118,7 +119,7 @@ impl ByteQueue {
     }
 
     /// Takes up to `most` bytes, at least 1, of the packet at the head, at time `now`; `None` if no packet waits. A
-    /// caller with more room asks again for bytes of the next packet.
+    /// caller with more room calls again for bytes of the next packet.
     #[inline]
     pub fn take(&mut self, now: SimTime, most: u32, dropped: &mut Vec<Waiting>) -> Option<Piece> {
         if self.begun() == 0 || self.discard_after.is_some() {
@@ -129,8 +130,8 @@ impl ByteQueue {
         Some(Piece { packet: self.head, offset, bytes, left: self.left })
     }
 
-    /// Like [`Self::take`], for a packet of which some bytes have left and at least `bytes` have not; returns the bytes
-    /// that stay at the head.
+    /// Like [`Self::take`], for a head of which some bytes have left and at least `bytes` have not; returns the number
+    /// of bytes that stay at the head.
     #[inline]
     pub(crate) fn go_on(&mut self, bytes: u32) -> u32 {
         debug_assert!(self.begun() >= bytes, "{} bytes left of {}", self.left, self.length);
@@ -138,7 +139,7 @@ impl ByteQueue {
         self.left
     }
 
-    /// Drops packets whose discard timer has expired by `now`. Every other method with a time does so, too.
+    /// Drops packets whose discard timer has expired by `now`. All methods with a time argument do so, too.
     pub fn discard(&mut self, now: SimTime, dropped: &mut Vec<Waiting>) {
         let Some(after) = self.discard_after.filter(|after| *after <= now) else { return };
         let until = now - after;
@@ -151,14 +152,14 @@ impl ByteQueue {
         self.forget(&dropped[before..]);
     }
 
-    /// Next expiry of a discard timer; `None` without a timer, or if no whole packet waits.
+    /// Time of the next expiry of a discard timer; `None` without a timer, or if no whole packet waits.
     pub fn next_discard(&self) -> Option<SimTime> {
         let head = self.is_whole().then_some(self.head.since);
         let since = head.into_iter().chain(self.queue.oldest()).min()?;
         Some(since.saturating_add(self.discard_after?))
     }
 
-    /// Remaining bytes of all packets, counted on the link.
+    /// Number of remaining bytes of all packets, counted on the link.
     pub fn bytes(&self) -> u64 {
         self.bytes_behind + u64::from(self.left)
     }
@@ -169,24 +170,24 @@ impl ByteQueue {
         self.queue.packets() + usize::from(self.left > 0)
     }
 
-    /// Whether no packet has bytes left.
+    /// True if no packet has bytes left.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.left == 0 && self.queue.packets() == 0
     }
 
-    /// Remaining bytes of a head of which some bytes have left; 0 without one.
+    /// Remaining bytes of the head if some of its bytes have left; otherwise 0.
     #[inline]
     pub fn begun(&self) -> u32 {
         if self.left < self.length { self.left } else { 0 }
     }
 
-    /// Whether there is a head of which no byte has left.
+    /// True if there is a head of which no byte has left.
     fn is_whole(&self) -> bool {
         self.left > 0 && self.left == self.length
     }
 
-    /// The queue without the packet at the head.
+    /// Queue discipline, which does not contain the packet at the head.
     pub fn discipline(&self) -> &dyn QueueDiscipline {
         &*self.queue
     }
@@ -195,7 +196,7 @@ impl ByteQueue {
         u64::from((self.link_bytes)(packet.bytes()))
     }
 
-    /// Updates the byte count for packets that have been dropped.
+    /// Subtracts the bytes of packets that the discipline has dropped.
     fn forget(&mut self, dropped: &[Waiting]) {
         for waiting in dropped {
             self.bytes_behind -= self.length(waiting.packet);
@@ -225,7 +226,7 @@ mod tests {
         queue
     }
 
-    /// Packet, offset of the first byte, and number of bytes.
+    /// Takes a piece: identity of its packet, offset of its first byte, and number of bytes.
     fn take(queue: &mut ByteQueue, at: SimTime, most: u32) -> Option<(u32, u32, u32)> {
         let piece = queue.take(at, most, &mut Vec::new())?;
         Some((piece.packet.packet.id(), piece.offset, piece.bytes))
@@ -246,7 +247,7 @@ mod tests {
         assert_eq!((queue.packets(), queue.bytes(), queue.begun()), (3, 3900, 900));
         assert_eq!(queue.head(at, &mut Vec::new()), Some(900));
         assert_eq!(take(&mut queue, at, 600), Some((0, 600, 600)));
-        // A piece is of one packet, however much is asked for.
+        // A piece belongs to one packet, even if more bytes are requested.
         let last = queue.take(at, 5000, &mut Vec::new()).unwrap();
         assert_eq!((last.offset, last.bytes, last.is_first(), last.is_last()), (1200, 300, false, true));
         assert_eq!(take(&mut queue, at, 1500), Some((1, 0, 1500)));
@@ -265,7 +266,7 @@ mod tests {
         assert_eq!(discarded(&mut queue, MS * 60), [1]);
         assert_eq!((queue.packets(), queue.bytes(), queue.next_discard()), (2, 2999, Some(MS * 70)));
         assert_eq!(take(&mut queue, MS * 500, 1499), Some((0, 1, 1499)));
-        // Whoever asks finds only what is still to be sent.
+        // Expired packets are dropped at the next call.
         assert_eq!((take(&mut queue, MS * 500, 1), queue.bytes(), queue.next_discard()), (None, 0, None));
     }
 
@@ -290,7 +291,8 @@ mod tests {
         assert_eq!(take(&mut queue, MS * 1_000_000, 100), Some((0, 0, 40)));
     }
 
-    /// A PPP frame of a compressed header: 1500 - 40 + 3 + 4.
+    /// Packets take another number of bytes on the link than in the queue, here those of a PPP frame with compressed
+    /// headers: 1500 - 40 + 3 + 4.
     #[test]
     fn packets_take_other_bytes_on_the_link_than_in_the_queue() {
         let queue = DropTail::new(QueueLimit::Bytes(3000)).unwrap();
@@ -324,7 +326,7 @@ mod tests {
         assert_eq!(queue.discipline().ecn_marks(), 1);
     }
 
-    /// Operations of a transmitter on a queue: `Op::Dequeue` becomes a request for so many bytes.
+    /// Operations of a transmitter on a queue; an `Op::Dequeue` is a request for the given number of bytes.
     fn requests() -> impl Strategy<Value = Vec<(Op, u32)>> {
         let most = prop_oneof![Just(u32::MAX), 1_u32..200, 1_u32..3000];
         prop::collection::vec(most, 600).prop_flat_map(|most| {
@@ -332,7 +334,8 @@ mod tests {
         })
     }
 
-    /// Asks `queue` for bytes as `requests` say; then empties it.
+    /// Runs `requests` on `queue`, then empties it, and checks that bytes are conserved, packets stay in order and none
+    /// is dropped of which bytes have left.
     fn check(
         mut queue: ByteQueue,
         timer: Option<SimTime>,
@@ -399,7 +402,7 @@ mod tests {
     }
 
     proptest! {
-        /// Asked for whole packets, a queue sends, drops and marks what its discipline does, packet by packet.
+        /// If whole packets are taken, the queue sends, drops and marks exactly the packets that its discipline does.
         #[test]
         fn asked_for_whole_packets_it_decides_as_its_discipline(
             ops in ops(), limit in limits(), ecn: bool, looks: bool,
@@ -432,8 +435,8 @@ mod tests {
             }
         }
 
-        /// Whatever is asked for, no byte is lost or sent twice, packets leave one after the other and each flow's in
-        /// order, and none is dropped of which bytes have left.
+        /// For any requests, no byte is lost or sent twice, packets leave one after the other and those of a flow in
+        /// order, and no packet is dropped of which bytes have left.
         #[test]
         fn bytes_are_conserved(
             requests in requests(), limit in limits(), ecn: bool,

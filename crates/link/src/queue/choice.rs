@@ -1,29 +1,29 @@
-//! The list of queue disciplines.
+//! List of all queue disciplines.
 
 use super::{CoDelConfig, DualPi2Config, FqCoDelConfig, PieConfig, QueueDiscipline, RedConfig};
 use crate::limit::QueueLimit;
 use crossfade_core::{OutOfRange, Stream};
 
-/// Queue discipline of a link, with its parameters. A new discipline is added here and to the macro below, which makes
-/// it.
+/// Queue discipline of a link, with its parameters. A new discipline is added to this enum and to the macro
+/// `with_queue`, which creates it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueConfig {
     /// Drop-tail: first in, first out; a packet that finds the queue full is dropped. `None`: no limit.
     DropTail(Option<QueueLimit>),
-    /// Random early detection.
+    /// Random early detection (RED).
     Red(RedConfig),
-    /// Controlled delay, in a queue of this size.
+    /// Controlled delay (`CoDel`), in a queue of the given limit.
     CoDel(CoDelConfig, QueueLimit),
-    /// Fair queueing with controlled delay.
+    /// Fair queueing with controlled delay (`FQ-CoDel`).
     FqCoDel(FqCoDelConfig),
-    /// Proportional integral controller enhanced.
+    /// Proportional integral controller enhanced (PIE).
     Pie(PieConfig),
-    /// Coupled queues for scalable and classic traffic.
+    /// `DualPI2`: coupled queues for scalable and classic traffic.
     DualPi2(DualPi2Config),
 }
 
-/// Makes the queue of a configuration and evaluates an expression with it, whichever it is; returns the error of a
-/// parameter outside its range.
+/// Creates the queue of a configuration and evaluates an expression with it, statically dispatched; returns the error
+/// of a parameter outside its range.
 macro_rules! with_queue {
     ($config:expr, $draws:expr, |$queue:ident| $does:expr) => {
         match $config {
@@ -57,15 +57,15 @@ macro_rules! with_queue {
 pub(crate) use with_queue;
 
 impl QueueConfig {
-    /// Builds the empty queue; `draws` is its random stream.
+    /// Builds an empty queue; `draws` is its random stream.
     ///
     /// # Errors
-    /// A parameter outside its range.
+    /// If a parameter is outside its range.
     pub fn build(self, draws: Stream) -> Result<Box<dyn QueueDiscipline + Send>, OutOfRange> {
         Ok(with_queue!(self, draws, |queue| Box::new(queue)))
     }
 
-    /// Limit of the queue; `None`: no limit.
+    /// Limit of the queue, in packets or bytes; `None`: no limit.
     pub fn limit(self) -> Option<QueueLimit> {
         match self {
             Self::DropTail(limit) => limit,

@@ -1,26 +1,26 @@
-//! Controlled delay: drops at the head of the queue while packets wait too long.
+//! Controlled delay (`CoDel`): drops at the head of the queue while packets wait too long.
 
 use super::{Backlog, QueueDiscipline, Waiting, mark};
 use crate::limit::QueueLimit;
 use crate::parcel::Parcel;
 use crossfade_core::{OutOfRange, SimTime};
 
-/// The constants of `CoDel` (RFC 8289 section 5.3).
+/// Parameters of `CoDel` (RFC 8289 section 5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoDelConfig {
-    /// TARGET: acceptable standing queueing delay.
+    /// TARGET of RFC 8289: acceptable standing queueing delay.
     pub target: SimTime,
-    /// INTERVAL: time for which delays must exceed the target before the first drop; about the largest round-trip time
-    /// that the queue shall serve well.
+    /// INTERVAL of RFC 8289: time for which delays must exceed the target before the first drop; about the largest RTT
+    /// that the queue should serve well.
     pub interval: SimTime,
-    /// `maxpacket_`: a queue that holds no more bytes than this drops nothing.
+    /// `maxpacket_` of RFC 8289, in bytes: a queue that holds no more than this drops nothing.
     pub mtu: u32,
-    /// Whether ECN-capable packets are marked instead of dropped.
+    /// True if ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
 impl Default for CoDelConfig {
-    /// 5 ms and 100 ms (RFC 8289 section 5.3), packets of an Ethernet, drops only.
+    /// Target 5 ms and interval 100 ms (RFC 8289 section 5.3), packets of 1500 bytes, drops only.
     fn default() -> Self {
         Self { target: SimTime::from_millis(5), interval: SimTime::from_millis(100), mtu: 1500, ecn: false }
     }
@@ -34,7 +34,7 @@ impl CoDelConfig {
     }
 }
 
-/// A first-in first-out queue under `CoDel` (RFC 8289).
+/// First-in first-out queue under `CoDel` (RFC 8289).
 ///
 /// ```text
 ///            waited >= target and more than an MTU queued, for an interval: drop one
@@ -43,7 +43,7 @@ impl CoDelConfig {
 ///            waited < target, or no more than an MTU queued
 /// ```
 ///
-/// While it is dropping, drops follow each other at `interval / sqrt(count)`.
+/// In the dropping state, drops follow each other at intervals of `interval / sqrt(count)`.
 #[derive(Clone, Debug)]
 pub struct CoDel {
     config: CoDelConfig,
@@ -54,10 +54,10 @@ pub struct CoDel {
 }
 
 impl CoDel {
-    /// An empty queue that holds no more than `limit`.
+    /// Creates an empty queue that holds no more than `limit`.
     ///
     /// # Errors
-    /// The limit lets no packet in, the interval is zero, or the target is longer than it.
+    /// If the limit is below one packet, the interval is zero, or the target is longer than the interval.
     pub fn new(config: CoDelConfig, limit: QueueLimit) -> Result<Self, OutOfRange> {
         config.check()?;
         limit.check()?;
@@ -66,7 +66,7 @@ impl CoDel {
 }
 
 impl QueueDiscipline for CoDel {
-    /// Stamps the packet with its time (RFC 8289 section 5.4).
+    /// Stores the packet with its arrival time (RFC 8289 section 5.4).
     fn enqueue(&mut self, now: SimTime, packet: Parcel, _dropped: &mut Vec<Waiting>) -> Result<(), Parcel> {
         if !self.limit.admits(self.backlog.packets(), self.backlog.bytes, packet.bytes()) {
             return Err(packet);
@@ -104,23 +104,23 @@ impl QueueDiscipline for CoDel {
     }
 }
 
-/// The state of one queue (RFC 8289 section 5.2).
+/// State of `CoDel` for one queue (RFC 8289 section 5.2).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
     /// Time at which delays will have exceeded the target for an interval; `None` while delays are below the target.
     first_above_time: Option<SimTime>,
-    /// Time of the next drop.
+    /// Time of the next drop in the dropping state.
     drop_next: SimTime,
-    /// Packets dropped since dropping began.
+    /// Number of packets dropped since the dropping state began.
     count: u32,
-    /// `count` when dropping last began.
+    /// Value of `count` when the dropping state last began.
     last_count: u32,
     dropping: bool,
 }
 
 impl Control {
-    /// Takes the next packet (RFC 8289 section 5.5, `deque()`). If the packet to drop can be marked instead, it is
-    /// marked and returned, and the call drops no further packet.
+    /// Takes the next packet from the queue (RFC 8289 section 5.5, `deque()`). If the packet to drop can be marked
+    /// instead, it is marked and returned, and the call drops no further packet.
     pub(super) fn dequeue(
         &mut self,
         config: &CoDelConfig,
@@ -154,7 +154,7 @@ impl Control {
                 (head, _) = self.pop(config, now, backlog)?;
             }
             self.dropping = true;
-            // If dropping ended a short while ago, the rate that controlled the queue then is a good start.
+            // If the dropping state ended recently, start with the drop rate that controlled the queue then.
             let delta = self.count - self.last_count;
             let is_recent = now.saturating_sub(self.drop_next) < config.interval.saturating_mul(16);
             self.count = if delta > 1 && is_recent { delta } else { 1 };
@@ -164,7 +164,7 @@ impl Control {
         Some(head)
     }
 
-    /// RFC 8289 section 5.6, `dodequeue()`: the head, and whether it may be dropped.
+    /// RFC 8289 section 5.6, `dodequeue()`: the packet at the head, and true if it may be dropped.
     fn pop(&mut self, config: &CoDelConfig, now: SimTime, backlog: &mut Backlog) -> Option<(Waiting, bool)> {
         let Some(head) = backlog.pop() else {
             // An empty queue is not above the target. It cannot be dropping either.
@@ -178,14 +178,14 @@ impl Control {
             self.first_above_time = None;
             return Some((head, false));
         }
-        // Just gone above: wait for an interval whether it comes down by itself.
+        // The delay has just exceeded the target: wait an interval for it to fall by itself.
         let first_above_time = *self.first_above_time.get_or_insert(now.saturating_add(config.interval));
         Some((head, now >= first_above_time))
     }
 }
 
-/// RFC 8289 section 5.6, `control_law()`: the throughput of TCP falls as one over the square root of the drop
-/// rate, so that spacing the drops in this way lowers it linearly (section 3.3).
+/// RFC 8289 section 5.6, `control_law()`: time of the drop after that at `t`. The throughput of TCP falls as one over
+/// the square root of the drop rate, so this spacing of drops lowers it linearly (section 3.3).
 fn control_law(config: &CoDelConfig, t: SimTime, count: u32) -> SimTime {
     let wait = config.interval.as_nanos() as f64 / f64::from(count).sqrt();
     t.saturating_add(SimTime::from_nanos(wait.round() as u64))
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// Takes one packet out each millisecond; returns when packets were dropped or marked, in ms.
+    /// Takes one packet out per millisecond; returns the times, in ms, at which packets were dropped or marked.
     fn signals(queue: &mut CoDel, millis: std::ops::RangeInclusive<u64>) -> Vec<u64> {
         let mut at = Vec::new();
         for now in millis {
@@ -223,8 +223,8 @@ mod tests {
         at
     }
 
-    /// Packets wait longer than 5 ms from 5 ms on. An interval later, at 105 ms, the first drop; from there
-    /// on 100 / sqrt(count) ms apart: 205, 275.7, 333.4, 383.4, 428.2, 469.0.
+    /// Expected times of drops in ms. Packets wait longer than 5 ms from 5 ms on; the first drop is an interval later,
+    /// at 105 ms, and the next follow after 100 / sqrt(count) ms each: 205, 275.7, 333.4, 383.4, 428.2, 469.0.
     const DROPS: [u64; 7] = [105, 205, 276, 334, 384, 429, 469];
 
     #[test]
@@ -247,7 +247,8 @@ mod tests {
         assert_eq!((queue.packets(), queue.ecn_marks()), (10_000 - 480 - 7, 0));
     }
 
-    /// A queue that stands again soon is controlled at the rate that worked before.
+    /// If the dropping state begins again within 16 intervals, it continues at the drop rate that controlled the queue
+    /// before.
     #[test]
     fn the_drop_rate_is_remembered_for_16_intervals() {
         // The next drop was due 100 / sqrt(7) = 37.8 ms after 469 ms: 506.8 ms.
@@ -268,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_slow_link_stays_busy() {
-        // One packet of an MTU takes a second: it alone may wait, however long.
+        // One packet of an MTU takes a second to send: a single packet is not dropped for any wait.
         let mut queue = codel(false);
         for second in 0..100 {
             queue.enqueue(MS * 1000 * second, plain(0, 1500), &mut Vec::new()).unwrap();
@@ -294,7 +295,8 @@ mod tests {
         assert_eq!(refusal(MS, MS, none), "limit = 0 B: must be at least one packet");
     }
 
-    /// The pseudo-code of RFC 8289 section 5 once more, in its own order and in real numbers of milliseconds.
+    /// Reference implementation: the pseudo-code of RFC 8289 section 5 in its own order, with times in milliseconds as
+    /// real numbers.
     struct Reference {
         queue: VecDeque<(f64, Parcel)>,
         first_above_time: f64,
@@ -365,7 +367,8 @@ mod tests {
     }
 
     proptest! {
-        /// Phases of overload, balance and underload, so that it enters and leaves the dropping state often.
+        /// The queue drops the packets that the pseudo-code drops, through phases of overload, balance and underload in
+        /// which the dropping state is often entered and left.
         #[test]
         fn does_what_the_pseudo_code_does(
             phases in prop::collection::vec((0_u32..4, 40_u32..1500, 1_u32..400), 1..12),

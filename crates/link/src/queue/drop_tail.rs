@@ -15,10 +15,10 @@ pub struct DropTail {
 }
 
 impl DropTail {
-    /// An empty queue.
+    /// Creates an empty queue with the given limit.
     ///
     /// # Errors
-    /// The limit lets no packet in.
+    /// If the limit is below one packet.
     pub fn new(limit: QueueLimit) -> Result<Self, OutOfRange> {
         limit.check()?;
         Ok(Self { limit, backlog: Backlog::default() })

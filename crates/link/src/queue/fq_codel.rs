@@ -1,4 +1,4 @@
-//! Fair queueing with controlled delay.
+//! Fair queueing with controlled delay (`FQ-CoDel`).
 
 use super::codel::Control;
 use super::{Backlog, CoDelConfig, QueueDiscipline, Waiting};
@@ -7,24 +7,24 @@ use crate::parcel::Parcel;
 use crossfade_core::{OutOfRange, SimTime};
 use std::collections::VecDeque;
 
-/// Parameters of [`FqCoDel`] (RFC 8290 section 5.2).
+/// Parameters of `FQ-CoDel` (RFC 8290 section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCoDelConfig {
-    /// Parameters of `CoDel` in each queue.
+    /// Parameters of `CoDel` in the queue of each flow.
     pub codel: CoDelConfig,
-    /// Limit of all queues together.
+    /// Limit of all queues together, in packets or bytes.
     pub limit: QueueLimit,
-    /// Bytes that a queue may send in its turn.
+    /// Number of bytes that a queue may send in its turn.
     pub quantum: u32,
-    /// Number of queues.
+    /// Number of queues to which flows are mapped.
     pub queues: u32,
-    /// Salt of the hash that maps flows to queues, with which two flows may share a queue. `None`: flow n has queue n
-    /// modulo [`queues`](Self::queues), so flows do not share as long as there are enough queues.
+    /// Salt of the hash that maps flows to queues, by which two flows may share a queue. `None`: flow n has queue n
+    /// modulo [`queues`](Self::queues), so flows share no queue as long as there are enough queues.
     pub perturbation: Option<u64>,
 }
 
 impl Default for FqCoDelConfig {
-    /// The defaults of RFC 8290 section 5.2: 10240 packets, 1024 queues, 1514 bytes, ECN.
+    /// Defaults of RFC 8290 section 5.2: limit 10240 packets, 1024 queues, quantum 1514 bytes, ECN marks.
     fn default() -> Self {
         Self {
             codel: CoDelConfig { ecn: true, ..CoDelConfig::default() },
@@ -36,7 +36,7 @@ impl Default for FqCoDelConfig {
     }
 }
 
-/// `FQ-CoDel` (RFC 8290): a queue for each flow, served in turn by bytes, each under `CoDel`.
+/// `FQ-CoDel` (RFC 8290): a queue for each flow, served in turn by bytes (deficit round robin), each under `CoDel`.
 ///
 /// ```text
 ///    inactive --packet--> new flows --credits spent, or empty--> old flows --empty--> inactive
@@ -44,11 +44,11 @@ impl Default for FqCoDelConfig {
 ///                                                                 +------+ credits spent
 /// ```
 ///
-/// New flows go first, so that the packets of a flow that sends less than its share never wait for others.
+/// New flows are served first, so that packets of a flow that sends less than its share never wait for those of others.
 #[derive(Clone, Debug)]
 pub struct FqCoDel {
     config: FqCoDelConfig,
-    /// The queues that were used so far.
+    /// Queues up to the highest index used so far.
     flows: Vec<FlowQueue>,
     new_flows: VecDeque<usize>,
     old_flows: VecDeque<usize>,
@@ -61,21 +61,21 @@ pub struct FqCoDel {
 struct FlowQueue {
     backlog: Backlog,
     control: Control,
-    /// Bytes that the queue may still send in its turn.
+    /// Number of bytes that the queue may still send in its turn.
     credits: i64,
-    /// Whether the queue is in the list of new or of old flows.
+    /// True if the queue is in the list of new or of old flows.
     is_active: bool,
 }
 
-/// Greatest number of packets that are dropped at once when the limit is exceeded (RFC 8290 section 4.1).
+/// Greatest number of packets dropped at once when the limit is exceeded (RFC 8290 section 4.1).
 const DROP_BATCH: usize = 64;
 
 impl FqCoDel {
-    /// Empty queues.
+    /// Creates empty queues.
     ///
     /// # Errors
-    /// The limit lets no packet in, there is no queue, the quantum is so small that turns never end, or
-    /// `CoDel`'s constants contradict each other.
+    /// If the limit is below one packet, the number of queues is 0, the quantum is below 256 bytes, or the parameters
+    /// of `CoDel` contradict each other.
     pub fn new(config: FqCoDelConfig) -> Result<Self, OutOfRange> {
         config.codel.check()?;
         config.limit.check()?;
@@ -90,14 +90,14 @@ impl FqCoDel {
         Ok(Self { config, flows: Vec::new(), new_flows, old_flows, packets: 0, bytes: 0, ecn_marks: 0 })
     }
 
-    /// The queue of a flow.
+    /// Index of the queue of a flow.
     fn classify(&self, flow: u32) -> usize {
         let number = self.config.perturbation.map_or(flow, |by| (mix(u64::from(flow) ^ by) >> 32) as u32);
         (number % self.config.queues) as usize
     }
 }
 
-/// The finaliser of `SplitMix64`: every bit of the result depends on every bit of `x`.
+/// Finaliser of `SplitMix64`: every bit of the result depends on every bit of `x`.
 fn mix(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -133,7 +133,8 @@ impl FqCoDel {
 }
 
 impl QueueDiscipline for FqCoDel {
-    /// Takes every packet; over the limit, older packets are dropped, perhaps of other flows (RFC 8290 section 4.1).
+    /// Takes every packet; if the limit is exceeded, older packets are dropped, possibly of other flows (RFC 8290
+    /// section 4.1).
     fn enqueue(&mut self, now: SimTime, packet: Parcel, dropped: &mut Vec<Waiting>) -> Result<(), Parcel> {
         let index = self.classify(packet.flow());
         if index >= self.flows.len() {
@@ -166,7 +167,7 @@ impl QueueDiscipline for FqCoDel {
             let list = if is_new { &mut self.new_flows } else { &mut self.old_flows };
             let index = *list.front()?;
             let flow = &mut self.flows[index];
-            // The text says "negative" and explains: "has already dequeued at least a quantum of bytes".
+            // RFC 8290 says "negative", but explains "has already dequeued at least a quantum of bytes".
             if flow.credits <= 0 {
                 flow.credits += i64::from(self.config.quantum);
                 list.pop_front();
@@ -245,7 +246,7 @@ mod tests {
         dropped.into_iter().map(|waiting| waiting.packet.flow()).collect()
     }
 
-    /// The flows of the next packets. No time passes: nothing is dropped.
+    /// Flows of the next `count` packets, taken without passage of time, so that nothing is dropped.
     fn served(queue: &mut FqCoDel, count: usize) -> Vec<u32> {
         let mut dropped = Vec::new();
         let flows = (0..count)
@@ -301,7 +302,8 @@ mod tests {
         assert_eq!(served(&mut queue, 3), [1, 1, 2]);
     }
 
-    /// RFC 8290 section 4.1: a flow that had left the lists starts with a whole quantum, whatever it had spent.
+    /// A flow that returns after leaving both lists starts with a full quantum, even if it had spent its credits before
+    /// (RFC 8290 section 4.1).
     #[test]
     fn a_flow_that_comes_back_has_its_credits_renewed() {
         // Whatever is left of flow 1's own turn.
@@ -389,9 +391,8 @@ mod tests {
     }
 
     proptest! {
-        /// Deficit round robin: as long as all flows wait, the bytes they have sent differ by less than a
-        /// quantum and a packet (Shreedhar and Varghese, 1995, Lemma 2 and Theorem 1, here with overdrawn
-        /// credits).
+        /// Deficit round robin: while all flows are backlogged, the bytes that they have sent differ by less than a
+        /// quantum and a packet (Shreedhar and Varghese, 1995, Lemma 2 and Theorem 1, here with overdrawn credits).
         #[test]
         fn backlogged_flows_have_equal_shares_in_bytes(
             sizes in prop::collection::vec(40_u32..1500, 2..8),

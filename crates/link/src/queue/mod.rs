@@ -1,4 +1,4 @@
-//! Queue disciplines: which packets wait, in which order they leave, and which are dropped or marked.
+//! Queue disciplines: the order in which waiting packets leave, and the packets that are dropped or marked.
 
 mod byte_queue;
 mod choice;
@@ -25,48 +25,47 @@ use crate::parcel::Parcel;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// A packet in a queue.
+/// A packet that waits in a queue, with its arrival time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Arrival time.
+    /// Time at which the packet entered the queue.
     pub since: SimTime,
-    /// Waiting packet.
+    /// The packet that waits.
     pub packet: Parcel,
 }
 
-/// A queue in front of a transmitter.
+/// Queue discipline in front of a transmitter.
 ///
-/// Calls come in order of time. The transmitter asks for the next packet whenever it has sent one, until
-/// there is none: a [`dequeue`](QueueDiscipline::dequeue) that returns nothing is how a queue learns that the
-/// link is idle.
+/// Calls come in order of time. The transmitter asks for the next packet whenever it has sent one, until there is none:
+/// a queue learns that the link is idle from a [`dequeue`](QueueDiscipline::dequeue) that returns `None`.
 pub trait QueueDiscipline {
-    /// Takes a packet at time `now`. What is dropped to make room for it is added to `dropped`.
+    /// Takes a packet at time `now`. Packets that are dropped to make room for it are added to `dropped`.
     ///
     /// # Errors
-    /// The queue turned the packet away: here it is.
+    /// If the queue refuses the packet, which is returned.
     fn enqueue(&mut self, now: SimTime, packet: Parcel, dropped: &mut Vec<Waiting>) -> Result<(), Parcel>;
 
-    /// The packet to send at time `now`; `None` if nothing waits. What is dropped on the way is added to
-    /// `dropped`.
+    /// Removes and returns the packet to send at time `now`; `None` if no packet waits. Packets dropped in the search
+    /// are added to `dropped`.
     fn dequeue(&mut self, now: SimTime, dropped: &mut Vec<Waiting>) -> Option<Waiting>;
 
-    /// Drops at time `now` every packet that came at `until` or before, and adds it to `dropped`.
+    /// Drops at time `now` all packets that arrived at `until` or before, and adds them to `dropped`.
     fn discard(&mut self, now: SimTime, until: SimTime, dropped: &mut Vec<Waiting>);
 
-    /// Time at which the packet came that has waited longest; `None` if nothing waits.
+    /// Arrival time of the packet that has waited longest; `None` if no packet waits.
     fn oldest(&self) -> Option<SimTime>;
 
-    /// Shows all packets that wait, in the order of each queue.
+    /// Calls `visit` for all waiting packets, in the order of each queue.
     fn each(&self, visit: &mut dyn FnMut(&Waiting));
 
-    /// Number of packets that wait.
+    /// Number of waiting packets.
     fn packets(&self) -> usize;
 
-    /// Number of bytes that wait.
+    /// Number of bytes of all waiting packets.
     fn bytes(&self) -> u64;
 
-    /// Bytes of the packet that [`dequeue`](QueueDiscipline::dequeue) returns next, from a queue that drops
-    /// nothing then; `None` of a queue that may, and of an empty one.
+    /// Length in bytes of the packet that [`dequeue`](QueueDiscipline::dequeue) returns next; `None` for a queue that
+    /// may drop packets then, and for an empty queue.
     fn next_bytes(&self) -> Option<u32> {
         None
     }
@@ -77,7 +76,7 @@ pub trait QueueDiscipline {
     }
 }
 
-/// Packets in order of arrival, and their bytes.
+/// Packets in order of arrival, and their total of bytes.
 #[derive(Clone, Debug, Default)]
 struct Backlog {
     waiting: VecDeque<Waiting>,
@@ -119,7 +118,7 @@ impl Backlog {
     }
 }
 
-/// The instants at which a queue computes something anew: every period from time zero on.
+/// Times at which a queue updates its state: every `period` from time zero on.
 #[derive(Clone, Debug)]
 struct Updates {
     next: SimTime,
@@ -131,8 +130,8 @@ impl Updates {
         Self { next: period, period }
     }
 
-    /// Makes up for those that are due by `now`: nothing came or left meanwhile. `update` does one and says whether
-    /// nothing changes any more: then neither do those that are left.
+    /// Carries out the updates that were due by `now`, when no packet came or left meanwhile. `update` carries out one
+    /// and returns true if the state no longer changes; the remaining updates are then skipped.
     fn make_up(&mut self, now: SimTime, mut update: impl FnMut(SimTime) -> bool) {
         while self.next <= now {
             let is_settled = update(self.next);
@@ -142,7 +141,7 @@ impl Updates {
     }
 }
 
-/// Marks a packet if the queue does so and the packet allows it; counts it.
+/// Marks a packet if `ecn` is set and the packet is ECN-capable, and counts the mark; returns true if it did.
 fn mark(ecn: bool, packet: &mut Parcel, ecn_marks: &mut u64) -> bool {
     let marks = ecn && packet.is_ecn_capable();
     if marks {

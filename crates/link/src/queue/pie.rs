@@ -6,29 +6,31 @@ use crate::parcel::Parcel;
 use crossfade_core::{OutOfRange, SimTime, Stream};
 use rand::RngExt;
 
-/// The constants of PIE (RFC 8033 section 4). [`PieConfig::new`] gives the usual values.
+/// Parameters of PIE (RFC 8033 section 4). [`PieConfig::new`] gives the usual values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PieConfig {
-    /// Limit of the queue.
+    /// Limit of the queue, in packets or bytes.
     pub limit: QueueLimit,
-    /// `QDELAY_REF`: target of the queueing delay.
+    /// `QDELAY_REF` of RFC 8033: target of the queueing delay.
     pub target: SimTime,
-    /// `T_UPDATE`: time between two updates of the drop probability.
+    /// `T_UPDATE` of RFC 8033: time between two updates of the drop probability.
     pub t_update: SimTime,
-    /// `MAX_BURST`: time without drops after the queue was short.
+    /// `MAX_BURST` of RFC 8033: time without drops after the queue was short.
     pub max_burst: SimTime,
-    /// Change of the probability for each second of delay above the target, in 1/s.
+    /// Gain alpha: change of the drop probability in an update per second of delay above the target, in 1/s.
     pub alpha: f64,
-    /// Change of the probability for each second by which the delay has grown, in 1/s.
+    /// Gain beta: change of the drop probability in an update per second by which the delay has grown since the last,
+    /// in 1/s.
     pub beta: f64,
-    /// `MEAN_PKTSIZE` in bytes: a queue of no more than two such packets is never dropped from.
+    /// `MEAN_PKTSIZE` of RFC 8033 in bytes: nothing is dropped at random while no more than two such packets wait.
     pub mean_packet: u32,
-    /// Whether ECN-capable packets are marked instead of dropped, while the probability is below [`Pie::MARK_ECNTH`].
+    /// True if ECN-capable packets are marked instead of dropped, while the probability is below [`Pie::MARK_ECNTH`].
     pub ecn: bool,
 }
 
 impl PieConfig {
-    /// 15 ms, 15 ms, 150 ms, 1/8 and 5/4 (RFC 8033 sections 4.2 to 4.4), drops only.
+    /// Values of RFC 8033 sections 4.2 to 4.4: target 15 ms, update every 15 ms, burst allowance 150 ms, alpha 1/8 and
+    /// beta 5/4; drops only.
     pub fn new(limit: QueueLimit, mean_packet: u32) -> Self {
         Self {
             limit,
@@ -54,10 +56,10 @@ impl PieConfig {
     }
 }
 
-/// A first-in first-out queue under PIE, the proportional integral controller enhanced (RFC 8033), with ECN (section
-/// 5.1) and capped steps (section 5.5).
+/// First-in first-out queue under PIE, the proportional integral controller enhanced (RFC 8033), with ECN (section 5.1)
+/// and capped steps (section 5.5).
 ///
-/// The delay is that of the packet that left last, by its timestamp (section 4.3), and zero once no packet waits.
+/// The controlled delay is that of the packet sent last, by its timestamp (section 4.3), and zero once no packet waits.
 #[derive(Clone, Debug)]
 pub struct Pie {
     config: PieConfig,
@@ -68,7 +70,7 @@ pub struct Pie {
     ecn_marks: u64,
 }
 
-/// State that is updated every `T_UPDATE`.
+/// Controller state of PIE, updated every `T_UPDATE`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Control {
     drop_prob: f64,
@@ -78,14 +80,13 @@ struct Control {
 }
 
 impl Pie {
-    /// `PIE->mark_ecnth_`: from this probability on also packets that could be marked are dropped (RFC 8033 section
-    /// 5.1).
+    /// `PIE->mark_ecnth_` of RFC 8033 section 5.1: from this drop probability on ECN-capable packets are dropped, too.
     pub const MARK_ECNTH: f64 = 0.1;
 
-    /// An empty queue that draws from `stream`.
+    /// Creates an empty queue that draws from `stream`.
     ///
     /// # Errors
-    /// A number outside its range.
+    /// If a parameter is outside its range.
     pub fn new(config: PieConfig, stream: Stream) -> Result<Self, OutOfRange> {
         config.check()?;
         let control = Control {
@@ -98,7 +99,7 @@ impl Pie {
         Ok(Self { config, stream, backlog: Backlog::default(), control, updates, ecn_marks: 0 })
     }
 
-    /// Carries out the updates that were due by `now`.
+    /// Carries out the updates of the drop probability that were due by `now`.
     fn update(&mut self, now: SimTime) {
         let Self { config, control, updates, .. } = self;
         updates.make_up(now, |_| {
@@ -108,7 +109,7 @@ impl Pie {
         });
     }
 
-    /// Decides the random drop of an arriving packet, which never empties the queue (RFC 8033 section 4.1).
+    /// True if an arriving packet is dropped at random (RFC 8033 section 4.1), which never empties the queue.
     fn drops_early(&mut self) -> bool {
         let PieConfig { target, mean_packet, .. } = self.config;
         let Control { drop_prob, qdelay_old, .. } = self.control;
@@ -127,7 +128,7 @@ impl Control {
         let (qdelay, old) = (self.qdelay.as_secs_f64(), self.qdelay_old.as_secs_f64());
         let mut p = alpha * (qdelay - target.as_secs_f64()) + beta * (qdelay - old);
         p /= auto_tuning(self.drop_prob);
-        // Section 5.5: one flow in slow start shall not be met with too much at once.
+        // Section 5.5: the step is capped, so that a flow in slow start does not lose too many packets at once.
         if self.drop_prob >= 0.1 {
             p = p.min(0.02);
         }
@@ -145,7 +146,7 @@ impl Control {
     }
 }
 
-/// Factor that makes steps small while the probability is small (RFC 8033 section 4.2).
+/// Divisor of the change of the drop probability, greater for smaller probabilities (RFC 8033 section 4.2).
 fn auto_tuning(drop_prob: f64) -> f64 {
     let steps = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
     steps.into_iter().find(|(below, _)| drop_prob < *below).map_or(1.0, |(_, divisor)| divisor)
@@ -239,8 +240,8 @@ mod tests {
         }
     }
 
-    /// RFC 8033 section 4.2 by hand: p = 0.125 (qdelay - 0.015) + 1.25 (qdelay - `qdelay_old`), divided by what the
-    /// probability of before says.
+    /// An update changes the drop probability as in RFC 8033 section 4.2, computed by hand: by 0.125 (qdelay - 0.015) +
+    /// 1.25 (qdelay - `qdelay_old`), divided by a factor that depends on the probability before.
     #[test]
     fn the_probability_follows_the_pseudo_code() {
         for (drop_prob, qdelay, old, expected) in [
@@ -256,7 +257,7 @@ mod tests {
             (0.3, 10, 110, 0.3 - 0.125_625),
             (0.995, 500, 500, 1.0),
             (0.001, 0, 20, 0.0),
-            // An empty queue forgets, beside what the rule takes off.
+            // While the queue is empty, the probability also decays by 2 % per update.
             (0.2, 0, 0, (0.2 - 0.001_875) * 0.98),
         ] {
             let mut control = control(drop_prob, qdelay, old);
@@ -325,8 +326,8 @@ mod tests {
         near(share(0.09, false)[0], 0.09);
     }
 
-    /// The integral part leaves no error: the delay comes to the target, and the share that is dropped to what is too
-    /// much.
+    /// A load that does not react is held at the target delay without an error, by the integral part, and the dropped
+    /// share is the excess of the load.
     #[test]
     fn an_overload_that_does_not_yield_is_held_at_the_target() {
         let mut pie = pie(usual());

@@ -1,4 +1,4 @@
-//! Random early detection.
+//! Random early detection (RED).
 
 use super::{Backlog, QueueDiscipline, Waiting, mark};
 use crate::limit::QueueLimit;
@@ -6,28 +6,30 @@ use crate::parcel::Parcel;
 use crossfade_core::{OutOfRange, SimTime, Stream};
 use rand::RngExt;
 
-/// Parameters of [`Red`]. [`RedConfig::new`] gives the usual values.
+/// Parameters of RED. [`RedConfig::new`] gives the usual values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RedConfig {
-    /// Limit of the queue. RED measures its queue in the unit of the limit, packets or bytes.
+    /// Limit of the queue. RED measures the queue in the unit of this limit, packets or bytes.
     pub limit: QueueLimit,
-    /// The average queue below which nothing is marked, in packets or bytes as the limit.
+    /// Average queue below which nothing is marked, in the unit of the limit (packets or bytes).
     pub min_th: f64,
-    /// The average queue up to which packets are marked with probability up to [`max_p`](Self::max_p), in
-    /// packets or bytes as the limit.
+    /// Average queue up to which packets are marked with a probability of at most [`max_p`](Self::max_p), in the unit
+    /// of the limit (packets or bytes).
     pub max_th: f64,
-    /// The probability of a mark as the average reaches [`max_th`](Self::max_th).
+    /// Probability of a mark when the average queue reaches [`max_th`](Self::max_th).
     pub max_p: f64,
-    /// The weight of the present queue in the average.
+    /// Weight of the present queue in the moving average.
     pub w_q: f64,
-    /// Between `max_th` and twice that, the probability grows from `max_p` to 1 instead of jumping to it.
+    /// True if the probability rises from `max_p` to 1 between `max_th` and twice `max_th`; otherwise it jumps to 1 at
+    /// `max_th`.
     pub gentle: bool,
-    /// Whether ECN-capable packets are marked instead of dropped, up to `max_th` (twice that if gentle). Beyond it, and
+    /// True if ECN-capable packets are marked instead of dropped, up to `max_th` (twice that if gentle). Beyond it, and
     /// when the queue is full, all packets are dropped.
     pub ecn: bool,
-    /// Transmission time of a typical small packet: idle time counts as arrivals of such packets at an empty queue.
+    /// Transmission time of a typical small packet: the average decays during idle time as if such packets had found
+    /// the queue empty.
     pub idle_packet_time: SimTime,
-    /// The longest packet: where bytes are counted, one half as long is marked half as often.
+    /// Length of the longest packet in bytes: if the limit is in bytes, a packet half as long is marked half as often.
     pub max_packet: u32,
 }
 
@@ -35,8 +37,8 @@ impl RedConfig {
     /// Configuration of a gentle RED without ECN, for packets of `mean_packet` bytes on average on a link of `rate_bps`
     /// bit/s.
     ///
-    /// Thresholds 5 and 15 packets, `max_p` 0.1 and `w_q` 0.002 (S. Floyd, "RED: Discussions of Setting
-    /// Parameters", 1997); gentle as in "Recommendation on using the gentle variant of RED", 2000.
+    /// Thresholds of 5 and 15 packets, `max_p` 0.1 and `w_q` 0.002 (S. Floyd, "RED: Discussions of Setting Parameters",
+    /// 1997); gentle as in "Recommendation on using the gentle variant of RED", 2000.
     pub fn new(limit: QueueLimit, mean_packet: u32, rate_bps: f64) -> Self {
         let unit = match limit {
             QueueLimit::Packets(_) => 1.0,
@@ -68,7 +70,7 @@ impl RedConfig {
     }
 }
 
-/// A first-in first-out queue that drops or marks arriving packets at random, with a probability that rises with the
+/// First-in first-out queue that drops or marks arriving packets at random, with a probability that rises with the
 /// average queue length.
 ///
 /// S. Floyd and V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM
@@ -78,36 +80,37 @@ pub struct Red {
     config: RedConfig,
     stream: Stream,
     backlog: Backlog,
-    /// Average length of the queue.
+    /// Average queue length, in the unit of the limit.
     avg: f64,
     /// Number of packets since the last mark or drop; `None` if the average is below `min_th` (-1 in the paper).
     count: Option<u32>,
-    /// Start of the link's idle time; `None` while it is busy.
+    /// Start of the link's idle time; `None` while the link is busy.
     q_time: Option<SimTime>,
     ecn_marks: u64,
 }
 
-/// Decision by the average queue on an arriving packet.
+/// Decision on an arriving packet by the average queue length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Region {
     Pass,
-    /// Mark with this probability, before marks are spread evenly.
+    /// Mark with this probability `p_b`, before marks are spread evenly.
     Mark(f64),
     Drop,
 }
 
 impl Red {
-    /// An empty queue that draws from `stream`.
+    /// Creates an empty queue that draws from `stream`.
     ///
     /// # Errors
-    /// A number outside its range.
+    /// If a parameter is outside its range.
     pub fn new(config: RedConfig, stream: Stream) -> Result<Self, OutOfRange> {
         config.check()?;
         let backlog = Backlog::default();
         Ok(Self { config, stream, backlog, avg: 0.0, count: None, q_time: Some(SimTime::ZERO), ecn_marks: 0 })
     }
 
-    /// Updates the average with an arrival that finds `queue` (Floyd93 section IV).
+    /// Updates the average at an arrival at `now` that finds a queue of length `queue` (Floyd and Jacobson 1993,
+    /// section IV).
     fn update_average(&mut self, now: SimTime, queue: f64) {
         let w_q = self.config.w_q;
         if let Some(q_time) = self.q_time.take() {
@@ -138,7 +141,7 @@ impl Red {
         })
     }
 
-    /// Draws whether the arriving packet is marked.
+    /// True if the arriving packet is marked, by a random draw.
     fn draws_mark(&mut self, p_b: f64) -> bool {
         let count = self.count.map_or(0, |count| count.saturating_add(1));
         let marks = self.stream.random::<f64>() < p_a(p_b, count);
@@ -147,8 +150,8 @@ impl Red {
     }
 }
 
-/// Probability of a mark that spreads marks evenly: the number of packets from one mark to the next is uniform instead
-/// of geometric (Floyd93 section VII).
+/// Probability `p_a` of a mark, which spreads marks evenly: the number of packets from one mark to the next is uniform
+/// instead of geometric (Floyd and Jacobson 1993, section VII).
 fn p_a(p_b: f64, count: u32) -> f64 {
     let counted = f64::from(count) * p_b;
     if counted < 1.0 { p_b / (1.0 - counted) } else { 1.0 }
@@ -239,7 +242,7 @@ mod tests {
         RedConfig::new(QueueLimit::Packets(1000), 1000, 8e6)
     }
 
-    /// A queue whose average stays where it is put.
+    /// A queue whose average length stays at `avg`.
     fn at_average(avg: f64, config: RedConfig) -> Red {
         Red { avg, q_time: None, ..red(RedConfig { w_q: f64::MIN_POSITIVE, ..config }) }
     }
@@ -248,8 +251,8 @@ mod tests {
         red.enqueue(SimTime::ZERO, packet, &mut Vec::new()).is_ok()
     }
 
-    /// Floyd93 section VI: the average after a burst of L packets into an empty queue, and the weight that
-    /// lets 50 packets pass at a threshold of 5.
+    /// The average after a burst of L packets into an empty queue, and the weight that lets 50 packets pass at a
+    /// threshold of 5, are those of Floyd and Jacobson 1993, section VI.
     #[test]
     fn bursts_raise_the_average_as_in_the_paper() {
         let average_after = |burst: u32, w_q: f64| {
@@ -301,7 +304,7 @@ mod tests {
         near(of(10_000.0, in_bytes, 40), 0.05 * 0.04);
     }
 
-    /// Floyd93 section VII, method 2: the number of packets from one mark to the next is uniform.
+    /// The number of packets from one mark to the next is uniform (Floyd and Jacobson 1993, section VII, method 2).
     #[test]
     fn marks_are_spread_evenly() {
         // P(X = n) = p_a(n) prod (1 - p_a(k)), exactly 1 / 50 for n = 1 .. 50 if p_b = 1 / 50.
@@ -336,8 +339,8 @@ mod tests {
         assert!(chi_square < 93.2, "{chi_square}: {gaps:?}");
     }
 
-    /// Figure 2: below `min_th` the count starts anew, a drop beyond `max_th` or of a full queue counts as a
-    /// mark.
+    /// In Figure 2 of Floyd and Jacobson 1993 the count restarts below `min_th`, and a drop beyond `max_th` or by a
+    /// full queue counts as a mark.
     #[test]
     fn packets_are_counted_from_the_last_mark() {
         let full = RedConfig { limit: QueueLimit::Packets(1), ..in_packets() };
@@ -355,7 +358,8 @@ mod tests {
         }
     }
 
-    /// Figure 2: the count is -1 where the average was below `min_th`, so the first arrival above it has count 0.
+    /// In Figure 2 of Floyd and Jacobson 1993 the count is -1 while the average is below `min_th`, so the first arrival
+    /// above it has count 0.
     #[test]
     fn the_first_arrival_above_the_threshold_counts_zero() {
         let mut red = at_average(7.0, RedConfig { max_p: f64::MIN_POSITIVE, ..in_packets() });

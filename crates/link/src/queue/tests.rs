@@ -1,4 +1,4 @@
-//! Guarantees of every queue discipline.
+//! Guarantees that every queue discipline gives.
 
 use super::*;
 use crate::limit::QueueLimit;
@@ -7,7 +7,7 @@ use crossfade_core::RunSeed;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// An operation on a queue.
+/// Operation on a queue in a property test.
 #[derive(Clone, Debug)]
 pub(super) enum Op {
     Enqueue { flow: u32, bytes: u32, ecn_capable: bool },
@@ -16,7 +16,8 @@ pub(super) enum Op {
 }
 
 impl Op {
-    /// The arriving packet, with number `id`. A flow keeps its class.
+    /// The arriving packet of an `Enqueue`, with identity `id`. All packets of a flow are either scalable (ECT(1)) or
+    /// classic.
     pub(super) fn packet(&self, id: u32) -> Parcel {
         let Self::Enqueue { flow, bytes, ecn_capable } = *self else { unreachable!("no packet comes") };
         let ecn = if flow >= 4 { Ecn::Ect1 } else { [Ecn::NotEct, Ecn::Ect0][usize::from(ecn_capable)] };
@@ -66,7 +67,7 @@ pub(super) fn disciplines(
     ]
 }
 
-/// The packets in the queue, in order of arrival, and the last packet of each flow that came out.
+/// Expected content of a queue, in order of arrival, and the last packet of each flow that was sent.
 #[derive(Default)]
 pub(super) struct Ledger {
     pub(super) held: Vec<Waiting>,
@@ -79,7 +80,7 @@ impl Ledger {
         self.held.push(Waiting { since: now, packet });
     }
 
-    /// The packet leaves the queue, in the state in which it came but for a mark.
+    /// Removes a packet that leaves the queue, and checks that it is unchanged except for a mark.
     pub(super) fn leaves(&mut self, waiting: &Waiting) -> Result<(), TestCaseError> {
         let at = self.held.iter().position(|held| held.packet.id() == waiting.packet.id());
         let Some(at) = at else { return Err(TestCaseError::fail(format!("{waiting:?} was not there"))) };
@@ -141,8 +142,8 @@ fn check(queue: &mut dyn QueueDiscipline, limit: QueueLimit, ops: &[Op]) -> Resu
 }
 
 proptest! {
-    /// Every packet comes out once, in order within its flow, unchanged except for a mark; counts are right and the
-    /// limit holds.
+    /// Every packet leaves exactly once, in order within its flow and unchanged except for a mark; counts are right and
+    /// the limit holds.
     #[test]
     fn every_packet_is_accounted_for(
         ops in ops(),

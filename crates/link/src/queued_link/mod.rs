@@ -1,4 +1,4 @@
-//! A link whose queue decides as packets leave it.
+//! A link whose queue discipline decides as packets leave the queue.
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +15,7 @@ use crossfade_channel::LossProcess;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// A packet whose transmission is not counted yet.
+/// A packet in transmission, which is not counted yet.
 #[derive(Clone, Copy)]
 struct Sending {
     packet: Waiting,
@@ -25,38 +25,37 @@ struct Sending {
 
 /// A queue discipline in front of a transmitter, then a delay and losses.
 ///
-/// Packets leave the queue when the transmitter begins to send them: a queue that looks at how long they
-/// waited sees all of it. The start of each transmission is an event while packets wait. With
-/// [`DropTail`](crate::DropTail) and a constant rate it does what a [`Hop`](crate::Hop) does without these
-/// events.
+/// Packets leave the queue when the transmitter begins to send them, so a discipline that measures their wait sees all
+/// of it. The start of each transmission is an event while packets wait. With [`DropTail`](crate::DropTail) and a
+/// constant rate the link behaves like a [`Hop`](crate::Hop), which needs no such events.
 pub struct QueuedLink<Q, S = Transmitter> {
     queue: Q,
     service: S,
     delay: SimTime,
     loss: Box<dyn LossProcess>,
-    /// Packets taken from the queue so far, and those of them for which the loss process did not step.
+    /// Number of packets taken from the queue so far, and number of those that the loss process spared.
     taken: u64,
     spared: u64,
-    /// Time at which the transmitter takes the next packet.
+    /// Time at which the transmitter takes the next packet from the queue.
     starts_at: SimTime,
-    /// Whether the link has nothing to send and knows it.
+    /// True if the transmitter has found the queue empty.
     is_idle: bool,
-    /// The packet taken last, until it has been sent and is counted.
+    /// Packet taken last, until its transmission has ended and is counted.
     sending: Option<Sending>,
-    /// Packets under way, with their times of departure.
+    /// Packets in transmission or propagation, each with its arrival time.
     under_way: VecDeque<(SimTime, Parcel)>,
-    /// Time at which the last of it comes out.
+    /// Latest arrival time of all packets so far; no later packet arrives before it.
     last_arrival: SimTime,
-    /// Dropped and lost packets that have not been reported, with their times.
+    /// Dropped and lost packets that `advance` has not returned yet, each with its time.
     gone: VecDeque<(SimTime, Departure)>,
-    /// Empty between calls; kept for its memory.
+    /// Packets dropped in a call; empty between calls, and kept to reuse its memory.
     dropped: Vec<Waiting>,
     statistics: LinkStatistics,
     log: EventLog,
 }
 
 impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
-    /// An idle link with an empty queue. `delay` is added to that of the service.
+    /// Creates an idle link with an empty queue. `delay` is added to the delay of the service.
     pub fn new(queue: Q, service: S, delay: SimTime, loss: Box<dyn LossProcess>) -> Self {
         Self {
             queue,
@@ -77,22 +76,23 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
         }
     }
 
-    /// Time at which the next lost or dropped packet leaves; [`SimTime::MAX`] if none did.
+    /// Time at which the next lost or dropped packet leaves; [`SimTime::MAX`] if there is none.
     fn next_gone(&self) -> SimTime {
         self.gone.front().map_or(SimTime::MAX, |(at, _)| *at)
     }
 
-    /// Time at which the next packet comes out; [`SimTime::MAX`] if none is under way.
+    /// Time at which the next packet comes out; [`SimTime::MAX`] if none is in transit.
     fn next_arrival(&self) -> SimTime {
         self.under_way.front().map_or(SimTime::MAX, |(at, _)| *at)
     }
 
-    /// Time at which the next transmission starts; [`SimTime::MAX`] if nothing waits for it.
+    /// Time at which the next transmission starts; [`SimTime::MAX`] if no packet waits.
     fn next_transmission(&self) -> SimTime {
         if self.queue.packets() > 0 { self.starts_at } else { SimTime::MAX }
     }
 
-    /// The transmitter takes the next packet. The channel's verdict falls as a transmission starts.
+    /// Takes the next packet from the queue into transmission. The loss process decides at the start of the
+    /// transmission.
     fn transmit_next(&mut self) {
         let now = self.starts_at;
         self.count_sent(now);
@@ -119,13 +119,13 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
             leave(&mut self.gone, end, Departure::Lost(packet));
         } else {
             let delay = self.service.delay(end).saturating_add(self.delay);
-            // First in, first out, also where the delay shrinks.
+            // Packets stay in order even if the delay shrinks.
             self.last_arrival = end.saturating_add(delay).max(self.last_arrival);
             self.under_way.push_back((self.last_arrival, packet));
         }
     }
 
-    /// Counts the packet that is being sent, if it has been sent by `now`.
+    /// Counts the packet in transmission if it has been sent by `now`.
     fn count_sent(&mut self, now: SimTime) {
         if let Some(Sending { packet: Waiting { since, packet }, start, .. }) =
             self.sending.take_if(|sending| sending.end <= now)
@@ -134,8 +134,8 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
         }
     }
 
-    /// Takes what is due by `now` from the queue. That the queue ran empty is noticed only here: nothing can depend on
-    /// it earlier.
+    /// Starts all transmissions that were due by `now`. An empty queue is noticed only here, since nothing can depend
+    /// on it earlier.
     fn catch_up(&mut self, now: SimTime) {
         while !self.is_idle && self.starts_at <= now {
             self.transmit_next();
@@ -147,7 +147,7 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
         self.log.push(|| LinkEvent::queue(at, change, queue.packets(), queue.bytes()));
     }
 
-    /// The queue has done something at time `now`.
+    /// Records the marks and drops of the queue discipline since the last call, at time `now`.
     fn note_drops(&mut self, now: SimTime) {
         let marked = self.queue.ecn_marks() - self.statistics.ecn_marks;
         self.statistics.ecn_marks += marked;
@@ -163,8 +163,8 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
     }
 }
 
-/// Records that a packet leaves the link at time `at` without coming out: packets in order of `at`, of equal times in
-/// order of calls.
+/// Records that a packet leaves the link at time `at` without coming out; records are in order of time, and at equal
+/// times in order of calls.
 fn leave(gone: &mut VecDeque<(SimTime, Departure)>, at: SimTime, departure: Departure) {
     let place = gone.partition_point(|(earlier, _)| *earlier <= at);
     gone.insert(place, (at, departure));
@@ -172,7 +172,7 @@ fn leave(gone: &mut VecDeque<(SimTime, Departure)>, at: SimTime, departure: Depa
 
 impl<Q: QueueDiscipline, S: Service> Link for QueuedLink<Q, S> {
     fn push(&mut self, now: SimTime, packet: Parcel) -> Push {
-        // A packet whose transmission starts now makes room for one that arrives now.
+        // A packet whose transmission starts now makes room for a packet that arrives now.
         self.catch_up(now);
         let refused = self.queue.enqueue(now, packet, &mut self.dropped).is_err();
         self.note_drops(now);

@@ -1,4 +1,4 @@
-//! Links behind a queue, compared with hops and with the packets that go in.
+//! Links with a queue discipline behave like hops with drop-tail, and conserve packets.
 
 use super::*;
 use crate::parcel::Parcel;
@@ -13,12 +13,12 @@ use proptest::prelude::*;
 
 const MS: SimTime = SimTime::from_millis(1);
 
-/// 1000 bytes last 1 ms.
+/// Link on which 1000 bytes take 1 ms to send, with 20 ms of delay.
 fn queued<Q: QueueDiscipline>(queue: Q, loss: Box<dyn LossProcess>) -> QueuedLink<Q> {
     QueuedLink::new(queue, Transmitter::new(Some(8e6)), MS * 20, loss)
 }
 
-/// Outcome of a link: arrival times of packets, and the lost and dropped packets.
+/// Outcome of a link: arrived packets with their times, and the lost and dropped packets.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
     arrived: Vec<(SimTime, u32)>,
@@ -27,7 +27,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Takes out what leaves by `until`, at its time.
+    /// Takes out all packets that leave by `until`, each at its time.
     fn collect(&mut self, link: &mut dyn Link, until: SimTime) {
         let mut before = SimTime::ZERO;
         while let Some(at) = link.next_event().filter(|&at| at <= until) {
@@ -44,8 +44,8 @@ impl Outcome {
     }
 }
 
-/// Pushes packets after gaps in microseconds, number i at the i-th. `polls` says before which of them the link is
-/// advanced; the outcome must not depend on it.
+/// Pushes packets after gaps in microseconds. `polls` is true for the packets before which the link is advanced; the
+/// outcome must not depend on it.
 fn drive(link: &mut dyn Link, packets: &[(u64, Parcel)], polls: impl Fn(usize) -> bool) -> Outcome {
     let (mut now, mut outcome) = (SimTime::ZERO, Outcome::default());
     for (i, &(gap, packet)) in packets.iter().enumerate() {
@@ -199,12 +199,12 @@ fn a_scenario_gets_the_link_it_asks_for_or_one_line() {
     assert_eq!(error, "quantum = 0 B: must be at least 256 B");
 }
 
-/// Pushes before which the link is advanced: a bit for each, or all.
+/// Packets before which the link is advanced, as bits of a number, or all.
 fn polls() -> impl Strategy<Value = u64> {
     prop_oneof![Just(u64::MAX), any::<u64>()]
 }
 
-/// Bursts, gaps shorter and longer than a transmission, and exact ties with the end of one.
+/// Bursts, gaps shorter and longer than a transmission, and arrivals at exactly the end of a transmission.
 fn traffic() -> impl Strategy<Value = Vec<(u64, Parcel)>> {
     let gap = prop_oneof![Just(0), Just(1000), 0_u64..3000, 0_u64..60_000];
     let bytes = prop_oneof![Just(1000), 40_u32..1500];
@@ -246,8 +246,8 @@ proptest! {
         prop_assert_eq!(link.report(SimTime::MAX).statistics, hop.report(SimTime::MAX).statistics);
     }
 
-    /// Whenever somebody looks, drop-tail that decides as packets come and drop-tail that decides as they leave have
-    /// counted the same.
+    /// At any time, a queued link with a drop-tail queue, which decides as packets leave, has the same statistics as a
+    /// hop, which decides as they arrive.
     #[test]
     fn with_drop_tail_it_has_counted_what_a_hop_has(
         packets in traffic(), looks in prop::collection::vec(0_u64..3000, 200), lossy: bool, has_rate: bool,
@@ -288,8 +288,8 @@ proptest! {
         }
     }
 
-    /// Pushed packets arrive, are lost or dropped, each once; the statistics say the same; when the link
-    /// is looked after changes nothing.
+    /// Every pushed packet arrives, is lost or is dropped, exactly once; the statistics agree, and the outcome does not
+    /// depend on when the link is polled.
     #[test]
     fn packets_are_conserved(packets in traffic(), polls in polls(), ecn: bool, p_e in 0.0..0.5) {
         let limit = QueueLimit::Packets(20);

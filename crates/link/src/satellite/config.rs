@@ -1,4 +1,4 @@
-//! Configuration of satellite links, and closed forms of their capacity and delay.
+//! Configuration of satellite links, with closed forms of their capacity and delay.
 
 use super::gate::Gate;
 use super::orbit::Orbit;
@@ -7,57 +7,59 @@ use crossfade_core::{OutOfRange, SimTime};
 /// Parameters that both directions of a satellite link share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SatelliteConfig {
-    /// Length of a satellite slot, for which satellite and rate are assigned.
+    /// Duration of a satellite slot, for which satellite and rate are assigned.
     pub slot: SimTime,
-    /// Time of the first boundary, at most a slot after the start; `None`: drawn uniformly over a slot.
+    /// Time of the first slot boundary, at most one slot after the start; `None`: drawn uniformly over a slot.
     pub offset: Option<SimTime>,
-    /// Outage and ramp of the capacity around a boundary.
+    /// Outage and ramp of the capacity around a slot boundary.
     pub gate: Gate,
-    /// Probability that the satellite changes at a boundary; not used with an [`Orbit`], which decides that.
+    /// Probability that the satellite changes at a slot boundary; not used with an [`Orbit`], which determines the
+    /// satellites.
     pub handover: f64,
-    /// Mean time by which the outage lasts longer where the satellite changes: exponential, at most a quarter of the
+    /// Mean additional duration of an outage at which the satellite changes: exponential, at most a quarter of the
     /// slot.
     pub longer_outage: SimTime,
-    /// Propagation.
+    /// One-way propagation delay, without spikes.
     pub base_delay: BaseDelay,
-    /// Delay spike around a boundary.
+    /// Delay spike around a slot boundary.
     pub spike: Spike,
-    /// Share of time in which an obstruction stands between terminal and satellite.
+    /// Share of time in which an obstruction blocks the path between terminal and satellite.
     pub obstructed: f64,
-    /// Mean duration of an obstruction, if no boundary ends it.
+    /// Mean duration of an obstruction, if no slot boundary ends it.
     pub obstruction: SimTime,
 }
 
-/// The one-way propagation delay in a slot, up and down alike.
+/// One-way propagation delay in a slot, equal in both directions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BaseDelay {
-    /// Uniform between two values, drawn anew as the satellite changes.
+    /// Uniform between these two delays, drawn anew when the satellite changes.
     Uniform([SimTime; 2]),
-    /// Delay of the satellites of a shell, over two ground stations.
+    /// Delay through the satellites of a shell, over a terminal and a gateway.
     Orbit(Box<Orbit>),
 }
 
-/// Delay spike: time added to the one-way delay from the beginning of the outage before a boundary on.
+/// Delay spike: time added to the one-way delay, from the beginning of the outage before a slot boundary until `after`
+/// the boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spike {
     /// Least height of a spike.
     pub least: SimTime,
     /// Mean of the exponential part above the least height.
     pub beyond: SimTime,
-    /// Greatest height of a spike.
+    /// Greatest height of a spike, at which it is cut.
     pub most: SimTime,
-    /// Time from the boundary to the end of the spike.
+    /// Time from the slot boundary to the end of the spike.
     pub after: SimTime,
 }
 
 impl Spike {
-    /// Configuration without spikes.
+    /// No spikes: all heights are zero.
     pub const NONE: Self =
         Self { least: SimTime::ZERO, beyond: SimTime::ZERO, most: SimTime::ZERO, after: SimTime::ZERO };
 }
 
-/// A direction of a satellite link. Random numbers of both directions are independent, except for those of the shared
-/// slots.
+/// Direction of a satellite link. The random numbers of the two directions are independent, except for those of the
+/// shared slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectionName {
     /// Direction from the gateway to the terminal.
@@ -67,7 +69,7 @@ pub enum DirectionName {
 }
 
 impl DirectionName {
-    /// The other direction.
+    /// The opposite direction.
     #[must_use]
     pub fn other(self) -> Self {
         match self {
@@ -85,7 +87,7 @@ impl DirectionName {
     }
 }
 
-/// Parameters of one direction of a low-orbit link.
+/// Parameters of one direction of a satellite link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionConfig {
     /// Mean rate in bit/s outside outages and obstructions.
@@ -94,37 +96,38 @@ pub struct DirectionConfig {
     pub spread_between: f64,
     /// Correlation of the logarithms of the rates of neighbouring slots.
     pub slot_correlation: f64,
-    /// Standard deviation of the natural logarithm of a step's rate, relative to the rate of its slot.
+    /// Standard deviation of the natural logarithm of a step's rate, relative to the rate of its slot; a step lasts 100
+    /// ms.
     pub spread_within: f64,
     /// Correlation of the logarithms of the rates of neighbouring steps within a slot.
     pub step_correlation: f64,
-    /// Time between two grants, each of which lets a burst be sent at once; zero for a continuous stream of bits.
+    /// Time between two grants, each of which allows a burst to be sent at once; zero for a continuous stream of bits.
     pub grant: SimTime,
-    /// Share of each grant that comes half of the time between two grants later.
+    /// Share of each grant that comes half a grant period later.
     pub half_grant: f64,
-    /// Standard deviation of the logarithm of a grant's size relative to the rate: independent from grant to grant, of
-    /// mean 1.
+    /// Standard deviation of the natural logarithm of a grant's size relative to the rate; sizes are independent and
+    /// have mean 1.
     pub grant_spread: f64,
-    /// Probability that grants come at another phase than before: half of these moves last, and after the others grants
-    /// return to the earlier phase.
+    /// Probability that a grant comes at another phase than the one before: half of these moves last, after the other
+    /// half grants return to the earlier phase.
     pub grant_moves: f64,
-    /// The probability that a packet is lost.
+    /// Probability that a packet is lost.
     pub loss: f64,
-    /// The probability that a packet is lost that would arrive during an outage.
+    /// Probability that a packet that would arrive during an outage is lost because of it.
     pub outage_loss: f64,
 }
 
-/// Closed forms of a direction, known without a run.
+/// Closed forms of the capacity of one direction, computed without a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClosedForms {
-    /// The mean capacity in bit/s.
+    /// Mean capacity in bit/s.
     pub capacity_bps: f64,
-    /// The share of time without capacity: outages at boundaries and obstructions.
+    /// Share of time without capacity: outages at slot boundaries and obstructions.
     pub outage_share: f64,
-    /// The mean time in seconds that a byte waits for a grant on a link that is idle and open.
+    /// Mean time in seconds for which a byte waits for a grant on an idle link, outside outages and obstructions.
     pub idle_wait_s: f64,
-    /// The longest time in seconds without a grant, where the outage lasts no longer than usual and nothing is
-    /// obstructed: the grants before and after it have phases of their own.
+    /// Longest time in seconds without a grant, around an outage of usual duration and without obstruction: the grants
+    /// before and after it may have different phases.
     pub longest_gap_s: f64,
 }
 
@@ -132,16 +135,16 @@ impl SatelliteConfig {
     /// Time between two changes of the rate within a slot.
     pub const STEP: SimTime = SimTime::from_millis(100);
 
-    /// Greatest extension of an outage: a quarter of a slot.
+    /// Greatest additional duration of an outage: a quarter of a slot.
     pub(super) fn longest_extension(&self) -> SimTime {
         SimTime::from_nanos(self.slot.as_nanos() / 4)
     }
 
-    /// Checks the parameters.
+    /// Checks the parameters that both directions share.
     ///
     /// # Errors
-    /// A slot that is shorter than 1 s or than four times what a boundary takes, an offset or a share outside its
-    /// range, delays that are not in order.
+    /// If the slot is shorter than 1 s or than four times outage and ramp, an offset or a share is outside its range,
+    /// or delays are not in order.
     pub fn check(&self) -> Result<(), OutOfRange> {
         let least = SimTime::from_millis(1000);
         OutOfRange::unless(self.slot >= least, "slot", self.slot, "at least 1 s")?;
@@ -179,7 +182,8 @@ impl SatelliteConfig {
         Ok(())
     }
 
-    /// The probability that the satellite changes at a boundary; of an orbit the share of boundaries in its first hour.
+    /// Probability that the satellite changes at a slot boundary; for an orbit, the share of boundaries in its first
+    /// hour.
     fn handover_share(&self) -> f64 {
         match &self.base_delay {
             BaseDelay::Uniform(_) => self.handover,
@@ -187,10 +191,10 @@ impl SatelliteConfig {
         }
     }
 
-    /// Closed forms of `direction` in the long run; for an orbit without gaps, those of its first hour.
+    /// Closed forms of `direction` in the long run; for an orbit without gaps in its coverage, those of its first hour.
     pub fn closed_forms(&self, direction: &DirectionConfig) -> ClosedForms {
         let slot_s = self.slot.as_secs_f64();
-        // The mean of an exponential that is cut at the longest extension.
+        // The mean of an exponential variable that is cut at the longest extension.
         let (mean, cut) = (self.longer_outage.as_secs_f64(), self.longest_extension().as_secs_f64());
         let extension_s = if mean > 0.0 { -mean * libm::expm1(-cut / mean) } else { 0.0 };
         let longer_s = self.handover_share() * extension_s;
@@ -200,8 +204,8 @@ impl SatelliteConfig {
         let grant_s = direction.grant.as_secs_f64();
         let halves = if direction.half_grant > 0.0 { 2.0 } else { 1.0 };
         let apart_s = grant_s / halves;
-        // Grants of two cycles lie as far apart as those of one, and further or nearer by the difference of two uniform
-        // phases where one of them has moved. A byte meets a gap as often as it is long.
+        // Grants of successive periods are one period apart, plus or minus the difference of two uniform
+        // phases if one of them has moved. A random byte meets a gap with a probability proportional to its length.
         let moved = direction.moved_share();
         let longest_s = if moved > 0.0 { 2.0 * apart_s } else { apart_s };
         ClosedForms {
@@ -212,7 +216,7 @@ impl SatelliteConfig {
         }
     }
 
-    /// The mean one-way propagation delay, without spikes.
+    /// Mean one-way propagation delay, without spikes.
     pub fn mean_delay(&self) -> SimTime {
         match &self.base_delay {
             BaseDelay::Uniform([least, most]) => {
@@ -229,10 +233,11 @@ impl DirectionConfig {
         1.0 - (1.0 - self.grant_moves / 2.0) * (1.0 - self.grant_moves)
     }
 
-    /// Checks the parameters.
+    /// Checks the parameters of one direction.
     ///
     /// # Errors
-    /// A rate, a spread, a correlation or a probability outside its range; a grant longer than 1 s.
+    /// If a rate, a spread, a correlation or a probability is outside its range, or the time between grants is longer
+    /// than 1 s.
     pub fn check(&self) -> Result<(), OutOfRange> {
         let rate = self.rate_bps;
         OutOfRange::unless((1e3..=1e12).contains(&rate), "rate", rate, "between 1 kbit/s and 1 Tbit/s")?;

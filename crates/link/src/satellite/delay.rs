@@ -1,10 +1,10 @@
-//! The propagation delay at a time, and what is in flight during an outage.
+//! Propagation delay as a function of time, and packets in flight during an outage.
 
 use super::slots::{Slot, Slots};
 use crossfade_core::SimTime;
 use std::sync::Arc;
 
-/// Reads the delays of slots at times that seldom leave a slot.
+/// Delays as a function of time; keeps the slot used last, since successive times mostly lie in one slot.
 #[derive(Clone, Debug)]
 pub(super) struct Delays {
     slots: Arc<Slots>,
@@ -23,7 +23,7 @@ impl Delays {
         }
     }
 
-    /// The one-way delay of what has been sent at `now`.
+    /// One-way delay of a packet whose transmission ends at `now`.
     pub(super) fn at(&mut self, now: SimTime) -> SimTime {
         let (number, into) = self.slots.locate(now);
         self.look_at(number);
@@ -39,7 +39,7 @@ impl Delays {
         self.slot.base_delay + spike
     }
 
-    /// Whether `now` lies in an outage at a boundary.
+    /// True if `now` lies in an outage at a slot boundary.
     pub(super) fn is_out(&mut self, now: SimTime) -> bool {
         let (number, into) = self.slots.locate(now);
         self.look_at(number);

@@ -1,4 +1,4 @@
-//! The capacity of one direction, slot by slot.
+//! Capacity of one direction of a satellite link, computed slot by slot.
 
 use super::config::{DirectionConfig, DirectionName, SatelliteConfig};
 use super::gate::{self, Levels};
@@ -7,7 +7,7 @@ use crate::occupancy::Capacity;
 use crossfade_core::{RunSeed, SimTime};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Capacity of one direction over time, made slot by slot.
+/// Capacity of one direction over time, computed slot by slot.
 #[derive(Debug)]
 pub(super) struct Direction {
     pub(super) slots: Arc<Slots>,
@@ -16,13 +16,13 @@ pub(super) struct Direction {
     steps: Numbered,
     phases: Numbered,
     cycles: Numbered,
-    /// Total bits of all slots before each number, as far as they have been needed.
+    /// Total bits of all slots before each slot number, up to the greatest number needed so far.
     totals: Mutex<Vec<f64>>,
-    /// The slots that were used last.
+    /// Capacities of the slots used last.
     recent: Mutex<Vec<Arc<SlotCapacity>>>,
 }
 
-/// Capacity of one direction in a slot.
+/// Capacity of one direction in one slot.
 #[derive(Debug)]
 pub(super) struct SlotCapacity {
     pub(super) number: u64,
@@ -31,19 +31,19 @@ pub(super) struct SlotCapacity {
     bits: f64,
 }
 
-/// Distribution of a slot's capacity over the slot.
+/// Distribution of a slot's capacity over time.
 #[derive(Debug)]
 pub(super) enum Can {
     /// Grants, in order of time.
     Granted(Vec<Grant>),
-    /// A stream of bits: pieces of constant rate, from the beginning of the slot on.
+    /// Continuous stream of bits: pieces of constant rate, from the beginning of the slot on.
     Flowing(Vec<Piece>),
 }
 
-/// A grant: bytes that may be sent at once.
+/// Grant: a number of bytes that may be sent at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grant {
-    /// Time from the beginning of the slot.
+    /// Time of the grant, from the beginning of the slot.
     pub(super) into: SimTime,
     pub(super) bytes: u64,
     /// Bytes of all earlier grants of the slot.
@@ -51,13 +51,13 @@ pub(super) struct Grant {
 }
 
 impl Grant {
-    /// The bytes of all grants of the slot up to this one.
+    /// Bytes of all grants of the slot up to and including this one.
     pub(super) fn bytes_by(self) -> u64 {
         self.bytes_before + self.bytes
     }
 }
 
-/// A piece of constant rate.
+/// Part of a slot with a constant rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Piece {
     /// Beginning of the piece, from the beginning of the slot.
@@ -68,7 +68,7 @@ pub(super) struct Piece {
 }
 
 impl Direction {
-    /// Number of slots that are kept: those of packets under way, and of the times between which capacity is measured.
+    /// Number of slots that are kept: those of packets in transit, and of the times between which capacity is measured.
     const RECENT: usize = 4;
 
     pub(super) fn new(
@@ -103,7 +103,7 @@ impl Direction {
         rate_bps * libm::exp(spread * z - spread * spread / 2.0)
     }
 
-    /// The rates of the steps of a slot in bit/s.
+    /// Rate of each step of a slot in bit/s; 0 for obstructed steps.
     fn step_rates(&self, slot: &Slot) -> Vec<f64> {
         let steps = self.slots.steps();
         let mean = if slot.is_uncovered { 0.0 } else { self.slot_rate_bps(slot.number) };
@@ -131,8 +131,8 @@ impl Direction {
         SlotCapacity { number, can: Can::Granted(grants), bits }
     }
 
-    /// The times between two grants in a slot, which begins with one of them: the share of each at which its grants
-    /// come, and what is granted over what the rate allows.
+    /// Grant periods of a slot: for each, the phase of its grants as a share of the period, and their size relative to
+    /// the rate.
     fn cycles(&self, slot: u64, phase: f64) -> impl Iterator<Item = (f64, f64)> + use<> {
         let DirectionConfig { grant, grant_spread: spread, grant_moves, .. } = self.config;
         let varies = spread > 0.0 || grant_moves > 0.0;
@@ -152,7 +152,7 @@ impl Direction {
         })
     }
 
-    /// The grants of a slot: those of each of these `cycles`, the time between two grants.
+    /// Grants of a slot with step rates `rates`, from its grant periods `cycles`, and their total bits.
     fn grants(
         &self,
         rates: &[f64],
@@ -196,7 +196,7 @@ impl Direction {
         (grants, bytes_before as f64 * 8.0)
     }
 
-    /// The capacity of a slot, made now or kept from before.
+    /// Capacity of a slot, computed now or kept from before.
     pub(super) fn slot(&self, number: u64) -> Arc<SlotCapacity> {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = recent.iter().find(|slot| slot.number == number) {
@@ -220,18 +220,18 @@ impl Direction {
         totals[number as usize]
     }
 
-    /// The bits that can have been sent by `now`, from the beginning of the slot at time zero on.
+    /// Total bits that can have been sent by `now`, from the beginning of slot 0 on.
     fn bits_by(&self, now: SimTime) -> f64 {
         let (number, into) = self.slots.locate(now);
         self.bits_before(number) + self.slot(number).bits_by(into)
     }
 
-    /// Number of slots without capacity, half a day, after which the search for capacity ends.
+    /// Number of slots without capacity, half a day of 15 s slots, after which the search for capacity ends.
     pub(super) const PATIENCE: u64 = 2880;
 }
 
 impl SlotCapacity {
-    /// The bits that can be sent so far `into` the slot.
+    /// Number of bits that can be sent in the slot up to the time `into` it.
     fn bits_by(&self, into: SimTime) -> f64 {
         match &self.can {
             Can::Granted(grants) => {
@@ -265,17 +265,17 @@ fn pieces(rates: &[f64], levels: &Levels, length: SimTime) -> (Vec<Piece>, f64) 
     (pieces, bits_before)
 }
 
-/// The capacity of a direction over time, against which utilisation is measured.
+/// Capacity of a direction over time, against which utilisation is measured.
 #[derive(Clone, Debug)]
 pub struct Capacities(pub(super) Arc<Direction>);
 
 impl Capacities {
-    /// The bits that can be sent after `from` and until `to`.
+    /// Number of bits that can be sent after `from` and until `to`.
     pub fn bits(&self, from: SimTime, to: SimTime) -> f64 {
         if to <= from { 0.0 } else { self.0.bits_by(to) - self.0.bits_by(from) }
     }
 
-    /// The grants after `from` and until `to`: their times and bytes; none of a direction without grants.
+    /// Grants after `from` and until `to`, with their times and bytes; empty for a direction without grants.
     pub fn grants(&self, from: SimTime, to: SimTime) -> Vec<(SimTime, u64)> {
         let slots = &self.0.slots;
         let [(first, _), (last, _)] = [from, to].map(|time| slots.locate(time));

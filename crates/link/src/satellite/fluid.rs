@@ -1,4 +1,4 @@
-//! A transmitter whose rate changes, without grants.
+//! Transmitter with a changing rate and without grants.
 
 use super::delay::Delays;
 use super::direction::{Can, Capacities, Direction, SlotCapacity};
@@ -7,8 +7,8 @@ use crate::transmitter::Service;
 use crossfade_core::SimTime;
 use std::sync::Arc;
 
-/// Transmitter without grants: sends packets at the momentary rate; a packet that meets a change goes on at the new
-/// rate.
+/// Transmitter without grants, which sends packets at the momentary rate; a packet during whose transmission the rate
+/// changes continues at the new rate.
 pub(super) struct FluidService {
     direction: Arc<Direction>,
     delays: Delays,
@@ -34,7 +34,8 @@ impl FluidService {
         (pieces[next - 1].rate_bps, slots.time(number, end))
     }
 
-    /// First time from `now` on with a rate above 0; [`SimTime::MAX`] if there is none for half a day.
+    /// First time from `now` on with a rate above 0; [`SimTime::MAX`] if none comes within [`Direction::PATIENCE`]
+    /// slots.
     fn opens(&mut self, now: SimTime) -> SimTime {
         let patience = self.direction.slots.config.slot.saturating_mul(Direction::PATIENCE);
         let last = now.saturating_add(patience);

@@ -1,30 +1,31 @@
-//! The share of a slot's rate that is left around a boundary.
+//! Share of a slot's rate that is available around a slot boundary.
 
 use crossfade_core::SimTime;
 
-/// Outage and ramp around each boundary of slots: no capacity until the boundary, and perhaps longer; then the rate
-/// returns over a ramp.
+/// Outage and ramp around each slot boundary: no capacity from the outage on until the boundary, and possibly longer;
+/// then the rate returns over a ramp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gate {
-    /// Duration of the outage before the boundary.
+    /// Duration of the outage before the slot boundary.
     pub outage: SimTime,
     /// Duration of the ramp after the outage, in four steps.
     pub ramp: SimTime,
 }
 
-/// Steps of a slot: the time into the slot, and the share of the rate from then on.
+/// Levels of capacity in a slot: a time into the slot, and the share of the rate from then on.
 pub(super) type Levels = [(SimTime, f64); 7];
 
 impl Gate {
     /// A gate without outage and ramp.
     pub const OPEN: Self = Self { outage: SimTime::ZERO, ramp: SimTime::ZERO };
 
-    /// Steps of the ramp after an outage: the share of the ramp at which each step ends, and its share of the full
-    /// rate. They are means over the eight outages of the public example of `LeoReplayer` (SpaceNetLab/LeoCC, MIT), for
-    /// a ramp of 600 ms, relative to the mean rate after the ramp, with every other outage 30 ms longer on average.
+    /// Steps of the ramp after an outage: the share of the ramp's duration at which each step ends, and its share of
+    /// the full rate. They are means over the eight outages of the public example of `LeoReplayer` (SpaceNetLab/LeoCC,
+    /// MIT), for a ramp of 600 ms, relative to the mean rate after the ramp, with every other outage 30 ms longer on
+    /// average.
     pub const RAMP: [(f64, f64); 4] = [(1.0 / 12.0, 0.24), (1.0 / 6.0, 0.5), (1.0 / 3.0, 0.66), (1.0, 0.89)];
 
-    /// Time of full rate that is lost at a boundary whose outage lasts `longer` beyond it.
+    /// Capacity lost at a slot boundary whose outage lasts `longer` beyond it, as time at full rate.
     pub fn lost(self, longer: SimTime) -> SimTime {
         let mut before = 0.0;
         let of_ramp = Self::RAMP.iter().map(|(end, level)| {
@@ -35,7 +36,7 @@ impl Gate {
         self.outage + longer + SimTime::from_secs_f64(self.ramp.as_secs_f64() * of_ramp.sum::<f64>())
     }
 
-    /// Levels of a slot whose first outage lasts `longer` beyond its beginning.
+    /// Levels of capacity in a slot of duration `slot`, whose first outage lasts `longer` beyond its beginning.
     pub(super) fn levels(self, slot: SimTime, longer: SimTime) -> Levels {
         let end = |step: usize| longer + SimTime::from_secs_f64(self.ramp.as_secs_f64() * Self::RAMP[step].0);
         let level = |step: usize| Self::RAMP[step].1;
@@ -51,7 +52,7 @@ impl Gate {
     }
 }
 
-/// Share of the rate at the time `into` a slot.
+/// Share of the rate that is available at the time `into` a slot.
 pub(super) fn level(levels: &Levels, into: SimTime) -> f64 {
     levels[levels.partition_point(|(from, _)| *from <= into) - 1].1
 }

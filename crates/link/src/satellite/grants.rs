@@ -1,4 +1,4 @@
-//! A transmitter that sends in grants.
+//! Transmitter that sends in grants.
 
 use super::delay::Delays;
 use super::direction::{Can, Capacities, Direction, Grant, SlotCapacity};
@@ -7,13 +7,13 @@ use crate::transmitter::Service;
 use crossfade_core::SimTime;
 use std::sync::Arc;
 
-/// Transmitter that sends when it is granted bytes. A large packet takes several grants and leaves with the last; small
-/// packets share one. A grant without a packet is lost, and so is the rest of a grant when the queue becomes empty.
+/// Transmitter that sends when bytes are granted. A large packet takes several grants and leaves with the last; small
+/// packets share one. A grant is lost if no packet waits, and so is the rest of a grant when the queue becomes empty.
 pub(super) struct GrantService {
     direction: Arc<Direction>,
     delays: Delays,
     slot: Arc<SlotCapacity>,
-    /// Index of the slot's next grant.
+    /// Index of the next grant in the slot.
     next: usize,
     /// Time of the grant in use, and its remaining bytes.
     at: SimTime,
@@ -30,7 +30,7 @@ impl GrantService {
         if let Can::Granted(grants) = &self.slot.can { grants } else { &[] }
     }
 
-    /// The next grant and its time; `None` if there is no grant within half a day.
+    /// Next grant and its time; `None` if none comes within [`Direction::PATIENCE`] slots.
     fn look_ahead(&mut self) -> Option<(SimTime, Grant)> {
         let last = self.slot.number + Direction::PATIENCE;
         loop {
@@ -44,7 +44,7 @@ impl GrantService {
         }
     }
 
-    /// Advances to the first grant after `now`, unless it was used.
+    /// Advances to the first grant after `now` that is not used.
     fn pass(&mut self, now: SimTime) {
         let (number, into) = self.direction.slots.locate(now);
         if number > self.slot.number {
@@ -62,7 +62,7 @@ impl Service for GrantService {
             return SimTime::MAX;
         }
         if was_idle {
-            // A packet that comes at the time of a grant is too late for it.
+            // A packet that arrives at the time of a grant cannot use it.
             self.left = 0;
             self.pass(ready);
         }

@@ -1,4 +1,4 @@
-//! A direction of a satellite link as a link.
+//! One direction of a satellite link as a [`Link`].
 
 use super::config::{DirectionConfig, DirectionName, SatelliteConfig};
 use super::delay::Delays;
@@ -12,18 +12,18 @@ use crate::queue::QueueConfig;
 use crossfade_core::{OutOfRange, RunSeed, SimTime, Stream};
 use std::sync::Arc;
 
-/// One direction of a satellite link in a run. Both directions have the same slots if they are made of one
-/// configuration and seed.
+/// One direction of a satellite link in a run. Both directions have equal slots if they are created with the same
+/// shared configuration and seed.
 pub struct Satellite {
     direction: Arc<Direction>,
     config: DirectionConfig,
 }
 
 impl Satellite {
-    /// Makes the direction called `name`.
+    /// Creates the direction called `name`.
     ///
     /// # Errors
-    /// A parameter outside its range.
+    /// If a parameter is outside its range.
     pub fn new(
         shared: SatelliteConfig,
         name: DirectionName,
@@ -37,12 +37,12 @@ impl Satellite {
         Ok(Self { direction, config })
     }
 
-    /// Capacity of the direction over time.
+    /// Capacity of the direction as a function of time.
     pub fn capacities(&self) -> Capacities {
         Capacities(Arc::clone(&self.direction))
     }
 
-    /// One-way delay of a packet that is sent at `now`, spikes included.
+    /// One-way delay of a packet that is sent at `now`, including spikes.
     pub fn delay(&self, now: SimTime) -> SimTime {
         Delays::new(Arc::clone(&self.direction.slots)).at(now)
     }
@@ -52,17 +52,17 @@ impl Satellite {
         self.direction.slot_rate_bps(self.direction.slots.locate(now).0)
     }
 
-    /// End of the slot at `now`.
+    /// Time of the first slot boundary after `now`.
     pub fn next_boundary(&self, now: SimTime) -> SimTime {
         let slots = &self.direction.slots;
         slots.time(slots.locate(now).0 + 1, SimTime::ZERO)
     }
 
-    /// Builds the link, with a queue before it and a further `delay` behind it; `draws` is the random stream of the
+    /// Builds the link, with `queue` before it and an additional `delay` behind it; `draws` is the random stream of the
     /// queue, `losses` that of losses.
     ///
     /// # Errors
-    /// A parameter of the queue outside its range.
+    /// If a parameter of the queue is outside its range.
     pub fn link(
         self,
         queue: QueueConfig,

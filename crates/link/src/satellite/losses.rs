@@ -6,15 +6,15 @@ use crossfade_channel::LossProcess;
 use crossfade_core::{SimTime, Stream};
 use rand::RngExt;
 
-/// Loss process with one probability for most packets, and another one for packets that would arrive during an outage.
+/// Loss process of a satellite link, with a higher loss probability for packets that would arrive during an outage.
 ///
-/// Each transmission takes one draw, whatever the probability.
+/// Each transmission takes one random number, for any probability.
 pub(super) struct SatelliteLoss {
     delays: Delays,
     loss: f64,
     outage_loss: f64,
     stream: Stream,
-    /// Number of draws so far, and the last one.
+    /// Number of random numbers drawn so far, and the last one.
     drawn: u64,
     number: f64,
 }

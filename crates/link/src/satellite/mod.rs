@@ -1,10 +1,10 @@
-//! A link to low-orbit satellites. A scheduler assigns satellites and rates anew at the boundaries of slots, at the
-//! same times for all terminals, so the link is periodic, as measurements show.
+//! Links over low-orbit satellites. A scheduler assigns satellites and rates anew at slot boundaries, at the same times
+//! for all terminals; so the link is periodic, as measurements show.
 //!
 //! [`SatelliteConfig`] has the parameters of both directions: slots, their boundaries ([`Gate`]), propagation
 //! ([`BaseDelay`], [`Orbit`]) and obstructions. [`DirectionConfig`] has those of one direction. [`Satellite`] makes a
-//! [`Link`](crate::Link) from both. Every random number belongs to a slot, or to a step in a slot, and is found from
-//! its number, so the state at a time does not depend on earlier queries.
+//! [`Link`](crate::Link) from both. Every random number belongs to a slot or a step and is computed from its number, so
+//! the state at a given time does not depend on earlier queries.
 
 mod config;
 mod delay;

@@ -1,29 +1,29 @@
-//! Propagation delay from geometry: a Walker shell of satellites over a terminal and a gateway.
+//! Propagation delay from geometry: a Walker constellation of satellites over a terminal and a gateway.
 
 use crossfade_core::{OutOfRange, RunSeed, SimTime};
 use rand::RngExt;
 use std::f64::consts::TAU;
 
-/// The mean radius of the earth in km (IUGG).
+/// Mean radius of the earth in km (IUGG).
 const EARTH_KM: f64 = 6371.0;
-/// The earth's gravitational parameter in km^3/s^2 (WGS 84).
+/// Gravitational parameter of the earth in km^3/s^2 (WGS 84).
 const GRAVITY: f64 = 398_600.441_8;
-/// Angular velocity of the earth in rad/s (WGS 84).
+/// Angular velocity of the earth's rotation in rad/s (WGS 84).
 const TURN: f64 = 7.292_115e-5;
-/// The speed of light in km/s.
+/// Speed of light in km/s.
 const LIGHT: f64 = 299_792.458;
 
-/// A place on the earth, which is taken for a sphere.
+/// Place on the earth, which is modelled as a sphere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
-    /// Degrees north.
+    /// Latitude in degrees north.
     pub latitude_deg: f64,
-    /// Degrees east.
+    /// Longitude in degrees east.
     pub longitude_deg: f64,
 }
 
 impl Place {
-    /// Position in radii of the earth when the earth has turned by `angle`.
+    /// Position in units of the earth's radius, after the earth has turned by `angle` radians.
     fn up(self, angle: f64) -> [f64; 3] {
         let (sin_latitude, cos_latitude) = libm::sincos(self.latitude_deg.to_radians());
         let (sin, cos) = libm::sincos(self.longitude_deg.to_radians() + angle);
@@ -31,41 +31,41 @@ impl Place {
     }
 }
 
-/// Satellites on circular orbits of one altitude and inclination: a Walker delta pattern (J. G. Walker, "Satellite
-/// constellations", Journal of the British Interplanetary Society 37, 1984).
+/// Shell of satellites on circular orbits of one altitude and inclination: a Walker delta pattern (J. G. Walker,
+/// "Satellite constellations", Journal of the British Interplanetary Society 37, 1984).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shell {
-    /// Altitude above the ground in km.
+    /// Altitude of the orbits above the ground in km.
     pub altitude_km: f64,
-    /// Inclination of the planes against the equator, in degrees.
+    /// Inclination of the orbital planes against the equator, in degrees.
     pub inclination_deg: f64,
     /// Number of orbital planes.
     pub planes: u32,
     /// Number of satellites in each plane.
     pub per_plane: u32,
-    /// Phasing F: a satellite is ahead of its neighbour in the plane to the west by F parts of 360 degrees over the
-    /// number of satellites.
+    /// Phasing F of the Walker pattern: a satellite is ahead of its neighbour in the plane to the west by F x 360
+    /// degrees / number of satellites.
     pub phasing: u32,
 }
 
-/// A bent pipe: from a terminal to one satellite of a shell, and down to a gateway.
+/// Bent-pipe path from a terminal up to one satellite of a shell, and down to a gateway.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Orbit {
-    /// The shell of satellites.
+    /// Shell of satellites that serve the terminal.
     pub shell: Shell,
     /// Place of the terminal.
     pub terminal: Place,
     /// Place of the gateway.
     pub gateway: Place,
-    /// Least elevation of a satellite over terminal and gateway, in degrees.
+    /// Least elevation of the satellite over terminal and gateway, in degrees.
     pub min_elevation_deg: f64,
 }
 
 impl Orbit {
-    /// Checks the parameters.
+    /// Checks the parameters of shell and places.
     ///
     /// # Errors
-    /// An altitude, an angle or a number of satellites outside its range.
+    /// If an altitude, an angle or a number of satellites is outside its range.
     pub fn check(&self) -> Result<(), OutOfRange> {
         let Shell { altitude_km, inclination_deg, planes, per_plane, phasing } = self.shell;
         OutOfRange::unless(
@@ -104,20 +104,21 @@ impl Orbit {
         Ok(())
     }
 
-    /// The satellites in a run, which begins at a drawn time of the day.
+    /// The satellites over the two places in a run, which begins at a randomly drawn time of day.
     pub(super) fn pass(&self, seed: RunSeed) -> Pass {
         let share: f64 = seed.stream("satellite.orbit").random();
         Pass { orbit: self.clone(), begins_s: share * TAU / TURN }
     }
 
-    /// Slots of the first hour, from the first to the last of which the satellites go through about half of an orbit.
+    /// Best satellite and delay in each slot of the first hour, in which the satellites complete about half of an
+    /// orbit; `None` for slots without a satellite.
     fn first_hour(&self, slot: SimTime) -> Vec<Option<(u32, SimTime)>> {
         let pass = Pass { orbit: self.clone(), begins_s: 0.0 };
         let slots = (SimTime::from_millis(3_600_000) / slot).max(2);
         (0..slots).map(|number| pass.best(slot * number)).collect()
     }
 
-    /// Share of slots in an hour with another satellite than the slot before.
+    /// Share of slots in the first hour whose satellite differs from that of the slot before.
     pub(super) fn handover_share(&self, slot: SimTime) -> f64 {
         let satellites: Vec<Option<u32>> =
             self.first_hour(slot).into_iter().map(|best| best.map(|(satellite, _)| satellite)).collect();
@@ -125,7 +126,7 @@ impl Orbit {
         changes as f64 / (satellites.len() - 1) as f64
     }
 
-    /// Mean one-way delay in an hour, over the slots with a satellite.
+    /// Mean one-way delay in the first hour, over the slots with a satellite.
     pub(super) fn mean_delay(&self, slot: SimTime) -> SimTime {
         let delays: Vec<f64> =
             self.first_hour(slot).into_iter().flatten().map(|(_, delay)| delay.as_secs_f64()).collect();
@@ -135,24 +136,24 @@ impl Orbit {
         SimTime::from_secs_f64(delays.iter().sum::<f64>() / delays.len() as f64)
     }
 
-    /// The share of slots with a satellite over both places, in an hour.
+    /// Share of slots in the first hour with a satellite that both terminal and gateway see.
     pub fn coverage(&self, slot: SimTime) -> f64 {
         let hour = self.first_hour(slot);
         hour.iter().flatten().count() as f64 / hour.len() as f64
     }
 }
 
-/// The satellites over the two places in a run.
+/// The satellites over the terminal and the gateway in a run.
 #[derive(Clone, Debug)]
 pub(super) struct Pass {
     orbit: Orbit,
-    /// Time of the day in seconds at which the run begins.
+    /// Time of day in seconds at which the run begins.
     begins_s: f64,
 }
 
 impl Pass {
-    /// The satellite that both places see at `now` and that is highest over the terminal, and the one-way delay through
-    /// it.
+    /// The satellite that both places see at `now` and that is highest over the terminal, with the one-way delay
+    /// through it; `None` if there is none.
     fn best(&self, now: SimTime) -> Option<(u32, SimTime)> {
         let Orbit { shell, terminal, gateway, min_elevation_deg } = &self.orbit;
         let time_s = self.begins_s + now.as_secs_f64();
@@ -188,18 +189,19 @@ impl Pass {
         best.map(|(_, satellite, range)| (satellite, SimTime::from_secs_f64(range * EARTH_KM / LIGHT)))
     }
 
-    /// The number of the satellite at `now`.
+    /// Number of the best satellite at `now`; `None` if there is none.
     pub(super) fn satellite(&self, now: SimTime) -> Option<u32> {
         self.best(now).map(|(satellite, _)| satellite)
     }
 
-    /// The delay at `now`.
+    /// One-way delay through the best satellite at `now`; `None` if there is none.
     pub(super) fn delay(&self, now: SimTime) -> Option<SimTime> {
         self.best(now).map(|(_, delay)| delay)
     }
 }
 
-/// The sine of the elevation and the distance of a satellite, seen from a place; in radii of the earth.
+/// Sine of the elevation of a satellite seen from a place, and its distance; all lengths in units of the earth's
+/// radius.
 fn sight(place: [f64; 3], satellite: [f64; 3]) -> (f64, f64) {
     let between: [f64; 3] = std::array::from_fn(|i| satellite[i] - place[i]);
     let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -211,14 +213,14 @@ fn sight(place: [f64; 3], satellite: [f64; 3]) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    /// The distance in km to a satellite at this altitude in km that stands at this elevation in degrees:
-    /// d = sqrt(R^2 sin^2 e + 2 R h + h^2) - R sin e.
+    /// Distance in km to a satellite at an altitude of h km and an elevation of e degrees: d = sqrt(R^2 sin^2 e + 2 R h
+    /// + h^2) - R sin e.
     fn slant_range_km(altitude_km: f64, elevation_deg: f64) -> f64 {
         let up = EARTH_KM * libm::sin(elevation_deg.to_radians());
         (up * up + 2.0 * EARTH_KM * altitude_km + altitude_km * altitude_km).sqrt() - up
     }
 
-    /// Delay of one leg in ms, from tables of the geometry.
+    /// Delays of one leg agree with tables of the geometry, in ms for elevations of 90, 60, 40, 25 and 10 degrees.
     #[test]
     fn legs_take_as_long_as_the_tables_say() {
         for (altitude_km, legs) in [
@@ -254,7 +256,8 @@ mod tests {
         assert_eq!(orbit.coverage(SimTime::from_millis(15_000)), 1.0);
     }
 
-    /// 95.5 min of an orbit at 550 km, in which the earth turns on: the ground track of one satellite.
+    /// A satellite at 550 km stands over the same place again after 102.3 min: one orbit takes 95.5 min, in which the
+    /// earth turns on.
     #[test]
     fn a_satellite_comes_round_in_its_period() {
         let one = Shell { planes: 1, per_plane: 1, phasing: 0, inclination_deg: 0.0, ..starlink().shell };
@@ -271,7 +274,7 @@ mod tests {
         assert!((f64::from(round) / 60.0 - 102.3).abs() < 0.2, "{round}");
     }
 
-    /// Above 40 degrees a pass overhead lasts 2.7 min, above 25 degrees 4.5.
+    /// A pass overhead at 550 km lasts 2.7 min above 40 degrees of elevation and 4.5 min above 25 degrees.
     #[test]
     fn a_pass_lasts_as_long_as_the_geometry_says() {
         for (elevation, minutes) in [(25.0, 4.5), (40.0, 2.7)] {

@@ -4,16 +4,17 @@ use super::config::{BaseDelay, DirectionConfig, SatelliteConfig, Spike};
 use super::gate::Gate;
 use crossfade_core::SimTime;
 
-/// Parameters of a satellite link in both directions.
+/// Parameters of a satellite link in both directions, taken from measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     /// Parameters that both directions share.
     pub shared: SatelliteConfig,
-    /// Direction from the gateway to the terminal.
+    /// Parameters of the direction from the gateway to the terminal.
     pub down: DirectionConfig,
-    /// Direction from the terminal to the gateway.
+    /// Parameters of the direction from the terminal to the gateway.
     pub up: DirectionConfig,
-    /// Time that a full queue takes to empty at the mean rate, down and up.
+    /// Sizes of the queues of both directions, down and up, as the time that a full queue takes to empty at the mean
+    /// rate.
     pub queues: [SimTime; 2],
 }
 
@@ -22,7 +23,7 @@ const fn ms(millis: u64) -> SimTime {
 }
 
 impl Profile {
-    /// One terminal of Starlink at rest, 2025.
+    /// A Starlink terminal at rest, 2025.
     ///
     /// The source, unless stated otherwise, is the public example of `LeoReplayer` (SpaceNetLab/LeoCC, MIT; `LeoCC`,
     /// SIGCOMM 2025). Rates and delays are those of its first 60 s; the second 60 s were kept for validation. Values at
@@ -38,7 +39,7 @@ impl Profile {
             // before, 77 ms in the mean. Four outages end by the boundary, 10 to 24 ms before it, the others 7, 17, 22
             // and 57 ms after it.
             gate: Gate { outage: ms(77), ramp: ms(600) },
-            // How often the satellite changes, no measurement at hand says: a guess.
+            // A guess: no available measurement shows how often the satellite changes.
             handover: 0.5,
             // Fits the outages of all available records, 54 to 135 ms.
             longer_outage: ms(30),
@@ -76,11 +77,11 @@ impl Profile {
         Self { shared, down, up, queues: [ms(200), ms(400)] }
     }
 
-    /// A terminal of Starlink on a moving car, 2024.
+    /// A Starlink terminal on a moving car, 2024.
     ///
     /// The source, unless stated otherwise, is the data set sys-uos/Starlink-on-the-Autobahn: 4,861 samples of 1 s (CC
-    /// BY-SA 4.0), of which only summaries are here. Values that samples of 1 s cannot show are those of [a terminal at
-    /// rest](Self::starlink_leocc_2025).
+    /// BY-SA 4.0), of which only summaries are used. Parameters that samples of 1 s cannot show are those of [a
+    /// terminal at rest](Self::starlink_leocc_2025).
     pub fn starlink_autobahn_2024() -> Self {
         let rest = Self::starlink_leocc_2025();
         let shared = SatelliteConfig {
@@ -105,7 +106,7 @@ impl Profile {
         Self { shared, down, up, ..rest }
     }
 
-    /// A satellite in geostationary orbit: no boundaries.
+    /// A satellite in geostationary orbit, without slot boundaries.
     ///
     /// Source: the emulated paths of Endres et al., "Performance of QUIC implementations over geostationary satellite
     /// links" (arXiv 2202.08228): 20 Mbit/s down, 2 Mbit/s up, a round trip of 600 ms, of which 477 to 542 ms are
@@ -136,7 +137,7 @@ impl Profile {
             outage_loss: 0.0,
         };
         let up = DirectionConfig { rate_bps: 2e6, ..down.clone() };
-        // A product of rate and round trip.
+        // One bandwidth-delay product.
         Self { shared, down, up, queues: [ms(600); 2] }
     }
 }

@@ -1,4 +1,4 @@
-//! The slots of a satellite link, which both directions share.
+//! Slots of a satellite link, which both directions share.
 
 use super::config::{BaseDelay, SatelliteConfig};
 use super::orbit::Pass;
@@ -7,32 +7,32 @@ use crossfade_core::{RunSeed, SimTime, Stream};
 use rand::RngExt;
 use std::f64::consts::SQRT_2;
 
-/// Two uniform draws of a number, in [0, 1), and a standard normal one.
+/// Random numbers of one slot, step or grant period: two uniform in [0, 1), and a standard normal one.
 pub(super) struct Draws {
     pub(super) uniform: [f64; 2],
     pub(super) normal: f64,
 }
 
-/// A random stream whose draws are found by their number.
+/// Random stream whose draws are addressed by a number (of a slot, a step or a grant period), in any order.
 #[derive(Clone, Debug)]
 pub(super) struct Numbered(Stream);
 
 impl Numbered {
-    /// Number of draws reserved for one number.
+    /// Number of draws of the stream reserved for each slot, step or grant period.
     const ROOM: u128 = 8;
 
     pub(super) fn new(stream: Stream) -> Self {
         Self(stream)
     }
 
-    /// The stream at the first draw of `number`.
+    /// Stream positioned at the first draw of `number`.
     fn at(&self, number: u64) -> Stream {
         let mut stream = self.0.clone();
         stream.advance(u128::from(number) * Self::ROOM);
         stream
     }
 
-    /// The draws of consecutive numbers, from one on.
+    /// Draws for consecutive numbers, from `number` on.
     pub(super) fn from(&self, number: u64) -> impl FnMut() -> Draws + use<> {
         let mut stream = self.at(number);
         move || {
@@ -43,19 +43,19 @@ impl Numbered {
         }
     }
 
-    /// Four uniform draws of a number, in [0, 1).
+    /// Four uniform random numbers in [0, 1) of the slot or step with this number.
     pub(super) fn uniform(&self, number: u64) -> [f64; 4] {
         let mut stream = self.at(number);
         std::array::from_fn(|_| stream.random())
     }
 
-    /// The standard normal draw of a number; those of consecutive numbers come from one stream of them.
+    /// Standard normal random number of the slot with this number; those of consecutive slots are independent.
     pub(super) fn normal(&self, number: u64) -> f64 {
         complex_normal(&mut self.at(number)).re * SQRT_2
     }
 
-    /// A stream of an autoregressive process of order 1 with unit variance: as many of its values as are taken, from a
-    /// number on.
+    /// Values of an autoregressive process of order 1 with unit variance, from the number `from` on, where it starts
+    /// anew.
     pub(super) fn autoregressive(&self, from: u64, correlation: f64) -> impl Iterator<Item = f64> + use<> {
         let mut stream = self.at(from);
         let innovation = (1.0 - correlation * correlation).sqrt();
@@ -75,19 +75,19 @@ impl Numbered {
 pub(super) struct Slot {
     /// Number of the satellite slot, from 0.
     pub(super) number: u64,
-    /// Length of the outage at the beginning of the satellite slot, beyond the usual one.
+    /// Additional duration of the outage at the beginning of the slot, beyond the usual one.
     pub(super) longer: SimTime,
-    /// The one-way propagation delay.
+    /// One-way propagation delay in the slot, without spikes.
     pub(super) base_delay: SimTime,
-    /// Delay spikes at the boundaries at its beginning and its end.
+    /// Heights of the delay spikes at the boundaries at its beginning and its end.
     pub(super) spikes: [SimTime; 2],
-    /// Whether the path is obstructed, step by step.
+    /// For each step of the slot, true if the path is obstructed; empty if obstructions are off.
     pub(super) obstructed: Vec<bool>,
-    /// Whether no satellite is in sight.
+    /// True if no satellite is in sight.
     pub(super) is_uncovered: bool,
 }
 
-/// The slots of a run.
+/// All slots of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
     pub(super) config: SatelliteConfig,
@@ -118,13 +118,13 @@ impl Slots {
         }
     }
 
-    /// The slot at `now`, and the time since its beginning.
+    /// Number of the slot at `now`, and the time since its beginning.
     pub(super) fn locate(&self, now: SimTime) -> (u64, SimTime) {
         let shifted = now.saturating_add(self.shift);
         (shifted / self.config.slot, shifted % self.config.slot)
     }
 
-    /// The time at `into` a slot; times before the run become its beginning.
+    /// Time in the run at the time `into` a slot; zero for times before the run.
     pub(super) fn time(&self, slot: u64, into: SimTime) -> SimTime {
         self.config.slot.saturating_mul(slot).saturating_add(into).saturating_sub(self.shift)
     }
@@ -134,7 +134,7 @@ impl Slots {
         self.config.slot.as_nanos().div_ceil(SatelliteConfig::STEP.as_nanos())
     }
 
-    /// Whether the slot has another satellite than the one before.
+    /// True if the slot has another satellite than the slot before.
     pub(super) fn is_handover(&self, slot: u64) -> bool {
         match &self.pass {
             _ if slot == 0 => true,
@@ -143,12 +143,12 @@ impl Slots {
         }
     }
 
-    /// Middle of the slot, at which the satellite is chosen.
+    /// Middle of the slot, the time for which its satellite is chosen.
     fn middle(&self, slot: u64) -> SimTime {
         self.time(slot, SimTime::from_nanos(self.config.slot.as_nanos() / 2))
     }
 
-    /// Base delay of a slot; `None` if no satellite is in sight.
+    /// One-way propagation delay of a slot; `None` if no satellite is in sight.
     fn base_delay(&self, slot: u64) -> Option<SimTime> {
         match (&self.config.base_delay, &self.pass) {
             (BaseDelay::Uniform([least, most]), _) => {
@@ -164,7 +164,7 @@ impl Slots {
         }
     }
 
-    /// Delay spike at the boundary at the beginning of a slot.
+    /// Height of the delay spike at the beginning of a slot.
     fn spike(&self, slot: u64) -> SimTime {
         let spike = self.config.spike;
         let beyond = exponential(spike.beyond, self.boundaries.uniform(slot)[2]);
@@ -191,7 +191,8 @@ impl Slots {
         }
     }
 
-    /// A chain of two states, which is stationary at the first step: another satellite is seen past other obstacles.
+    /// For each step of slot `number`, true if the path is obstructed: a two-state chain that starts anew in each slot,
+    /// from its stationary distribution, since another satellite is seen past other obstacles.
     fn obstructed(&self, number: u64) -> Vec<bool> {
         let (share, steps) = (self.config.obstructed, self.steps());
         if share == 0.0 {
@@ -213,7 +214,7 @@ impl Slots {
     }
 }
 
-/// An exponential time of this mean, by inversion.
+/// Exponential time with the given mean, from a uniform random number in [0, 1), by inversion.
 fn exponential(mean: SimTime, uniform: f64) -> SimTime {
     SimTime::from_secs_f64(-mean.as_secs_f64() * libm::log1p(-uniform))
 }

@@ -1,4 +1,4 @@
-//! Capacity of a direction over time, against closed forms; and guarantees of its link.
+//! The capacity of a direction over time agrees with closed forms, and its link keeps its guarantees.
 
 use super::*;
 use crate::limit::QueueLimit;
@@ -15,7 +15,7 @@ fn seed(run: u64) -> RunSeed {
     RunSeed { seed: 1, run }
 }
 
-/// The profile of a terminal at rest with boundaries at whole slots, whose rate never varies.
+/// Profile of a terminal at rest, with boundaries at whole slots and a constant rate.
 fn steady() -> Profile {
     let Profile { shared, down, up, queues } = Profile::starlink_leocc_2025();
     let even = |direction| DirectionConfig {
@@ -46,7 +46,7 @@ fn link(satellite: Satellite) -> Box<dyn Link + Send> {
         .unwrap()
 }
 
-/// When each of the packets came out that are pushed at these times, lost ones left out.
+/// Arrival times of packets pushed at given times with given lengths, by their number; lost packets are left out.
 fn arrivals(link: &mut dyn Link, pushes: &[(SimTime, u32)]) -> Vec<(u32, SimTime)> {
     let mut arrived = Vec::new();
     let mut collect = |link: &mut dyn Link, until: SimTime| {
@@ -81,7 +81,8 @@ fn the_mean_capacity_is_the_rate_without_what_boundaries_take() {
     }
 }
 
-/// R (1 - lost / 15 s), with 77 ms of outage and 141 ms of the ramp.
+/// The closed forms agree with values computed by hand: capacity R (1 - lost / 15 s), with 77 ms of outage and 141 ms
+/// of the ramp lost.
 #[test]
 fn the_closed_forms_are_those_on_paper() {
     let Profile { shared, down: config, .. } = steady();
@@ -125,8 +126,8 @@ fn a_packet_on_an_idle_link_waits_for_half_of_the_time_between_grants() {
     }
 }
 
-/// Grants whose sizes vary and that move: the capacity, the sizes, how often they stay, and the wait of a byte, by
-/// their definitions.
+/// With grants of varying size and phase, the capacity, the sizes, the share of unmoved grants and the mean wait of a
+/// byte agree with their definitions.
 #[test]
 fn grants_vary_about_the_rate_and_move_as_often_as_they_should() {
     let Profile { shared, down: config, .. } = steady();
@@ -302,7 +303,7 @@ fn what_cannot_be_is_refused() {
     assert_eq!(refused(shared, fast).unwrap(), "step_correlation = 1: must be at least 0 and below 1");
 }
 
-/// A link in which everything changes at every boundary, and soon.
+/// A link in which satellite, delay and rate change at every boundary, once a second.
 fn restless() -> (SatelliteConfig, DirectionConfig) {
     let Profile { shared, down, .. } = Profile::starlink_autobahn_2024();
     let shared = SatelliteConfig {
@@ -320,7 +321,7 @@ fn restless() -> (SatelliteConfig, DirectionConfig) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever the order in which it is asked: what holds at a time is a function of the time.
+    /// Delay, rate and capacity at a time do not depend on the order of queries.
     #[test]
     fn what_holds_at_a_time_does_not_depend_on_who_asks(
         times in prop::collection::vec(0_u64..100_000, 1..20), run in 0_u64..1000, flows: bool,
@@ -338,7 +339,7 @@ proptest! {
         }
     }
 
-    /// Every packet leaves once, in order, within the capacity, whenever the link is advanced.
+    /// Every packet leaves once, in order and within the capacity, independent of when the link is advanced.
     #[test]
     fn packets_keep_their_order_and_none_is_lost_from_sight(
         gaps in prop::collection::vec((0_u64..40_000, 40_u32..4000), 1..200), run in 0_u64..1000, polls: u64, flows: bool,

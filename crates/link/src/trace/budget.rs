@@ -1,18 +1,18 @@
-//! Link budget: a table of rates and losses from the attenuation of a path.
+//! Link budget: a table of rates and losses, computed from the attenuation of a path.
 
 use super::error::{TraceError, increasing, is_header, lines, numbers, time};
 use super::rate_table::{RateRow, RateTable};
 use crossfade_core::{SimTime, to_db};
 use std::str::FromStr;
 
-/// A modulation with a code.
+/// Combination of a modulation and a code (MODCOD).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Modcod {
-    /// Name of the modulation.
+    /// Name of the combination, such as `8PSK 3/4`.
     pub name: &'static str,
-    /// The signal-to-noise ratio Es/N0 in dB from which on it can be used.
+    /// Least Es/N0 in dB at which the combination can be used.
     pub threshold_db: f64,
-    /// Information bits in a symbol.
+    /// Information bits per symbol.
     pub bits_per_symbol: f64,
 }
 
@@ -54,29 +54,29 @@ pub const DVB_S2: [Modcod; 28] = {
     ]
 };
 
-/// The power budget of a link that adapts its modulation and code to the signal.
+/// Power budget of a link that adapts its modulation and code to the received signal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkBudget {
-    /// Transmit power in dBm, with the gains of both antennas.
+    /// Transmit power in dBm, including the gains of both antennas.
     pub transmit_power_dbm: f64,
     /// Attenuation of the path under a clear sky, in dB.
     pub path_loss_db: f64,
     /// Noise figure of the receiver in dB, at 290 K.
     pub noise_figure_db: f64,
-    /// Noise bandwidth in Hz; the symbol rate is the same number.
+    /// Noise bandwidth in Hz, equal to the symbol rate.
     pub bandwidth_hz: f64,
-    /// Modulations of the link.
+    /// Combinations of modulation and code from which the link chooses.
     pub modcods: Vec<Modcod>,
-    /// Margin above its threshold at which a modulation is used, in dB.
+    /// Margin in dB above the threshold of a combination from which on it is used.
     pub margin_db: f64,
     /// Age of the attenuation by which modulation and code are chosen. If the signal has become worse since, packets
     /// are lost.
     pub adaptation_delay: SimTime,
-    /// The share of packets that is lost at the threshold.
+    /// Share of packets lost at the threshold of a combination.
     pub loss_at_threshold: f64,
-    /// Slope of the error rate: dB for a factor of ten, 0.1 or less for LDPC codes.
+    /// Slope of the error rate: change of Es/N0 in dB for a factor of ten, 0.1 or less for LDPC codes.
     pub db_per_decade: f64,
-    /// Propagation delay.
+    /// Propagation delay of the link.
     pub delay: SimTime,
 }
 
@@ -84,13 +84,13 @@ impl LinkBudget {
     /// Thermal noise in dBm/Hz at 290 K: 10 log10(k T / 1 mW).
     const NOISE_DBM_HZ: f64 = -173.975_187;
 
-    /// Es/N0 in dB when the path attenuates by `attenuation_db` beyond its clear-sky loss.
+    /// Es/N0 in dB if the path attenuates by `attenuation_db` beyond its clear-sky loss.
     pub fn es_n0_db(&self, attenuation_db: f64) -> f64 {
         let noise_dbm = Self::NOISE_DBM_HZ + to_db(self.bandwidth_hz) + self.noise_figure_db;
         self.transmit_power_dbm - self.path_loss_db - attenuation_db - noise_dbm
     }
 
-    /// The fastest modulation and code for an Es/N0; `None`: an outage.
+    /// Fastest modulation and code for a given Es/N0 in dB; `None`: an outage.
     fn modcod(&self, es_n0_db: f64) -> Option<&Modcod> {
         self.modcods
             .iter()
@@ -98,17 +98,17 @@ impl LinkBudget {
             .max_by(|a, b| a.bits_per_symbol.total_cmp(&b.bits_per_symbol))
     }
 
-    /// The share of packets that a modulation and code lose with a signal.
+    /// Share of packets that the combination `modcod` loses at a given Es/N0 in dB.
     pub fn loss(&self, modcod: &Modcod, es_n0_db: f64) -> f64 {
         let decades = (modcod.threshold_db - es_n0_db) / self.db_per_decade;
         (self.loss_at_threshold * libm::pow(10.0, decades)).clamp(0.0, 1.0)
     }
 
-    /// Rate and loss over time for a path with this attenuation.
+    /// Table of rate and loss over time, for a path with the given attenuation.
     ///
     /// # Errors
-    /// A number that is not finite; a bandwidth or a slope of the loss that is not above 0; a loss outside
-    /// [0, 1]; nothing to choose from.
+    /// If a number is not finite, the bandwidth or the slope is not above 0, the loss is outside [0, 1], or there are
+    /// no combinations.
     pub fn rate_table(&self, attenuation: &AttenuationTable) -> Result<RateTable, TraceError> {
         self.check()?;
         // The attenuation changes, and so, later, does the choice.
@@ -170,18 +170,18 @@ impl LinkBudget {
     }
 }
 
-/// Attenuation of a path beyond that of a clear sky, from some time on.
+/// Attenuation of a path beyond its clear-sky loss, as a function of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttenuationTable {
     rows: Vec<(SimTime, f64)>,
 }
 
 impl AttenuationTable {
-    /// Creates a series from times, and the attenuation in dB from each time on. The first attenuation also holds
-    /// before its time.
+    /// Creates a table from rows of time and attenuation in dB, each of which holds until the next. The first row also
+    /// holds before its time.
     ///
     /// # Errors
-    /// If there are no rows, times do not increase, or an attenuation is not finite. Lines are counted from 1.
+    /// If there are no rows, times do not increase, or an attenuation is not finite. The error counts rows from 1.
     pub fn new(rows: Vec<(SimTime, f64)>) -> Result<Self, TraceError> {
         let lines: Vec<usize> = (1..=rows.len()).collect();
         Self::checked(rows, &lines)
@@ -203,7 +203,7 @@ impl AttenuationTable {
         Ok(Self { rows })
     }
 
-    /// The attenuation at `now`, in dB.
+    /// Attenuation at `now` in dB.
     pub fn at(&self, now: SimTime) -> f64 {
         let next = self.rows.partition_point(|row| row.0 <= now).max(1);
         self.rows[next - 1].1
@@ -235,7 +235,7 @@ mod tests {
 
     const S: SimTime = SimTime::from_millis(1000);
 
-    /// 36 MHz, and 8 dB under a clear sky: 8PSK 3/4.
+    /// Test budget with 36 MHz, which allows 8PSK 3/4 with 8 dB of Es/N0 under a clear sky.
     fn budget() -> LinkBudget {
         let noise_dbm = -173.975_187 + 10.0 * 36e6_f64.log10() + 2.0;
         LinkBudget {

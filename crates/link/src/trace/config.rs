@@ -1,4 +1,4 @@
-//! Trace-driven links as a scenario chooses them.
+//! Configuration of trace-driven links.
 
 use super::delays::{DelaySeries, DelayedService};
 use super::opportunity::OpportunityService;
@@ -10,27 +10,27 @@ use crate::transmitter::Service;
 use crossfade_channel::LossProcess;
 use crossfade_core::{OutOfRange, SimTime, Stream};
 
-/// A link that follows a trace, with any queue.
+/// Configuration of a link whose capacity follows a trace or table, with any queue discipline.
 pub struct TraceLinkConfig {
-    /// The trace.
+    /// Capacity of the link over time.
     pub schedule: Schedule,
-    /// Propagation delay, added to that of a table.
+    /// Constant propagation delay, added to the delays of the schedule.
     pub delay: SimTime,
-    /// Propagation delay over time, added to both.
+    /// Propagation delay over time, added to the other delays; `None`: no such delay.
     pub delays: Option<DelaySeries>,
-    /// Queue discipline. (Random early detection takes a rate of its own.)
+    /// Queue discipline. (Random early detection has a rate parameter of its own.)
     pub queue: QueueConfig,
-    /// Random stream of the queue, if it draws.
+    /// Random stream from which the queue discipline draws.
     pub draws: Stream,
-    /// Loss process; [`TableLoss`](super::TableLoss) has the loss rates of a table.
+    /// Loss process of packets; [`TableLoss`](super::TableLoss) applies the loss rates of a rate table.
     pub loss: Box<dyn LossProcess>,
 }
 
 impl TraceLinkConfig {
-    /// The link.
+    /// Builds the link.
     ///
     /// # Errors
-    /// A parameter of the queue outside its range.
+    /// If a parameter of the queue is outside its range.
     pub fn build(self) -> Result<Box<dyn Link + Send>, OutOfRange> {
         let Self { schedule, delay, delays, queue, draws, loss } = self;
         let Some(delays) = delays else {

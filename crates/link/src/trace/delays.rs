@@ -1,4 +1,4 @@
-//! Propagation delay over time: a record that stands beside one of capacity.
+//! Propagation delay over time, recorded beside the capacity of a path.
 
 use super::error::{TraceError, increasing, is_header, lines, numbers, time, words};
 use crate::occupancy::{Occupancy, UnderWay};
@@ -7,13 +7,13 @@ use crossfade_core::{SimTime, excerpt};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The delay between two rows of a [`DelaySeries`].
+/// Interpolation of the delay between two rows of a [`DelaySeries`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interpolation {
     /// The delay of a row holds until the next row.
     #[default]
     Step,
-    /// The delay goes in a straight line from one row to the next.
+    /// The delay changes linearly from one row to the next.
     Linear,
 }
 
@@ -21,23 +21,23 @@ pub enum Interpolation {
 /// last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelaySeries {
-    /// Times, and the delays from then on.
+    /// Rows: time, and the delay from then on.
     rows: Arc<[(SimTime, SimTime)]>,
     interpolation: Interpolation,
-    /// Period after which it repeats; `None` if it ends.
+    /// Period after which the series repeats; `None` if it does not.
     period: Option<SimTime>,
-    /// End of the recording, if the last row is known to end; its values hold from then on.
+    /// End of the recording, if known to be after the last row; the last delay holds forever all the same.
     recorded: Option<SimTime>,
 }
 
 impl DelaySeries {
-    /// 100 days, as of any delay of a scenario.
+    /// Greatest delay in seconds: 100 days, the limit for all delays of a scenario.
     const LONGEST_S: f64 = 8.64e6;
 
-    /// Creates a series from rows of time and delay.
+    /// Creates a series from rows of time and one-way delay.
     ///
     /// # Errors
-    /// If there are no rows, or times do not increase. Lines are counted from 1.
+    /// If there are no rows, or times do not increase. The error counts rows from 1.
     pub fn new(rows: Vec<(SimTime, SimTime)>) -> Result<Self, TraceError> {
         let lines: Vec<usize> = (1..=rows.len()).collect();
         Self::checked(rows, &lines)
@@ -51,21 +51,21 @@ impl DelaySeries {
         Ok(Self { rows: rows.into(), interpolation: Interpolation::Step, period: None, recorded: None })
     }
 
-    /// Makes a series with the same rows and that delay between them.
+    /// Returns the series with another interpolation between its rows.
     #[must_use]
     pub fn interpolated(self, interpolation: Interpolation) -> Self {
         Self { interpolation, ..self }
     }
 
-    /// The delay between two rows.
+    /// Interpolation of the delay between two rows.
     pub fn interpolation(&self) -> Interpolation {
         self.interpolation
     }
 
-    /// Makes a series with the same rows that begins again whenever `period` is over; rows from then on are left out.
+    /// Returns the series repeated every `period`; later rows are removed.
     ///
     /// # Errors
-    /// A period that leaves no row.
+    /// If no row is before the end of the period.
     pub fn repeating(self, period: SimTime) -> Result<Self, TraceError> {
         let kept = self.rows.partition_point(|(time, _)| *time < period);
         if kept == 0 {
@@ -78,36 +78,36 @@ impl DelaySeries {
         Ok(Self { rows: self.rows[..kept].into(), period: Some(period), ..self })
     }
 
-    /// Adds the time at which the recording ended, up to which the last delay counts in the mean; the last delay still
-    /// holds forever. A time before the last row is ignored.
+    /// Sets the end of the recording, up to which the last delay counts in the mean; the last delay still holds
+    /// forever. An end before the last row is ignored.
     #[must_use]
     pub fn recorded_until(self, end: SimTime) -> Self {
         Self { recorded: Some(end).filter(|end| *end > self.last_time()), ..self }
     }
 
-    /// Period after which it repeats; `None` if it ends.
+    /// Period after which the series repeats; `None` if it does not.
     pub fn period(&self) -> Option<SimTime> {
         self.period
     }
 
-    /// Time at which its last row begins.
+    /// Time of the last row.
     pub fn last_time(&self) -> SimTime {
         self.rows[self.rows.len() - 1].0
     }
 
-    /// The longest time between two rows; zero of one row.
+    /// Longest time between two rows; zero for a single row.
     pub fn longest_gap(&self) -> SimTime {
         self.rows.windows(2).map(|pair| pair[1].0 - pair[0].0).max().unwrap_or_default()
     }
 
-    /// The least and the largest delay.
+    /// Least and greatest delay of the series.
     pub fn range(&self) -> [SimTime; 2] {
         let delays = || self.rows.iter().map(|(_, delay)| *delay);
         [delays().min(), delays().max()].map(Option::unwrap_or_default)
     }
 
-    /// The mean delay of a round, or until the recording ends, or else until the last row begins; a single row without
-    /// an end has its own.
+    /// Mean delay over one period, or until the end of the recording or, if that is unknown, the last row; for a single
+    /// row at time zero its delay.
     pub fn mean(&self) -> SimTime {
         let end = self.period.or(self.recorded).unwrap_or(self.last_time());
         if end == SimTime::ZERO {
@@ -128,7 +128,7 @@ impl DelaySeries {
         SimTime::from_secs_f64((outside + between.sum::<f64>()) / end.as_secs_f64())
     }
 
-    /// The delay at `now`.
+    /// One-way delay at `now`.
     pub fn at(&self, now: SimTime) -> SimTime {
         let now = self.period.map_or(now, |period| now % period);
         let next = self.rows.partition_point(|(time, _)| *time <= now);
@@ -153,8 +153,8 @@ impl DelaySeries {
 impl FromStr for DelaySeries {
     type Err = TraceError;
 
-    /// Reads a series with the columns `time_s` and `delay_s`, separated by commas or white space, or with `rtt_s`, of
-    /// which half is the delay of one way, where a first line of names says so. `#` starts a comment.
+    /// Reads a series with the columns `time_s` and `delay_s`, separated by commas or white space. If a first line of
+    /// names has `rtt_s` in place of `delay_s`, the one-way delay is half of this column. `#` starts a comment.
     ///
     /// ```
     /// use crossfade_core::SimTime;
@@ -187,7 +187,7 @@ impl FromStr for DelaySeries {
     }
 }
 
-/// The second column of a line of names.
+/// Name of the second column in a line of column names: `delay_s` or `rtt_s`.
 fn column_of(line: usize, text: &str) -> Result<&'static str, TraceError> {
     let names: Vec<&str> = words(text).collect();
     match names.as_slice() {
@@ -200,14 +200,15 @@ fn column_of(line: usize, text: &str) -> Result<&'static str, TraceError> {
     }
 }
 
-/// A transmitter that adds to each packet's delay that of a [`DelaySeries`] at the end of the packet's transmission.
+/// Transmitter that adds the delay of a [`DelaySeries`], at the end of each packet's transmission, to that of another
+/// transmitter.
 pub struct DelayedService {
     service: Box<dyn Service>,
     delays: DelaySeries,
 }
 
 impl DelayedService {
-    /// Adds `delays` to the delays of `service`.
+    /// Creates a transmitter that adds `delays` to the delays of `service`.
     pub fn new(service: Box<dyn Service>, delays: DelaySeries) -> Self {
         Self { service, delays }
     }
@@ -245,7 +246,7 @@ mod tests {
         DelaySeries::new(rows.iter().map(|&(time, delay)| (MS * time, MS * delay)).collect()).unwrap()
     }
 
-    /// Delays in microseconds at these milliseconds.
+    /// Delays of a series in microseconds, at times given in milliseconds.
     fn delays(series: &DelaySeries, millis: &[u64]) -> Vec<u64> {
         millis.iter().map(|&at| series.at(MS * at).as_nanos() / 1000).collect()
     }
@@ -296,7 +297,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a search through all rows, in floating point.
+        /// Delays agree with a search through all rows in floating point.
         #[test]
         fn delays_are_those_of_the_rows_around_a_time(
             gaps in prop::collection::vec((1_u64..50, 0_u64..200), 1..12),

@@ -1,31 +1,31 @@
-//! Errors of traces and tables.
+//! Errors of traces and tables, and helpers for reading their lines.
 
 use crossfade_core::{SimTime, excerpt};
 use thiserror::Error;
 
-/// Error in a trace or table, in one line: the place, what is there, and what is allowed.
+/// Error in a trace or table, in one line: the line number, the text found and the allowed values.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}{problem}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
 pub struct TraceError {
-    /// The line, counted from 1, if it is one line's fault.
+    /// Number of the faulty line, counted from 1; `None` if the error concerns the whole text.
     pub line: Option<usize>,
-    /// Problem, and allowed values.
+    /// Description of the problem, with the allowed values.
     pub problem: String,
 }
 
 impl TraceError {
-    /// An error in one line.
+    /// Creates an error in the line with this number, counted from 1.
     pub fn at(line: usize, problem: impl Into<String>) -> Self {
         Self { line: Some(line), problem: problem.into() }
     }
 
-    /// An error of the whole text.
+    /// Creates an error that concerns the whole text.
     pub fn nowhere(problem: impl Into<String>) -> Self {
         Self { line: None, problem: problem.into() }
     }
 }
 
-/// Lines of a text that are neither empty nor comments, with their numbers. `#` starts a comment.
+/// Lines of a text that are neither empty nor comments, each with its number from 1. `#` starts a comment.
 pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let content = |line: &'_ str| -> usize { line.find('#').unwrap_or(line.len()) };
@@ -35,12 +35,12 @@ pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .filter(|(_, line)| !line.is_empty())
 }
 
-/// The words of a line, separated by commas, semicolons or white space.
+/// Words of a line, separated by commas, semicolons or white space.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split([',', ' ', '\t', ';']).filter(|word| !word.is_empty())
 }
 
-/// The numbers of a line that has one for each of `columns`, separated by commas or white space.
+/// Numbers of a line that has one for each of `columns`, separated by commas or white space.
 pub(super) fn numbers<const N: usize>(
     line: usize,
     text: &str,
@@ -61,10 +61,10 @@ pub(super) fn numbers<const N: usize>(
     }
 }
 
-/// Refuses the time of a row that is not above that of the row before.
+/// Checks that the time of a row is above that of the row before.
 ///
 /// # Errors
-/// It is not.
+/// If it is not.
 pub fn increasing(line: usize, now: SimTime, before: SimTime) -> Result<(), TraceError> {
     if now > before {
         return Ok(());
@@ -73,15 +73,15 @@ pub fn increasing(line: usize, now: SimTime, before: SimTime) -> Result<(), Trac
     Err(TraceError::at(line, format!("time_s = {now:?}: must be above {before:?}, the time before it")))
 }
 
-/// Whether `text` is a header, a line of column names: whether it begins with an ASCII letter.
+/// True if `text` is a header, a line of column names: if it begins with an ASCII letter.
 pub fn is_header(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
-/// A time of a table, from `seconds`.
+/// Time of a table from a value in `seconds` in the given column.
 ///
 /// # Errors
-/// A negative time, or one beyond 3.2e9 s (100 years).
+/// If the time is negative or above 3.2e9 s (100 years).
 pub fn time(line: usize, column: &str, seconds: f64) -> Result<SimTime, TraceError> {
     if (0.0..=3.2e9).contains(&seconds) {
         return Ok(SimTime::from_secs_f64(seconds));

@@ -1,10 +1,10 @@
 //! Links whose capacity follows a record or a table.
 //!
-//! [`OpportunityTrace`] is the common format of cellular traces: when how many bytes may leave. [`RateTable`]
-//! says what rate, delay and loss hold from when on; [`LinkBudget`] makes one from the attenuation of a path. A
-//! [`DelaySeries`] is the propagation delay over time, recorded beside a capacity; a [`SendRecord`]
-//! is when packets were sent over a path. [`formats`] reads and writes the recordings of other tools.
-//! [`TraceLinkConfig`] builds a [`QueuedLink`](crate::QueuedLink) that follows either, behind any queue.
+//! [`OpportunityTrace`] is the common format of cellular traces: times at which a number of bytes may leave.
+//! [`RateTable`] has rate, delay and loss over time; [`LinkBudget`] computes one from the attenuation of a path.
+//! [`DelaySeries`] is the propagation delay over time, recorded beside a capacity; [`SendRecord`] has the times at
+//! which packets were sent over a path. [`formats`] reads and writes the recordings of other tools. [`TraceLinkConfig`]
+//! builds a [`QueuedLink`](crate::QueuedLink) that follows a trace or a table, behind any queue.
 
 mod budget;
 mod config;

@@ -1,4 +1,4 @@
-//! Delivery opportunities: the format of cellular traces.
+//! Delivery opportunities, the common format of cellular traces.
 
 use super::error::{TraceError, lines};
 use crate::occupancy::{Capacity, Occupancy, UnderWay};
@@ -10,29 +10,29 @@ use std::sync::Arc;
 /// Trace of delivery opportunities, times at which bytes may leave a link, in the format of mahimahi and the many tools
 /// that read its traces.
 ///
-/// Each line is a time in whole milliseconds at which 1500 bytes may leave; several lines with the same time
-/// allow as many times 1500 bytes. The times do not decrease. After the last one the trace begins again, its
-/// times counted from there: a trace of the single line `12` lets 1500 bytes leave every 12 ms (1 Mbit/s).
+/// Each line is a time in whole milliseconds at which 1500 bytes may leave; several lines with the same time allow as
+/// many times 1500 bytes. The times do not decrease. After the last time the trace begins again, with times counted
+/// from there: a trace of the single line `12` lets 1500 bytes leave every 12 ms (1 Mbit/s).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpportunityTrace {
     millis: Arc<[u64]>,
-    /// Bytes of one opportunity.
+    /// Number of bytes per opportunity.
     bytes: u32,
-    /// Whether the trace ends with its last time.
+    /// True if the trace ends with its last time instead of repeating.
     once: bool,
 }
 
 impl OpportunityTrace {
-    /// Bytes of one opportunity of most traces.
+    /// Number of bytes per opportunity in most traces.
     pub const BYTES: u32 = 1500;
-    /// 30 years: times of several rounds can be added.
+    /// Greatest time in ms, 30 years, so that times of several rounds can be added.
     const LONGEST: u64 = 1_000_000_000_000;
 
     /// Creates a trace from times in milliseconds.
     ///
     /// # Errors
-    /// If there are no times, times decrease, or the last time is zero or beyond 10^12 (30 years). Lines are counted
-    /// from 1.
+    /// If there are no times, times decrease, or the last time is zero or beyond 10^12 (30 years). The error counts
+    /// times from 1.
     pub fn new(millis: Vec<u64>) -> Result<Self, TraceError> {
         if let Some(at) = (1..millis.len()).find(|&i| millis[i] < millis[i - 1]) {
             return Err(TraceError::at(at + 1, decreases(millis[at], millis[at - 1])));
@@ -49,29 +49,29 @@ impl OpportunityTrace {
         }
     }
 
-    /// Sets the number of bytes per opportunity, at least one: CellReplay's have 1400.
+    /// Sets the number of bytes per opportunity, at least one; CellReplay uses 1400.
     #[must_use]
     pub fn of_bytes(self, bytes: u32) -> Self {
         Self { bytes: bytes.max(1), ..self }
     }
 
-    /// Makes a trace with the same opportunities that does not begin again: after the last one nothing leaves.
+    /// Returns the trace played once, not repeated: after its last opportunity nothing leaves.
     #[must_use]
     pub fn once(self) -> Self {
         Self { once: true, ..self }
     }
 
-    /// Whether it begins again after its last time.
+    /// True if the trace begins again after its last time.
     pub fn repeats(&self) -> bool {
         !self.once
     }
 
-    /// Period after which it repeats, or its end.
+    /// Period after which the trace repeats, or the time at which it ends.
     pub fn period(&self) -> SimTime {
         SimTime::from_millis(self.millis[self.millis.len() - 1])
     }
 
-    /// Opportunities of one round.
+    /// Number of opportunities in one round of the trace.
     pub fn opportunities(&self) -> usize {
         self.millis.len()
     }
@@ -81,18 +81,18 @@ impl OpportunityTrace {
         self.opportunities() as f64 * f64::from(self.bytes) * 8.0 / self.period().as_secs_f64()
     }
 
-    /// The rate in bit/s in the millisecond with most opportunities.
+    /// Rate in bit/s in the millisecond with the most opportunities.
     pub fn peak_rate_bps(&self) -> f64 {
         let most = self.millis.chunk_by(|a, b| a == b).map(<[u64]>::len).max().unwrap_or(0);
         most as f64 * f64::from(self.bytes) * 8e3
     }
 
-    /// The bits that can be sent after `from` and until `to`.
+    /// Number of bits that can be sent after `from` and until `to`.
     pub fn capacity_bits(&self, from: SimTime, to: SimTime) -> f64 {
         (self.first_after(to) - self.first_after(from)) as f64 * f64::from(self.bytes) * 8.0
     }
 
-    /// The time of opportunity `index`, counted from 0 through all rounds; [`SimTime::MAX`] of one that never comes.
+    /// Time of opportunity number `index`, counted from 0 over all rounds; [`SimTime::MAX`] after the end of the trace.
     pub fn time(&self, index: u64) -> SimTime {
         let round = self.millis.len() as u64;
         if self.once && index >= round {
@@ -102,7 +102,7 @@ impl OpportunityTrace {
         self.period().saturating_mul(index / round).saturating_add(SimTime::from_millis(into_round))
     }
 
-    /// The first opportunity after `now`.
+    /// Number of the first opportunity after `now`, counted from 0 over all rounds.
     pub fn first_after(&self, now: SimTime) -> u64 {
         if self.once {
             return self.millis.partition_point(|&millis| SimTime::from_millis(millis) <= now) as u64;
@@ -127,7 +127,7 @@ fn decreases(time: u64, before: u64) -> String {
 impl FromStr for OpportunityTrace {
     type Err = TraceError;
 
-    /// Reads a trace. `#` starts a comment; empty lines are skipped.
+    /// Reads a trace with one time in whole milliseconds per line. `#` starts a comment; empty lines are skipped.
     ///
     /// ```
     /// use crossfade_link::trace::OpportunityTrace;
@@ -156,22 +156,22 @@ impl FromStr for OpportunityTrace {
     }
 }
 
-/// A transmitter that follows an [`OpportunityTrace`].
+/// Transmitter that follows an [`OpportunityTrace`].
 ///
-/// A large packet takes several opportunities and leaves with the last; small packets share one. An opportunity without
-/// a packet is lost, and so is the rest of one when the queue becomes empty.
+/// A large packet takes several opportunities and leaves with the last; small packets share one. An opportunity is lost
+/// if no packet waits, and so is the rest of an opportunity when the queue becomes empty.
 #[derive(Clone, Debug)]
 pub struct OpportunityService {
     trace: OpportunityTrace,
-    /// The opportunity that is used next.
+    /// Number of the next opportunity to be used.
     next: u64,
-    /// The time of the one in use, and the bytes that are left of it.
+    /// Time of the opportunity in use, and its remaining bytes.
     at: SimTime,
     left: u32,
 }
 
 impl OpportunityService {
-    /// Cursor at the start of the trace.
+    /// Creates a transmitter at the start of the trace.
     pub fn new(trace: OpportunityTrace) -> Self {
         Self { trace, next: 0, at: SimTime::ZERO, left: 0 }
     }
@@ -272,7 +272,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a search through all of them.
+        /// The first opportunity after a time agrees with a search through all opportunities.
         #[test]
         fn the_first_opportunity_after_a_time_is_found(
             mut millis in prop::collection::vec(0_u64..20, 1..10), last in 1_u64..20,

@@ -10,26 +10,27 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Values from some time on.
+/// Row of a [`RateTable`]: values that hold from some time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateRow {
-    /// Start time.
+    /// Time from which on the values hold.
     pub time: SimTime,
     /// Bit rate in bit/s; 0 is an outage, in which transmissions pause.
     pub rate_bps: f64,
-    /// Propagation delay; packets never overtake each other.
+    /// One-way propagation delay; packets never overtake each other.
     pub delay: SimTime,
-    /// The probability that a packet which starts now is lost.
+    /// Probability that a packet is lost whose transmission starts while the row holds.
     pub loss: f64,
 }
 
-/// Rate, delay and loss over time. The first row's values hold before the first row, and the last row's after the last.
+/// Rate, delay and loss of a link over time. The values of the first row also hold before it, and those of the last row
+/// forever after.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateTable {
     rows: Arc<[RateRow]>,
-    /// Period after which it repeats; `None` if it ends.
+    /// Period after which the table repeats; `None` if it does not.
     period: Option<SimTime>,
-    /// End of the recording, if the last row is known to end; its values hold from then on.
+    /// End of the recording, if known to be after the last row; the last values hold forever all the same.
     recorded: Option<SimTime>,
 }
 
@@ -38,7 +39,7 @@ impl RateTable {
     ///
     /// # Errors
     /// If there are no rows, times do not increase, a rate is below zero or not finite, or a loss is outside [0, 1].
-    /// Lines are counted from 1.
+    /// The error counts rows from 1.
     pub fn new(rows: Vec<RateRow>) -> Result<Self, TraceError> {
         let lines: Vec<usize> = (1..=rows.len()).collect();
         Self::checked(rows, &lines)
@@ -63,11 +64,10 @@ impl RateTable {
         Ok(Self { rows: rows.into(), period: None, recorded: None })
     }
 
-    /// Makes the table repeat after `period`.
+    /// Returns the table repeated every `period`.
     ///
     /// # Errors
-    /// A period that ends before the last row begins; a table whose rates are all zero, which would never
-    /// send.
+    /// If the period ends before the last row begins, or all rates are zero, so that nothing would ever be sent.
     pub fn repeating(self, period: SimTime) -> Result<Self, TraceError> {
         let last = self.rows[self.rows.len() - 1].time;
         if period <= last {
@@ -84,14 +84,14 @@ impl RateTable {
         Ok(Self { period: Some(period), ..self })
     }
 
-    /// Adds the time at which the recording ended, which counts in [`lasts`](Self::lasts) and in the mean rate; the
-    /// last row still holds forever. A time before the last row is ignored.
+    /// Sets the end of the recording, which counts in [`lasts`](Self::lasts) and in the mean rate; the last row still
+    /// holds forever. An end before the last row is ignored.
     #[must_use]
     pub fn recorded_until(self, end: SimTime) -> Self {
         Self { recorded: Some(end).filter(|end| *end > self.last_time()), ..self }
     }
 
-    /// Makes the link send nothing after the time `end`.
+    /// Returns the table with rate 0 from the time `end` on, so that the link sends nothing after it.
     ///
     /// # Errors
     /// If the end is not after the beginning of the last row.
@@ -106,17 +106,17 @@ impl RateTable {
         Ok(Self { rows: self.rows.iter().copied().chain([dead]).collect(), ..self })
     }
 
-    /// Period after which it repeats; `None` if it ends.
+    /// Period after which the table repeats; `None` if it does not.
     pub fn period(&self) -> Option<SimTime> {
         self.period
     }
 
-    /// Time at which its last row begins.
+    /// Time of the last row.
     pub fn last_time(&self) -> SimTime {
         self.rows[self.rows.len() - 1].time
     }
 
-    /// The bits that can be sent from `from` until `to`.
+    /// Number of bits that can be sent from `from` until `to`.
     pub fn capacity_bits(&self, from: SimTime, to: SimTime) -> f64 {
         let (mut now, mut bits) = (from, 0.0);
         if let Some(period) = self.period {
@@ -135,7 +135,7 @@ impl RateTable {
         bits
     }
 
-    /// Whether, from some time on, nothing comes through any more.
+    /// True if no packet gets through any more from some time on.
     pub fn ends_dead(&self) -> bool {
         let is_dead = |row: &RateRow| row.rate_bps == 0.0 || row.loss >= 1.0;
         match self.period {
@@ -144,12 +144,12 @@ impl RateTable {
         }
     }
 
-    /// Length of a round, or the end of the recording, or else the time at which the last row begins.
+    /// Duration of the table: its period, or the end of the recording or, if that is unknown, the time of the last row.
     pub fn lasts(&self) -> SimTime {
         self.period.or(self.recorded).unwrap_or(self.last_time())
     }
 
-    /// The mean rate in bit/s of all that the table [`lasts`](Self::lasts); a single row without an end has its own.
+    /// Mean rate in bit/s over the duration [`lasts`](Self::lasts); for a single row at time zero its rate.
     pub fn mean_rate_bps(&self) -> f64 {
         match self.lasts() {
             SimTime::ZERO => self.rows[0].rate_bps,
@@ -157,7 +157,7 @@ impl RateTable {
         }
     }
 
-    /// The least, the mean and the largest propagation delay of all that the table [`lasts`](Self::lasts).
+    /// Least, mean and greatest propagation delay over the duration [`lasts`](Self::lasts).
     pub fn delays(&self) -> [SimTime; 3] {
         let delays = || self.rows.iter().map(|row| row.delay);
         let [least, largest] = [delays().min(), delays().max()].map(Option::unwrap_or_default);
@@ -175,12 +175,12 @@ impl RateTable {
         [least, SimTime::from_secs_f64(area / end.as_secs_f64()), largest]
     }
 
-    /// Rows of the table, in the order of time.
+    /// Rows of the table, in order of time.
     pub fn rows(&self) -> &[RateRow] {
         &self.rows
     }
 
-    /// The row that holds at `now`, and until when it holds: [`SimTime::MAX`] if for ever.
+    /// Row that holds at `now`, and the time until which it holds; [`SimTime::MAX`] if forever.
     pub fn at(&self, now: SimTime) -> (&RateRow, SimTime) {
         let (origin, into_period) = match self.period {
             Some(period) => (period * (now / period), now % period),
@@ -225,12 +225,12 @@ impl FromStr for RateTable {
     }
 }
 
-/// Reads a table at times that seldom leave a row.
+/// Reads a table at successive times, and keeps the last row, which mostly still holds.
 #[derive(Clone, Debug)]
 struct Reader {
     table: RateTable,
     row: RateRow,
-    /// Time at which the row is known to hold.
+    /// Time span for which the kept row is known to hold.
     held: Range<SimTime>,
 }
 
@@ -240,7 +240,7 @@ impl Reader {
         Self { table, row, held: SimTime::ZERO..SimTime::ZERO }
     }
 
-    /// Row at a time, as [`RateTable::at`] gives it.
+    /// Row that holds at `now` and the time until which it holds, like [`RateTable::at`].
     #[inline]
     fn at(&mut self, now: SimTime) -> (&RateRow, SimTime) {
         if !self.held.contains(&now) {
@@ -251,14 +251,15 @@ impl Reader {
     }
 }
 
-/// A transmitter whose rate follows a [`RateTable`]: a packet that meets a change goes on at the new rate.
+/// Transmitter whose rate follows a [`RateTable`]; a packet during whose transmission the rate changes continues at the
+/// new rate.
 #[derive(Clone, Debug)]
 pub struct RateService {
     table: Reader,
 }
 
 impl RateService {
-    /// Loss process of this table.
+    /// Creates a transmitter that follows `table`.
     pub fn new(table: RateTable) -> Self {
         Self { table: Reader::new(table) }
     }
@@ -307,20 +308,20 @@ impl Service for RateService {
     }
 }
 
-/// Loses packets with the probability that a [`RateTable`] gives for the time at which they start.
+/// Loss process that loses packets with the probability in a [`RateTable`] at the start of their transmission.
 ///
-/// One number is drawn for each transmission, whatever the probability.
+/// Each transmission takes one random number, for any probability.
 #[derive(Clone, Debug)]
 pub struct TableLoss {
     table: Reader,
     stream: Stream,
-    /// Numbers drawn so far, and the last of them.
+    /// Number of random numbers drawn so far, and the last of them.
     drawn: u64,
     number: f64,
 }
 
 impl TableLoss {
-    /// The losses of this table.
+    /// Creates the losses of `table`, drawn from `stream`.
     pub fn new(table: RateTable, stream: Stream) -> Self {
         Self { table: Reader::new(table), stream, drawn: 0, number: 0.0 }
     }
@@ -463,7 +464,7 @@ mod tests {
             let _ = text.parse::<RateTable>();
         }
 
-        /// The bits sent from start to end are those of the packet, counted row by row.
+        /// The bits sent from start to end of each transmission, counted row by row, are those of the packet.
         #[test]
         fn transmissions_integrate_the_rate(
             rates in prop::collection::vec((1_u64..20, prop_oneof![Just(0.0), 1e5..1e8]), 1..8),

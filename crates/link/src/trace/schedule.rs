@@ -1,20 +1,20 @@
-//! Capacity of a link over time, by a trace or a table.
+//! Capacity of a link over time, given by a trace or a table.
 
 use super::opportunity::OpportunityTrace;
 use super::rate_table::RateTable;
 use crossfade_core::SimTime;
 
-/// Schedule of a transmitter.
+/// Capacity over time that a transmitter follows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Schedule {
-    /// Delivery opportunities.
+    /// Delivery opportunities, from a trace.
     Opportunities(OpportunityTrace),
-    /// A table of rates and delays.
+    /// Rates, delays and losses, from a table.
     Rates(RateTable),
 }
 
 impl Schedule {
-    /// Mean rate of the schedule in bit/s.
+    /// Mean rate in bit/s over the duration of the schedule.
     pub fn mean_rate_bps(&self) -> f64 {
         match self {
             Self::Opportunities(trace) => trace.mean_rate_bps(),
@@ -22,7 +22,7 @@ impl Schedule {
         }
     }
 
-    /// The highest rate in bit/s: of a trace, that of the fullest millisecond.
+    /// Greatest rate in bit/s; for a trace, that of the millisecond with the most opportunities.
     pub fn peak_rate_bps(&self) -> f64 {
         match self {
             Self::Opportunities(trace) => trace.peak_rate_bps(),
@@ -30,7 +30,7 @@ impl Schedule {
         }
     }
 
-    /// The bits that can be sent from `from` until `to`.
+    /// Number of bits that can be sent from `from` until `to`.
     pub fn capacity_bits(&self, from: SimTime, to: SimTime) -> f64 {
         match self {
             Self::Opportunities(trace) => trace.capacity_bits(from, to),
@@ -38,7 +38,7 @@ impl Schedule {
         }
     }
 
-    /// Duration, after which it repeats or ends, or the last row of a table holds forever.
+    /// Duration of the schedule, after which it repeats or ends, or the last row of a table holds forever.
     pub fn lasts(&self) -> SimTime {
         match self {
             Self::Opportunities(trace) => trace.period(),
@@ -46,7 +46,7 @@ impl Schedule {
         }
     }
 
-    /// Whether, from some time on, nothing comes through any more.
+    /// True if no packet gets through any more from some time on.
     pub fn ends_dead(&self) -> bool {
         match self {
             Self::Opportunities(trace) => !trace.repeats(),
@@ -54,7 +54,7 @@ impl Schedule {
         }
     }
 
-    /// Whether it begins again.
+    /// True if the schedule begins again after its end.
     pub fn repeats(&self) -> bool {
         match self {
             Self::Opportunities(trace) => trace.repeats(),

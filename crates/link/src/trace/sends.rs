@@ -1,4 +1,4 @@
-//! Recorded sends: when packets entered a path, and how large they were.
+//! Recorded sends: times at which packets entered a path, and their sizes.
 
 use super::error::{TraceError, is_header, lines, numbers, time};
 use crossfade_core::SimTime;
@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A packet of a [`SendRecord`].
+/// Send time and size of a packet in a [`SendRecord`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedSend {
-    /// Time at which it was sent, since the start of the record.
+    /// Time at which the packet was sent, from the start of the record.
     pub time: SimTime,
-    /// Bytes on the wire.
+    /// Length of the packet on the wire in bytes.
     pub bytes: u32,
 }
 
@@ -19,20 +19,20 @@ pub struct RecordedSend {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SendRecord {
     sends: Arc<[RecordedSend]>,
-    /// The sizes that occur, ascending.
+    /// Packet sizes that occur in the record, in increasing order.
     sizes: Arc<[u32]>,
-    /// Period after which it repeats; `None` if it ends.
+    /// Period after which the record repeats; `None` if it does not.
     period: Option<SimTime>,
 }
 
 impl SendRecord {
-    /// The largest IP packet.
+    /// Greatest length of an IP packet in bytes.
     const LARGEST: u32 = 65_535;
 
-    /// Creates a record from packets.
+    /// Creates a record from packets, in the order in which they were sent.
     ///
     /// # Errors
-    /// If there are no packets, times decrease, or a size is outside 1 to 65,535. Lines are counted from 1.
+    /// If there are no packets, times decrease, or a size is outside 1 to 65,535. The error counts packets from 1.
     pub fn new(sends: Vec<RecordedSend>) -> Result<Self, TraceError> {
         let lines: Vec<usize> = (1..=sends.len()).collect();
         Self::checked(sends, &lines)
@@ -55,10 +55,10 @@ impl SendRecord {
         Ok(Self { sends: sends.into(), sizes: sizes.into_iter().collect(), period: None })
     }
 
-    /// Makes a record with the same packets that begins again whenever `period` is over.
+    /// Returns the record repeated every `period`.
     ///
     /// # Errors
-    /// A period that is over before the last packet, or with it.
+    /// If the period is not above the time of the last packet.
     pub fn repeating(self, period: SimTime) -> Result<Self, TraceError> {
         if period <= self.last_time() {
             let (period, last) = (period.as_secs_f64(), self.last_time().as_secs_f64());
@@ -69,27 +69,27 @@ impl SendRecord {
         Ok(Self { period: Some(period), ..self })
     }
 
-    /// Period after which it repeats; `None` if it ends.
+    /// Period after which the record repeats; `None` if it does not.
     pub fn period(&self) -> Option<SimTime> {
         self.period
     }
 
-    /// Time at which its last packet is sent.
+    /// Time at which the last packet of the record is sent.
     pub fn last_time(&self) -> SimTime {
         self.sends[self.sends.len() - 1].time
     }
 
-    /// Number of packets in one round.
+    /// Number of packets in one round of the record.
     pub fn packets(&self) -> usize {
         self.sends.len()
     }
 
-    /// The sizes that occur, ascending.
+    /// Packet sizes in bytes that occur in the record, in increasing order.
     pub fn sizes(&self) -> &[u32] {
         &self.sizes
     }
 
-    /// Packet `index`, counted from 0 over all rounds; `None` after the end of the record.
+    /// Packet number `index`, counted from 0 over all rounds; `None` after the end of the record.
     pub fn packet(&self, index: u64) -> Option<RecordedSend> {
         let round = self.sends.len() as u64;
         match (index / round, self.period) {
@@ -102,7 +102,7 @@ impl SendRecord {
         }
     }
 
-    /// Packets and bytes of the first `seconds` of it, rounds and all.
+    /// Numbers of packets and of bytes sent in the first `seconds`, over all rounds.
     pub fn totals(&self, seconds: f64) -> (f64, f64) {
         let count = |until_s: f64| {
             let sent = self.sends.partition_point(|send| send.time.as_secs_f64() < until_s);
@@ -115,7 +115,7 @@ impl SendRecord {
         (rounds * whole.0 + part.0, rounds * whole.1 + part.1)
     }
 
-    /// The most packets of a round that have not been carried at any time, where so many are in a second.
+    /// Greatest backlog in packets within one round, if a server carries `packets_per_s` packets per second.
     pub fn largest_backlog(&self, packets_per_s: f64) -> f64 {
         let (mut backlog, mut most, mut before) = (0.0_f64, 0.0_f64, SimTime::ZERO);
         for send in &*self.sends {
@@ -131,8 +131,8 @@ impl SendRecord {
 impl FromStr for SendRecord {
     type Err = TraceError;
 
-    /// Reads a record with the columns `time_s` and `bytes`, separated by commas or white space. A first line of names
-    /// is skipped; `#` starts a comment.
+    /// Reads a record of sends with the columns `time_s` and `bytes`, separated by commas or white space. A first line
+    /// of names is skipped; `#` starts a comment.
     ///
     /// ```
     /// use crossfade_link::trace::SendRecord;

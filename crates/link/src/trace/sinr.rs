@@ -1,16 +1,17 @@
-//! Recorded signal-to-interference-and-noise ratios.
+//! Recorded signal-to-interference-and-noise ratios (SINR).
 
 use super::error::{TraceError, increasing, is_header, lines, time, words};
 use crossfade_core::{SimTime, excerpt, from_db, to_db};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Measured SINR over time in place of a channel, one ratio for all frequency bins or one for each. A row holds until
-/// the next; the first row's values also hold before it, and the last row's forever unless the trace repeats.
+/// Measured SINR over time, used in place of a fading channel, with one ratio for all frequency bins or one for each. A
+/// row holds until the next; the values of the first row also hold before it, and those of the last row forever unless
+/// the trace repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SinrTrace {
     times: Arc<[SimTime]>,
-    /// Rows of `columns` ratios, relative to the mean.
+    /// Rows of `columns` ratios (linear), relative to the mean of all ratios.
     powers: Arc<[f32]>,
     columns: usize,
     mean_db: f64,
@@ -18,10 +19,10 @@ pub struct SinrTrace {
 }
 
 impl SinrTrace {
-    /// Makes the trace repeat after `period`.
+    /// Returns the trace repeated every `period`.
     ///
     /// # Errors
-    /// A period that ends before the last row begins.
+    /// If the period ends before the last row begins.
     pub fn repeating(self, period: SimTime) -> Result<Self, TraceError> {
         let last = self.lasts();
         if period <= last {
@@ -30,27 +31,27 @@ impl SinrTrace {
         Ok(Self { period: Some(period), ..self })
     }
 
-    /// Columns of ratios: 1 of all bins, or one a bin.
+    /// Number of ratios per row: 1 for all bins, or one per bin.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// The mean of all ratios, in dB.
+    /// Mean of all ratios, in dB.
     pub fn mean_db(&self) -> f64 {
         self.mean_db
     }
 
-    /// Duration: its period, or the start of its last row.
+    /// Duration of the trace: its period, or the time of its last row.
     pub fn lasts(&self) -> SimTime {
         self.period.unwrap_or(self.times[self.times.len() - 1])
     }
 
-    /// Whether it begins again.
+    /// True if the trace begins again after its period.
     pub fn repeats(&self) -> bool {
         self.period.is_some()
     }
 
-    /// The ratios at `now` relative to the mean: one, or one a bin.
+    /// Ratios (linear) at `now` relative to the mean: one for all bins, or one per bin.
     pub fn at(&self, now: SimTime) -> &[f32] {
         let now = self.period.map_or(now, |period| now % period);
         let row = self.times.partition_point(|time| *time <= now).max(1) - 1;
@@ -61,8 +62,8 @@ impl SinrTrace {
 impl FromStr for SinrTrace {
     type Err = TraceError;
 
-    /// Reads a table of a time in seconds and one ratio in dB, or one for each bin, separated by commas or white space.
-    /// A first line of names is skipped; `#` starts a comment.
+    /// Reads a table with a time in seconds and one ratio in dB per line, or one for each bin, separated by commas or
+    /// white space. A first line of names is skipped; `#` starts a comment.
     ///
     /// ```
     /// use crossfade_link::trace::SinrTrace;

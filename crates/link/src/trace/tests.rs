@@ -1,4 +1,4 @@
-//! Links that follow a trace, against the rule of the format and against a hop.
+//! Links that follow a trace agree with the rule of its format and with hops.
 
 use super::{
     DelaySeries, Interpolation, OpportunityService, OpportunityTrace, RateService, RateTable, Schedule,
@@ -28,7 +28,8 @@ fn opportunities(text: &str) -> Schedule {
     Schedule::Opportunities(text.parse().unwrap())
 }
 
-/// Pushes packets (microseconds, bytes); when each arrived, in microseconds.
+/// Pushes packets, given by time in microseconds and length in bytes; returns the time in microseconds at which each
+/// arrived.
 fn replay(mut link: Box<dyn Link + Send>, packets: &[(u64, u32)]) -> Vec<(u64, u32)> {
     let mut arrived = Vec::new();
     let mut collect = |link: &mut dyn Link, until: SimTime| {
@@ -112,8 +113,9 @@ fn delays_of_a_table_do_not_reorder() {
     assert_eq!(arrived, [(100_500, 0), (100_500, 1), (210_500, 2)]);
 }
 
-/// Opportunities at 1, 2, 4 and 10 ms of every 10; 20 ms of delay, from 4 ms on 5, from 8 ms on 30. Packets at 0 are
-/// sent at 1, 2, 4 and 10 ms: they would come out at 21, 22, 9 and 30 ms (at 10 ms the series begins again).
+/// A recorded delay holds at the end of a packet's transmission, and packets stay in order. Opportunities are at 1, 2,
+/// 4 and 10 ms of every 10 ms; the delay is 20 ms, from 4 ms on 5 ms, from 8 ms on 30 ms, and begins again at 10 ms.
+/// Packets pushed at 0 are sent at 1, 2, 4 and 10 ms and would come out at 21, 22, 9 and 30 ms.
 #[test]
 fn recorded_delays_hold_at_the_end_of_a_transmission_and_do_not_reorder() {
     let delays = || "0 0.020\n0.004 0.005\n0.008 0.030\n".parse::<DelaySeries>().unwrap();
@@ -143,7 +145,7 @@ fn a_link_that_dies_keeps_what_it_has() {
     assert_eq!(arrived, [(1000, 0)]);
 }
 
-/// Byte by byte: the rule of the format, as its tools follow it.
+/// Reference departures, computed by the rule of the format for each opportunity as the tools of the format do.
 fn reference(millis: &[u64], packets: &[(u64, u32)]) -> Vec<u64> {
     let mut queue: VecDeque<(u64, u32)> = packets.iter().map(|&(at, bytes)| (at, bytes)).collect();
     let mut departures = Vec::new();
@@ -184,7 +186,7 @@ proptest! {
         prop_assert_eq!(times, reference(&millis, &packets));
     }
 
-    /// A table of one row is a hop. (Its queue takes one packet more: the one that is being sent.)
+    /// A link with a table of one row behaves like a hop. (Its queue takes one packet more: the one in transmission.)
     #[test]
     fn a_constant_rate_is_a_hop(gaps in prop::collection::vec((0_u64..3000, 1_u32..3000), 1..60)) {
         let mut hop: Hop = Hop::new(HopConfig {

@@ -1,4 +1,4 @@
-//! Packets seen by a host's network device, as a pcap file.
+//! Captures: packets seen by a host's network device, as a pcap file.
 
 use crate::error::{LiveError, Trying};
 use crossfade_core::SimTime;
@@ -6,15 +6,15 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::{Mutex, PoisonError};
 
-/// A pcap file that several threads write to.
+/// A pcap file to which several threads write.
 #[derive(Debug)]
 pub(crate) struct Capture {
     file: Mutex<BufWriter<File>>,
-    /// Number of bytes kept of each packet.
+    /// Maximum number of bytes kept of each packet.
     snaplen: u32,
 }
 
-/// The file's head: times in nanoseconds, version 2.4, whole packets, `LINKTYPE_RAW`.
+/// Header of the pcap file: times in nanoseconds, version 2.4, whole packets, `LINKTYPE_RAW`.
 const HEAD: [u32; 6] = [0xa1b2_3c4d, 2 | 4 << 16, 0, 0, 0x0004_0000, 101];
 
 const WRITE: &str = "write a capture";
@@ -31,7 +31,7 @@ impl Capture {
         Self { snaplen, ..self }
     }
 
-    /// Adds a packet seen at `at`. Write errors are reported at the end, by `flush`.
+    /// Adds a packet seen at `at`. A write error is reported at the end, by `flush`.
     pub(super) fn packet(&self, at: SimTime, packet: &[u8]) {
         let (nanos, length) = (at.as_nanos(), packet.len() as u32);
         let seconds = [(nanos / 1_000_000_000) as u32, (nanos % 1_000_000_000) as u32];

@@ -1,19 +1,19 @@
-//! Entries of a journal.
+//! Entries of a journal: the events between a medium and its pump.
 
 use crossfade_core::SimTime;
 use crossfade_link::{Departure, Ecn, Parcel, Push};
 
-/// Size of an entry in bytes.
+/// Size of an encoded entry in bytes.
 pub(super) const ENTRY: usize = 24;
 
-/// Fate of a packet that left.
+/// Fate of a packet that left a medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The packet came out.
+    /// The packet came out of the medium.
     Arrived,
-    /// The channel lost it.
+    /// The channel lost the packet.
     Lost,
-    /// A queue dropped it.
+    /// A queue dropped the packet.
     QueueDrop,
 }
 
@@ -27,50 +27,51 @@ impl From<Departure> for Fate {
     }
 }
 
-/// Event between a medium and its pump.
+/// Entry of a journal: an event between a medium and its pump.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Entry {
     /// A packet was pushed into the medium.
     Arrival {
         /// Time at which the packet was pushed.
         at: SimTime,
-        /// Port at which it entered.
+        /// Port of the medium at which the packet entered.
         port: u8,
-        /// The packet.
+        /// Identity, size and flow of the packet.
         parcel: Parcel,
-        /// Response of the medium.
+        /// Response of the medium: whether it accepted, lost or dropped the packet.
         fate: Push,
     },
     /// A packet left the medium.
     Departure {
-        /// Time by the medium.
+        /// Departure time by the medium, which may be earlier than the handover.
         at: SimTime,
-        /// Time of the handover to the host; equal to `at` if there was none.
+        /// Time of the handover to the receiving host; equal to `at` if there was no handover.
         handed_over: SimTime,
-        /// Port at which it left.
+        /// Port of the medium at which the packet left.
         port: u8,
-        /// Id of its parcel.
+        /// Identity of the packet, as in its [`Entry::Arrival`].
         id: u32,
-        /// Whether the packet came out, or was lost.
+        /// Fate of the packet: it came out, or was lost or dropped.
         fate: Fate,
-        /// Whether it was marked "congestion experienced".
+        /// True if the packet was marked "congestion experienced" (ECN).
         is_ce: bool,
     },
     /// The pump has stopped.
     End {
-        /// Time of the end.
+        /// Time at which the pump stopped.
         at: SimTime,
     },
 }
 
 impl Entry {
-    /// Time of the entry by the medium.
+    /// Time of the entry by the medium's clock.
     pub fn at(&self) -> SimTime {
         let (Self::Arrival { at, .. } | Self::Departure { at, .. } | Self::End { at }) = *self;
         at
     }
 
-    /// Encodes flags, port, lane, a zero byte, id and time, then twice 32 or once 64 bits, in little-endian order.
+    /// Encodes the entry: flags, port, lane, a zero byte, id and time, then twice 32 bits or once 64 bits, in
+    /// little-endian order.
     pub(super) fn encode(self, lane: u8) -> [u8; ENTRY] {
         let (tag, port, id, at, rest): (u8, u8, u32, SimTime, u64) = match self {
             Self::Arrival { at, port, parcel, fate } => {
@@ -96,7 +97,7 @@ impl Entry {
         bytes
     }
 
-    /// Decodes an entry and its lane; `None` for invalid bytes.
+    /// Decodes an entry and the lane of its pump; `None` for invalid bytes.
     pub(super) fn decode(bytes: &[u8; ENTRY]) -> Option<(u8, Self)> {
         let [flags, port, lane, ..] = *bytes;
         let id = u32::from_le_bytes(bytes[4..8].try_into().ok()?);

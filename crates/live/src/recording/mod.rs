@@ -1,4 +1,4 @@
-//! Recordings of a run: a journal, and captures at both hosts.
+//! Recordings of an emulation: a journal of all packets, and captures at both hosts.
 
 mod capture;
 mod entry;
@@ -18,13 +18,13 @@ use std::fs::File;
 use std::sync::Arc;
 use writer::{JournalFile, Lane};
 
-/// Recordings to make of a run.
+/// Recordings that an emulation writes: a journal, captures at the hosts, and packets that enter the network.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     journal: Option<Arc<JournalFile>>,
-    /// Captures at the first and the second host.
+    /// Captures at the first and the second host; `None`: no captures.
     captures: Option<[Arc<Capture>; 2]>,
-    /// Capture of the packets that entered.
+    /// Capture of the packets that enter a shared medium; `None`: no such capture.
     packets: Option<Arc<Capture>>,
 }
 
@@ -48,8 +48,8 @@ impl Recording {
         Ok(self)
     }
 
-    /// Adds the first `snaplen` bytes of each packet that enters a medium of both directions, in the order of the
-    /// journal, for [`Packets`] to read.
+    /// Adds a file of the first `snaplen` bytes of each packet that enters a medium shared by both directions, in the
+    /// order of the journal, for [`Packets`] to read.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -58,7 +58,7 @@ impl Recording {
         Ok(self)
     }
 
-    /// Recorder of pump number `lane`; a single pump serves both hosts.
+    /// Creates the recorder of pump number `lane`; if the medium `is_shared`, the only pump serves both hosts.
     pub(crate) fn recorder(&self, lane: u8, is_shared: bool) -> Recorder {
         let journal = self.journal.as_ref().map(|journal| Lane::new(Arc::clone(journal), lane));
         let captures = self.captures.as_ref().map(|[first, second]| {
@@ -73,7 +73,7 @@ impl Recording {
         Recorder { journal, captures, packets }
     }
 
-    /// Writes buffered data.
+    /// Writes the buffered data and, at the end of the journal, the `events` of the hosts.
     pub(crate) fn finish(&mut self, events: &str) -> Result<(), LiveError> {
         if let Some(journal) = self.journal.take() {
             journal.finish(events)?;
@@ -83,21 +83,21 @@ impl Recording {
     }
 }
 
-/// Recorder of one pump.
+/// Recorder of one pump, which writes to the files of a [`Recording`].
 pub(crate) struct Recorder {
     journal: Option<Lane>,
-    /// Captures by port of the medium.
+    /// Captures by port of the medium; `None`: no captures.
     captures: Option<[Arc<Capture>; 2]>,
     packets: Option<Arc<Capture>>,
 }
 
 impl Recorder {
-    /// Whether packet bytes are recorded.
+    /// True if the bytes of packets are recorded.
     pub(crate) fn captures(&self) -> bool {
         self.captures.is_some() || self.packets.is_some()
     }
 
-    /// Records a packet that entered at `port`.
+    /// Records a packet that entered the medium at `port`.
     pub(crate) fn arrival(
         &mut self,
         at: SimTime,
@@ -119,7 +119,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Records a packet that left at `port` and was handed over at `now`.
+    /// Records a packet that left the medium at `port` and was handed over at `now`.
     pub(crate) fn departure(
         &mut self,
         at: SimTime,
@@ -145,7 +145,7 @@ impl Recorder {
         }
     }
 
-    /// Records the end at `now`.
+    /// Records the end of the pump at `now`, and writes its buffered entries.
     pub(crate) fn end(&mut self, now: SimTime) -> Result<(), LiveError> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
         journal.add(Entry::End { at: now });

@@ -1,14 +1,14 @@
-//! Reader of the packets that entered; the journal has their times.
+//! Reader of the packets that entered a shared medium; their times are in the journal.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
-/// Packets written by [`Recording::with_packets`](super::Recording::with_packets), in order.
+/// Reader of the packets written by [`Recording::with_packets`](super::Recording::with_packets), in order.
 #[derive(Debug)]
 pub struct Packets(BufReader<File>);
 
 impl Packets {
-    /// Opens the file at its first packet.
+    /// Creates a reader at the first packet of `file`.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -21,7 +21,7 @@ impl Packets {
 impl Iterator for Packets {
     type Item = Vec<u8>;
 
-    /// Kept bytes of the next packet.
+    /// Bytes kept of the next packet; `None` after the last.
     fn next(&mut self) -> Option<Vec<u8>> {
         let mut head = [0; 16];
         self.0.read_exact(&mut head).ok()?;

@@ -1,35 +1,36 @@
-//! Reader of journals.
+//! Reader of the journal that an emulation has recorded.
 
 use super::entry::{ENTRY, Entry};
 use super::writer::{ENTRIES, EVENTS, HEADER, MAGIC, TRAILER};
 use crossfade_core::{SimTime, crc32};
 use thiserror::Error;
 
-/// Upper limit of times in a journal, 100 years, so that later delays still fit in nanoseconds.
+/// Upper limit of times in a journal, 100 years, so that times with delays added still fit in nanoseconds.
 const LATEST: SimTime = SimTime::from_millis(100 * 366 * 86_400_000);
 
-/// Defect of a journal.
+/// Reason for which bytes are not a valid journal.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum JournalError {
-    /// The file does not start like a journal.
+    /// The bytes do not begin with the magic number of a journal.
     #[error("not a journal of crossfade live")]
     NotAJournal,
-    /// A block whose checksum is wrong: the bytes of the journal were changed.
+    /// The block at this offset, in bytes, has a wrong checksum or invalid content: the bytes of the journal were
+    /// changed.
     #[error("damaged: the block at byte {0} is not what was written")]
     Damaged(usize),
-    /// The journal has no end: the run was killed, or the disk was full.
+    /// The journal ends at this offset, in bytes, without its last block: the run was killed, or the disk was full.
     #[error("cut short at byte {0}: the run did not come to its end")]
     CutShort(usize),
 }
 
-/// Content of a journal.
+/// Content of a journal that an emulation has recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Journal {
-    /// Description of the links, as given to the recording.
+    /// Description of the links, as given to [`Recording::with_journal`](super::Recording::with_journal).
     pub header: String,
-    /// Entries of each pump, in order of time.
+    /// Entries of each pump, in order of time; with one link per direction, forward before reverse.
     pub lanes: Vec<Vec<Entry>>,
-    /// Events of the hosts, as CSV.
+    /// Events of the hosts, as CSV; empty if there are none.
     pub events: String,
 }
 
@@ -75,7 +76,8 @@ impl Journal {
     }
 }
 
-/// Kind and content of the first block, and the rest.
+/// Parses the first block of `rest`, which begins at offset `at` of the journal: its kind, its content, and the bytes
+/// after it.
 fn block(rest: &[u8], at: usize) -> Result<(u8, &[u8], &[u8]), JournalError> {
     let cut_short = JournalError::CutShort(at);
     let (head, after) = rest.split_first_chunk::<5>().ok_or(cut_short.clone())?;
@@ -97,7 +99,7 @@ mod tests {
     use std::fs::File;
     use std::path::PathBuf;
 
-    /// Temporary file of this test, removed on drop.
+    /// Temporary file of a test, removed on drop.
     struct Scratch(PathBuf);
 
     impl Drop for Scratch {
@@ -106,7 +108,7 @@ mod tests {
         }
     }
 
-    /// A journal with this number of packets.
+    /// Writes and returns a journal with `packets` packets.
     fn written(packets: u32) -> Vec<u8> {
         let name = format!("crossfade-journal-{}-{packets}", std::process::id());
         let path = Scratch(std::env::temp_dir().join(name));

@@ -10,19 +10,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// First bytes of a journal: its format and version.
 pub(super) const MAGIC: &[u8; 20] = b"crossfade journal 1\n";
 
-/// Kinds of blocks. A block is its kind, the length of its content (32 bits, little-endian), the content, and the
-/// CRC-32 of all these.
+/// Kind of a block that holds the description of the links. A block is its kind, the length of its content (32 bits,
+/// little-endian), the content, and the CRC-32 of all these.
 pub(super) const HEADER: u8 = b'H';
 pub(super) const ENTRIES: u8 = b'E';
-/// Events of the hosts, as CSV.
+/// Kind of a block that holds the events of the hosts, as CSV.
 pub(super) const EVENTS: u8 = b'C';
-/// Number of entries; ends the file.
+/// Kind of the last block of a journal, which holds the number of entries.
 pub(super) const TRAILER: u8 = b'Z';
 
-/// Size in bytes of buffered entries at which they are written.
+/// Size in bytes of the buffered entries from which they are written as a block.
 const BLOCK: usize = 2048 * ENTRY;
 
-/// Journal being written.
+/// Journal to which several pumps write: the file, and the number of entries.
 #[derive(Debug)]
 pub(crate) struct JournalFile(Mutex<(File, u64)>);
 
@@ -49,7 +49,7 @@ impl JournalFile {
         file.0.write_all(&block).trying_to(WRITE)
     }
 
-    /// Writes the number of entries, by which a reader recognises a complete journal.
+    /// Writes the `events` of the hosts and the number of entries, by which a reader recognises a complete journal.
     pub(super) fn finish(&self, events: &str) -> Result<(), LiveError> {
         self.write(EVENTS, events.as_bytes(), 0)?;
         let entries = self.lock().1;
@@ -60,7 +60,7 @@ impl JournalFile {
 
 const WRITE: &str = "write the journal";
 
-/// Entries of one thread.
+/// Buffer for the entries of one pump's thread.
 pub(super) struct Lane {
     journal: Arc<JournalFile>,
     number: u8,
@@ -76,7 +76,7 @@ impl Lane {
         self.block.extend(entry.encode(self.number));
     }
 
-    /// Writes the buffered entries if they fill a block.
+    /// Writes the buffered entries as a block if they fill one.
     pub(super) fn flush(&mut self) -> Result<(), LiveError> {
         if self.block.len() >= BLOCK { self.write() } else { Ok(()) }
     }

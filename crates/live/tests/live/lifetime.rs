@@ -1,4 +1,4 @@
-//! Threads, devices and namespaces of an emulation: their number, and that none remains.
+//! Threads, devices and namespaces of an emulation: their number, and their removal at its end.
 
 use crate::Case;
 use crate::ping::ping;
@@ -22,8 +22,8 @@ pub(crate) const ALL: &[Case] = &[
     ("nothing_is_left", nothing_is_left),
 ];
 
-/// The reverse path is passed by the thread of both ways, by one of its own while much passes, and by the first again;
-/// what passes meanwhile is neither lost nor doubled nor changed.
+/// Under low load one thread passes packets of both directions, under high load a second thread passes the reverse
+/// direction; all data arrive unchanged and once.
 fn one_thread_passes_little_and_two_pass_much() {
     let (link, threads) = attended(hop(None, SimTime::ZERO));
     let data: Vec<u8> = (0..30_000_000_u32).map(|byte| (byte.wrapping_mul(byte) >> 7) as u8).collect();
@@ -43,8 +43,8 @@ fn one_thread_passes_little_and_two_pass_much() {
     });
 }
 
-/// A link that panics once both threads pass packets ends the emulation, on whichever of them it does, and whoever
-/// stops it learns of it; no thread and no device is left by then.
+/// A link that panics while both threads pass packets ends the emulation, in whichever thread it panics; `stop` passes
+/// the panic on, and no thread and no device remains.
 fn a_link_that_fails_ends_the_emulation() {
     for thread in ["links", "reverse"] {
         let before = in_use();
@@ -79,7 +79,8 @@ fn a_link_that_fails_ends_the_emulation() {
     }
 }
 
-/// Network namespaces and TUN devices that this process has open, its threads, and devices of its own namespace.
+/// Network namespaces and TUN devices that this process has open, number of its threads, and number of network devices
+/// in its own namespace.
 fn in_use() -> (BTreeSet<String>, usize, usize) {
     let read = |link: Result<fs::DirEntry, _>| fs::read_link(link.unwrap().path()).ok();
     let open = fs::read_dir("/proc/self/fd").unwrap().filter_map(read);

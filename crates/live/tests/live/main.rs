@@ -1,11 +1,11 @@
 //! Real packets through real links: the kernel's ping and TCP between two network namespaces.
 //!
-//! What the links do is checked exactly; what depends on when this machine gets round to it has room: packets
-//! are never early, and how late they are is bounded by what a loaded machine of two cores keeps. Measured
-//! figures are printed by `cargo bench -p crossfade-live`.
+//! Results that depend on the links are checked exactly; results that depend on the timing of the machine have room:
+//! packets are never early, and their lateness is bounded by a value that a loaded machine of two cores keeps. `cargo
+//! bench -p crossfade-live` prints measured values.
 //!
-//! The cases run one after another: beside each other they would measure each other. Where the system allows
-//! neither network nor user namespaces or has no TUN device they are skipped, and say why.
+//! The cases run one after another, since parallel cases would disturb each other's timing. If the system allows
+//! neither network nor user namespaces, or has no TUN device, the cases are skipped with a message.
 
 #[cfg(target_os = "linux")]
 mod lifetime;
@@ -26,7 +26,7 @@ mod transfer;
 #[cfg(target_os = "linux")]
 mod without_root;
 
-/// The name of a case and what it does.
+/// Name and function of a case.
 #[cfg(target_os = "linux")]
 type Case = (&'static str, fn());
 
@@ -49,10 +49,10 @@ mod harness {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    /// All cases together take some 25 seconds.
+    /// Time limit of all cases, which together take some 25 seconds.
     const PATIENCE: Duration = Duration::from_secs(240);
 
-    /// Runs the cases whose names contain one of the arguments: all, without arguments.
+    /// Runs the cases whose names contain one of the arguments; without arguments all cases.
     pub(crate) fn main() -> ExitCode {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let cases = [packets::ALL, satellite::ALL, tcp::ALL, lifetime::ALL, without_root::ALL].concat();

@@ -1,4 +1,4 @@
-//! Single packets: when they arrive, whole and unchanged, and what becomes of those that do not.
+//! Single packets through links: their arrival times, their bytes, and their fates.
 
 use crate::Case;
 use crate::ping::{PING_BYTES, ping};
@@ -26,10 +26,10 @@ pub(crate) const ALL: &[Case] = &[
     ("marks_of_a_queue_arrive", marks_of_a_queue_arrive),
 ];
 
-/// Delay of answers beyond that of the simulated links.
+/// Delays of answers beyond the delay of the simulated links, in seconds.
 ///
-/// One clock is read before a packet goes in and after it has come out: none is early, whatever the load. (A
-/// nanosecond for rounding.)
+/// One clock is read before a packet goes in and after it has come out, so no answer is early, whatever the load
+/// (except by a nanosecond of rounding).
 fn lateness(rtt: &[Duration], expected_s: &[f64]) -> Vec<f64> {
     let late_s: Vec<f64> =
         rtt.iter().zip(expected_s).map(|(rtt, expected_s)| rtt.as_secs_f64() - expected_s).collect();
@@ -37,8 +37,9 @@ fn lateness(rtt: &[Duration], expected_s: &[f64]) -> Vec<f64> {
     late_s
 }
 
-/// A round trip has six wake-ups. Each takes some 10 us on an idle machine, 10 ms and more with six busy
-/// programs a core; then only the luckiest of many answers tells when it was due.
+/// Checks that the least late answer is late by less than 10 ms. A round trip has six wake-ups; each takes some 10 us
+/// on an idle machine, 10 ms and more with six busy programs per core, so only the least late of many answers shows
+/// when it was due.
 fn check_luckiest(late_s: &[f64]) -> Result<(), String> {
     let luckiest_s = late_s.iter().copied().fold(f64::INFINITY, f64::min);
     if luckiest_s < 0.010 { Ok(()) } else { Err(format!("late by {luckiest_s} s or more")) }
@@ -59,7 +60,7 @@ fn ping_through_a_hop() {
     });
 }
 
-/// A link of 20 ms, from half a second on of 60 ms, and up to 1 ms until the next opportunity.
+/// Link with a delay of 20 ms, from half a second on of 60 ms, and up to 1 ms until the next opportunity.
 fn slower_later() -> Box<dyn Link + Send> {
     let config = TraceLinkConfig {
         schedule: Schedule::Opportunities("1\n".parse().unwrap()),
@@ -72,7 +73,8 @@ fn slower_later() -> Box<dyn Link + Send> {
     config.build().unwrap()
 }
 
-/// Pings that begin when the first half second of a link would be over meet it all the same.
+/// If time waits for the first packet, pings that begin 0.7 s after the start of the emulation still meet the link's
+/// first half second.
 fn time_waits_for_the_first_packet() {
     undisturbed(|| {
         let config = PumpConfig { waits: true, ..PumpConfig::default() };
@@ -86,7 +88,7 @@ fn time_waits_for_the_first_packet() {
     });
 }
 
-/// Pings take the one delay, then the other.
+/// Pings through a link whose recorded delay changes after half a second take first one delay, then the other.
 fn ping_through_recorded_delays() {
     undisturbed(|| {
         let (rtt, _) = emulate(slower_later(), hop(None, MS), PumpConfig::default(), |[near, far]| {
@@ -101,7 +103,7 @@ fn ping_through_recorded_delays() {
     });
 }
 
-/// Packets of the same sizes through the same link in simulated time: how long each takes.
+/// Times in seconds that packets of a ping's size take through `link` in simulated time.
 fn simulate(mut link: Box<dyn Link + Send>, count: u16) -> Vec<f64> {
     let delay = |i: u16| {
         let sent = SimTime::from_millis(100_000) * u64::from(i);
@@ -116,7 +118,7 @@ fn simulate(mut link: Box<dyn Link + Send>, count: u16) -> Vec<f64> {
     (0..count).map(delay).collect()
 }
 
-/// Losses depend on the number of the transmission alone: each ping takes as long as the same link says in a
+/// Losses depend only on the number of the transmission, so each ping takes as long as through the link in a
 /// simulation.
 fn ping_through_arq_in_steps() {
     let count = 24;
@@ -148,7 +150,8 @@ fn ping_through_arq_in_steps() {
     });
 }
 
-/// TCP would repair what the emulator spoils, and UDP's checksum would hide it: nothing may be missing.
+/// UDP datagrams arrive complete and unchanged. TCP would repair damage by the emulator, and UDP's checksum would turn
+/// it into a loss, so none may be missing.
 fn packets_arrive_as_they_were_sent() {
     let bytes = random_bytes(1472);
     let lengths: Vec<usize> = (0..300).map(|i| i * 331 % 1473).collect();

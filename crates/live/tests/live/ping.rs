@@ -5,14 +5,13 @@ use rustix::net::{AddressFamily, SocketType, ipproto, socket};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// Bytes of the IP packets: 20 of IP, 8 of ICMP, 56 of payload, as the program `ping` sends.
+/// Bytes of a ping's IP packet: 20 of IP, 8 of ICMP, 56 of payload, as the program `ping` sends.
 pub(crate) const PING_BYTES: u32 = 84;
 
-/// Gives up on an answer after this.
+/// Time after which a missing answer ends the test.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sends a ping and waits for its answer, `count` times. Returns the round trips; an answer that does not
-/// come ends the test.
+/// Sends a ping and waits for its answer, `count` times. Returns the round-trip times; a missing answer ends the test.
 pub(crate) fn ping(from: &Host, to: Ipv4Addr, count: u16) -> Vec<Duration> {
     let socket = from.run(|| socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)));
     let socket = UdpSocket::from(socket.unwrap().unwrap());
@@ -36,7 +35,7 @@ pub(crate) fn ping(from: &Host, to: Ipv4Addr, count: u16) -> Vec<Duration> {
         .collect()
 }
 
-/// RFC 792: type 8, code 0, checksum, identifier, sequence number, data.
+/// ICMP echo request (RFC 792): type 8, code 0, checksum, identifier, sequence number, data.
 fn echo_request(seq: u16) -> Vec<u8> {
     let mut message = vec![8, 0, 0, 0, 0xcf, 0xad];
     message.extend(seq.to_be_bytes());

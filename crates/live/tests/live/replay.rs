@@ -5,12 +5,12 @@ use crossfade_link::{Decorator, Departure, Link, Parcel, Push};
 use std::sync::{Arc, Mutex};
 use std::thread::current;
 
-/// A packet as it is in a simulation too: live, it has the name of its bytes.
+/// Parcel without its id, as for comparison with a simulation: in an emulation the id names the packet's bytes.
 fn anonymous(parcel: Parcel) -> Parcel {
     parcel.renamed(0, parcel.flow())
 }
 
-/// A call to a link, and its result.
+/// A call to a link, with its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Entry {
     Push(SimTime, Parcel, Push),
@@ -19,7 +19,7 @@ pub(crate) enum Entry {
 
 pub(crate) type Record = Arc<Mutex<Vec<Entry>>>;
 
-/// Tells of each entry.
+/// Wrapper of a link that passes each entry to a function.
 struct Watch<W>(W);
 
 impl<W: FnMut(Entry)> Decorator for Watch<W> {
@@ -40,14 +40,14 @@ pub(crate) fn watched(link: impl Link, watch: impl FnMut(Entry)) -> impl Link {
     Watch(watch).around(link)
 }
 
-/// A link that keeps a record.
+/// Wraps a link so that all calls are recorded.
 pub(crate) fn recorded(link: impl Link) -> (impl Link, Record) {
     let record = Record::default();
     let kept = Arc::clone(&record);
     (watched(link, move |entry| kept.lock().unwrap().push(entry)), record)
 }
 
-/// A link that keeps the names of the threads by which packets enter.
+/// Wraps a link so that the names of the threads by which packets enter are recorded.
 pub(crate) fn attended(link: impl Link) -> (impl Link, Arc<Mutex<Vec<String>>>) {
     let threads = Arc::<Mutex<Vec<String>>>::default();
     let kept = Arc::clone(&threads);
@@ -59,8 +59,8 @@ pub(crate) fn attended(link: impl Link) -> (impl Link, Arc<Mutex<Vec<String>>>) 
     (watched(link, watch), threads)
 }
 
-/// Pushes what was pushed, when it was pushed, from an event loop: what the link does then. It ends with the
-/// last entry of `record`.
+/// Pushes the packets of `record` into `link` at their recorded times, from an event loop, until the last entry of the
+/// record; returns the calls with their results.
 pub(crate) fn replay(link: impl Link, record: &[Entry]) -> Vec<Entry> {
     let (mut link, simulated) = recorded(link);
     for entry in record {

@@ -1,4 +1,4 @@
-//! Satellite links, and a recording of one: real time and simulated time give equal results.
+//! Satellite links, and a recording of one: emulation in real time and simulation give equal results.
 
 use crate::Case;
 use crate::ping::ping;
@@ -20,10 +20,10 @@ pub(crate) const ALL: &[Case] = &[
     ("a_fast_satellite_link_drops_nothing_unseen", a_fast_satellite_link_drops_nothing_unseen),
 ];
 
-/// The slot of the links here: several in a few seconds.
+/// Allocation slot of the links in these tests, short enough for several in a few seconds.
 const SLOT: SimTime = SimTime::from_millis(1000);
 
-/// A direction of the measured link, with short slots; boundaries lie at 0.4 s, 1.4 s and so on.
+/// One direction of the measured satellite link, with short slots; their boundaries lie at 0.4 s, 1.4 s and so on.
 fn satellite(name: DirectionName, rate_bps: f64) -> LiveLink {
     let Profile { shared, down, .. } = Profile::starlink_leocc_2025();
     let gate = Gate { outage: MS * 60, ramp: MS * 120 };
@@ -39,7 +39,7 @@ fn satellite(name: DirectionName, rate_bps: f64) -> LiveLink {
     satellite.unwrap().link(queue, draws(), SimTime::ZERO, losses).unwrap()
 }
 
-/// The times at which packets went into a link, and at which they came out of it, in order.
+/// Times at which packets entered a link, and times at which they came out of it, in order.
 fn times(record: &[Entry]) -> [Vec<SimTime>; 2] {
     let mut found = [Vec::new(), Vec::new()];
     for entry in record {
@@ -52,8 +52,8 @@ fn times(record: &[Entry]) -> [Vec<SimTime>; 2] {
     found
 }
 
-/// Both directions give each ping the times that the same draws give it in simulated time; what a ping measures beyond
-/// these, in each twentieth of a slot, is what this machine adds.
+/// Both directions give each ping the delays that equal random draws give it in simulated time. The RTT of a ping
+/// beyond these, for each twentieth of a slot, is the lateness of the machine, which must be below 10 ms.
 fn ping_through_a_satellite_link_by_phase() {
     const BINS: usize = 20;
     undisturbed(|| {
@@ -94,7 +94,7 @@ fn ping_through_a_satellite_link_by_phase() {
     });
 }
 
-/// Capacity in packets of each ms, and delays in ms of each 10 ms, as the record says them.
+/// Recorded capacity in packets per ms, and recorded delays in ms for each 10 ms.
 fn leo_replayer() -> [Vec<u64>; 2] {
     let text = include_str!("../../../../tests/data/leo-replayer-example.txt");
     let (_, data) = text.split_once("\ncapacity\n").unwrap();
@@ -146,7 +146,7 @@ fn the_example_of_leo_replayer_to_the_packet() {
     assert!(wrong.is_none(), "{}", at(wrong.unwrap_or_default()));
 }
 
-/// Sends packets of 1500 bytes at that rate, in bursts of 1 ms; how many.
+/// Sends packets of 1500 bytes at `rate_bps` in bursts of 1 ms for the time `lasts`; returns their number.
 fn flood([near, far]: &[Host; 2], rate_bps: f64, lasts: Duration) -> u64 {
     let socket = near.run(|| UdpSocket::bind((near.address(), 0))).unwrap().unwrap();
     // Nobody reads it, and the kernel drops what it has no room for, behind the link.
@@ -164,7 +164,7 @@ fn flood([near, far]: &[Host; 2], rate_bps: f64, lasts: Duration) -> u64 {
     sent
 }
 
-/// Whatever a sender of 320 Mbit/s hands over is counted: by the link, or as dropped before it.
+/// All packets of a sender of 320 Mbit/s are counted: by the link, or as dropped before it.
 fn a_fast_satellite_link_drops_nothing_unseen() {
     let hosts = Host::pair(crate::testbed::MTU).unwrap();
     let links = [DirectionName::Down, DirectionName::Up].map(|name| satellite(name, 300e6));

@@ -1,4 +1,4 @@
-//! The kernel's TCP through links: its goodput, what it repairs, and the same packets in simulated time.
+//! The kernel's TCP through links: its goodput, the losses that it repairs, and equal packets in simulated time.
 
 use crate::Case;
 use crate::replay::{Entry, recorded, replay};
@@ -23,7 +23,7 @@ pub(crate) const ALL: &[Case] = &[
     ("large_segments_are_packets_to_a_link", large_segments_are_packets_to_a_link),
 ];
 
-/// The goodput of a transfer through a link forward and 5 ms back.
+/// Goodput in bit/s, and report, of a transfer through `forward` and a reverse link of 5 ms.
 fn tcp(forward: LiveLink, bytes: usize) -> (f64, EmulationReport) {
     let data = random_bytes(bytes);
     let (goodput_bps, report) = emulate(forward, hop(None, MS * 5), PumpConfig::default(), |[near, far]| {
@@ -35,10 +35,10 @@ fn tcp(forward: LiveLink, bytes: usize) -> (f64, EmulationReport) {
     (goodput_bps, report)
 }
 
-/// The share of a link that TCP gets when it keeps it busy.
+/// Checks the share of the link that TCP uses while it keeps the link busy.
 ///
-/// Once a quarter has come, the queue holds more than 150 ms of packets: being late by less costs nothing
-/// but at the two instants that are measured. The share of lost frames is that of a sample: within 0.5 %.
+/// Once a quarter of the data has arrived, the queue holds more than 150 ms of packets, so a lateness below that
+/// affects only the two measured instants. The share of lost frames is that of a sample: within 0.5 %.
 pub(crate) fn check_goodput(goodput_bps: f64, available_bps: f64) -> Result<(), String> {
     let share = goodput_bps / (available_bps * MSS / f64::from(MTU));
     if (0.97..1.03).contains(&share) { Ok(()) } else { Err(format!("{share:.3} of what the link carries")) }
@@ -82,8 +82,8 @@ fn tcp_through_a_trace() {
     });
 }
 
-/// Whatever the lateness of this machine, each packet had the fate and the time that it has in a simulation in which
-/// the same packets come at the same times.
+/// Each packet has the fate and the departure time that it has in a simulation in which the packets enter at equal
+/// times, however late the machine is.
 fn a_simulation_does_the_same() {
     let codel =
         || QueueConfig::CoDel(CoDelConfig { target: MS, ..CoDelConfig::default() }, QueueLimit::Packets(60));
@@ -115,8 +115,8 @@ fn same(what: &str, live: impl Fn() -> LiveLink, simulated: impl Fn() -> Box<dyn
     assert!(record.len() > 500 && record.iter().any(|entry| is_loss(&entry)), "{what} has losses to compare");
 }
 
-/// A sender has as much on the way as the receiver is let tell it that it may, and no more: its kernel says so, however
-/// busy the machine. Segments, large or not, that are none of the window wait for the next.
+/// A sender has at most the limited receive window in flight, according to its kernel, however busy the machine.
+/// Segments, large or not, that do not fit wait for the next window.
 fn a_receive_window_binds() {
     const SEGMENTS: u32 = 30;
     let data = random_bytes(1_000_000);
@@ -151,7 +151,8 @@ fn a_receive_window_binds() {
     }
 }
 
-/// TCP that leaves it to the emulator to cut its segments, over a link that loses 2 % of its packets and has a rate.
+/// TCP leaves the cutting of large segments to the emulator, whose link, with a rate and a loss rate of 2 %, carries
+/// packets of at most the MTU.
 fn large_segments_are_packets_to_a_link() {
     let data: Vec<u8> = (0..3_000_000_u32).map(|byte| (byte.wrapping_mul(byte) >> 7) as u8).collect();
     let hosts = Host::pair_with(HostOptions { large_segments: true, ..HostOptions::default() }).unwrap();

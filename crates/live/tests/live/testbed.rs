@@ -1,4 +1,4 @@
-//! Two hosts joined by links, the links that the cases use, and what holds for every run of them.
+//! Two hosts joined by links, the links of the cases, and the checks that hold for every run.
 
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime, Stream};
@@ -14,7 +14,7 @@ use rand::Rng;
 pub(crate) const MTU: u32 = 1500;
 pub(crate) const MS: SimTime = SimTime::from_millis(1);
 
-/// Runs `experiment` between two hosts joined by these links.
+/// Runs `experiment` between two hosts joined by these links; returns its result and the emulation's report.
 pub(crate) fn emulate<T>(
     forward: LiveLink,
     reverse: LiveLink,
@@ -30,7 +30,7 @@ pub(crate) fn emulate<T>(
     (result, report)
 }
 
-/// Checks that each packet has one fate, and that the kernel dropped none.
+/// Checks that each packet has exactly one fate and the kernel dropped none.
 pub(crate) fn check(report: &PumpReport) {
     let PumpReport { packets, refused, left, undeliverable, ring_drops, ref link, .. } = *report;
     assert_eq!(packets, refused + left + link.queue_drops + link.losses + link.arrivals, "{report:?}");
@@ -52,7 +52,7 @@ pub(crate) fn iid(p_e: f64) -> Box<dyn LossProcess> {
     Box::new(Iid::new(p_e, RunSeed { seed: 1, run: 0 }.stream("channel.dl")).unwrap())
 }
 
-/// A link of frames of 125 bytes, 12 in a full packet, 5 ms each way.
+/// ARQ link with frames of 125 bytes, 12 of them per full packet, and a delay of 5 ms each way.
 pub(crate) fn arq(rate_bps: f64, loss: Box<dyn LossProcess>, protocol: ArqProtocol) -> LiveLink {
     let config = ArqLinkConfig {
         rate_bps,
@@ -74,7 +74,7 @@ pub(crate) fn arq(rate_bps: f64, loss: Box<dyn LossProcess>, protocol: ArqProtoc
     config.build(QueueConfig::DropTail(None), draws(), LossyFrames { loss }, feedback).unwrap()
 }
 
-/// 8 Mbit/s: a frame takes 0.125 ms, a full packet 1.5 ms.
+/// Selective-repeat link at 8 Mbit/s: a frame takes 0.125 ms, a full packet 1.5 ms.
 pub(crate) fn selective_repeat(loss: Box<dyn LossProcess>, max_retransmissions: Option<u32>) -> LiveLink {
     // Ten round trips of frames: the window does not close.
     let config = SelectiveRepeatConfig {
@@ -86,20 +86,20 @@ pub(crate) fn selective_repeat(loss: Box<dyn LossProcess>, max_retransmissions: 
     arq(8e6, loss, ArqProtocol::SelectiveRepeat(config))
 }
 
-/// 10 packets in 15 ms, then again.
+/// Trace link with 10 packets per 15 ms, repeated without end.
 pub(crate) fn trace(queue: QueueConfig, loss: Box<dyn LossProcess>) -> TraceLinkConfig {
     let schedule = Schedule::Opportunities("1\n1\n3\n4\n4\n4\n9\n10\n12\n15\n".parse().unwrap());
     TraceLinkConfig { schedule, delay: MS * 5, delays: None, queue, draws: draws(), loss }
 }
 
-/// Repeats an experiment until the machine has had time for it: what happened at the wrong time is an error,
-/// and a failure only if it happens again and again.
+/// Repeats an experiment up to five times until it succeeds: results that the machine's timing has spoilt are errors,
+/// and a failure only if all attempts have one.
 pub(crate) fn undisturbed(experiment: impl Fn() -> Result<(), String>) {
     let attempts: Vec<String> = (0..5).map_while(|_| experiment().err()).collect();
     assert!(attempts.len() < 5, "{attempts:#?}");
 }
 
-/// Bytes that show any of them lost, repeated or exchanged.
+/// Pseudo-random bytes, in which any lost, duplicated or exchanged byte is visible.
 pub(crate) fn random_bytes(count: usize) -> Vec<u8> {
     let mut bytes = vec![0; count];
     RunSeed { seed: 1, run: 0 }.stream("payload").fill_bytes(&mut bytes);

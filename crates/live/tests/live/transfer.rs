@@ -1,4 +1,4 @@
-//! A transfer by the TCP of the kernel.
+//! A transfer by the kernel's TCP.
 
 use crossfade_live::Host;
 use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
@@ -7,17 +7,17 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread::scope;
 use std::time::{Duration, Instant};
 
-/// Gives up when nothing moves for so long.
+/// Time without progress after which a transfer fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Bytes of TCP payload in a packet of 1500 bytes: IP and TCP headers take 40, TCP timestamps 12.
 pub(crate) const MSS: f64 = 1448.0;
 
-/// Sends `data` from one host to the other; returns what was received, and the goodput in bit/s once a
-/// quarter of it has come.
+/// Sends `data` from one host to the other; returns the received data, and the goodput in bit/s once a quarter of it
+/// has arrived.
 ///
-/// The congestion control is Reno: the one that every kernel lets every program choose. A default of BBR
-/// would hide the losses.
+/// The congestion control is Reno, which every kernel allows every program to choose. A default of BBR would hide the
+/// losses.
 pub(crate) fn transfer(from: &Host, to: &Host, data: &[u8]) -> (Vec<u8>, f64) {
     let listener = to.run(|| TcpListener::bind((to.address(), 0))).unwrap().unwrap();
     let address = listener.local_addr().unwrap();

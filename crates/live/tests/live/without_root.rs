@@ -1,4 +1,4 @@
-//! The live cases as a user without privileges, in a user namespace.
+//! The live cases for a user without privileges, in a user namespace.
 
 use crate::Case;
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -13,7 +13,7 @@ pub(crate) const ALL: &[Case] = &[("the_same_without_root", the_same_without_roo
 
 /// Environment variable that marks the process without privileges.
 const CHILD: &str = "CROSSFADE_LIVE_WITHOUT_ROOT";
-/// Exit status with which that process reports that it was skipped.
+/// Exit status with which the process without privileges reports that it was skipped.
 const SKIPPED: u8 = 77;
 /// User id of `nobody`.
 const NOBODY: u32 = 65534;
@@ -29,12 +29,12 @@ pub(crate) fn end_with_parent() {
     }
 }
 
-/// Message of a skipped test.
+/// Exit status of a skipped test.
 pub(crate) fn skipped() -> ExitCode {
     if is_child() { ExitCode::from(SKIPPED) } else { ExitCode::SUCCESS }
 }
 
-/// A folder that all can read, removed when this is.
+/// A folder that every user can read, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {

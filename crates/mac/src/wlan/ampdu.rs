@@ -4,7 +4,7 @@ use super::modes::{Durations, Mode, Standard};
 use crate::error::{MeshError, out_of_range};
 use crossfade_core::SimTime;
 
-/// Bytes that a QoS data frame adds to a packet: MAC header of 26, FCS of 4, LLC and SNAP of 8.
+/// Bytes that a `QoS` data frame adds to a packet: MAC header of 26, FCS of 4, LLC and SNAP of 8.
 pub const MPDU_OVERHEAD: u32 = 38;
 
 /// Longest duration of a PPDU, `aPPDUMaxTime`.

@@ -316,7 +316,7 @@ impl Neighbours {
 }
 
 /// Bytes that a data frame of a standard adds to a packet: MAC header, FCS of 4, LLC and SNAP of 8. The MAC header of
-/// 802.11a and g has no QoS field and is 2 bytes shorter.
+/// 802.11a and g has no `QoS` field and is 2 bytes shorter.
 pub const fn mpdu_overhead(standard: Standard) -> u32 {
     match standard {
         Standard::A | Standard::G => super::ampdu::MPDU_OVERHEAD - 2,

@@ -1,4 +1,4 @@
-//! Answers of a user's own control, and checks that a sender can use them.
+//! Answers of a user's congestion control in Python, and checks that a sender can use them.
 
 use super::failure::Told;
 use crate::error::scenario_error;
@@ -9,10 +9,10 @@ use pyo3::types::{PyDict, PyString};
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// More of a value is not shown.
+/// Greatest number of characters of a value in an error message.
 const MOST_SHOWN: usize = 60;
 
-/// Windows in segments, a rate in segments a second, a burst in segments.
+/// Answer of a congestion control: windows in segments, pacing rate in segments per second, burst in segments.
 #[derive(Clone, Copy)]
 pub(super) struct Answers {
     pub(super) cwnd: f64,
@@ -26,7 +26,8 @@ impl Answers {
         Self { cwnd, ssthresh, pacing_rate: None, send_quantum: None }
     }
 
-    /// The first of them that no sender can use: its name, its value, and what is allowed.
+    /// Text about the first value that no sender can use: its name, its value, and what is allowed; `None` if all are
+    /// usable.
     pub(super) fn problem(&self) -> Option<String> {
         let is_rate = |rate: f64| rate > 0.0 && rate.is_finite();
         if !(1.0..=f64::MAX).contains(&self.cwnd) {
@@ -41,12 +42,13 @@ impl Answers {
         }
     }
 
-    /// The burst as a sender takes it.
+    /// Send quantum in segments as a sender takes it.
     pub(super) fn quantum(&self) -> Option<u64> {
         self.send_quantum.map(i64::cast_unsigned)
     }
 
-    /// The attributes of `object` as they are behind its `method`; of the rate only with `paced`.
+    /// Reads the attributes `cwnd` and `ssthresh` of `object` after its method `method` returned, and with `paced` also
+    /// `pacing_rate` and `send_quantum`.
     pub(super) fn of(object: &Bound<'_, PyAny>, method: &str, paced: bool) -> PyResult<Self> {
         let real = |name, allowed| number(object, method, &object.getattr(name)?, name, allowed);
         let mut answers = Self::new(real("cwnd", "must be a number")?, real("ssthresh", "must be a number")?);
@@ -59,8 +61,8 @@ impl Answers {
         answers.checked(object, method, "")
     }
 
-    /// Answers of the flows `wanted` of `flows` that share `object`: its attributes are arrays with a place for each.
-    /// An infinite rate is none.
+    /// Reads the answers for the flows `wanted` among `flows` flows that share `object`: its attributes are arrays with
+    /// an element per flow. An infinite pacing rate means no pacing.
     pub(super) fn of_flows(
         object: &Bound<'_, PyAny>,
         method: &str,
@@ -83,7 +85,8 @@ impl Answers {
         wanted.map(of_flow).collect()
     }
 
-    /// Refuses what no sender can use, of the place `place` of attributes that have some.
+    /// Checks that a sender can use the answers; `place` is the index of the flow in errors, empty for an object of one
+    /// flow.
     fn checked(self, object: &Bound<'_, PyAny>, method: &str, place: &str) -> PyResult<Self> {
         let Some(problem) = self.problem() else { return Ok(self) };
         let class = object.get_type().name()?;
@@ -94,7 +97,7 @@ impl Answers {
     }
 }
 
-/// An attribute with a number for each of `flows` flows.
+/// Reads the attribute `name`, an array with a number for each of `flows` flows.
 fn of_each<'py>(
     object: &Bound<'py, PyAny>,
     method: &str,
@@ -122,7 +125,7 @@ fn send_quantum(object: &Bound<'_, PyAny>, method: &str) -> PyResult<Option<i64>
     given.map(|value| number(object, method, &value, name, "must be a whole number, or None")).transpose()
 }
 
-/// The value of an attribute, which must be a number of the kind of `T`.
+/// Converts the value of attribute `name` to a number; `allowed` is what the error says about allowed values.
 fn number<'py, T: FromPyObjectOwned<'py>>(
     object: &Bound<'py, PyAny>,
     method: &str,
@@ -139,12 +142,12 @@ fn number<'py, T: FromPyObjectOwned<'py>>(
     Ok(number)
 }
 
-/// Whether an object says what it is at.
+/// True if an object has a method `info`, which reports its state.
 pub(crate) fn says(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(object.getattr_opt("info")?.is_some_and(|method| method.is_callable()))
 }
 
-/// Information of an object about itself: the numbers, and words, of the dict that its method `info` gives, by name.
+/// State that a Python object reports: numbers and words of the dict that its method `info` returns, as `name=value`.
 pub(super) fn info(told: &Told) -> ControlInfo {
     let own = told.tell("info", |object| {
         let given = object.call_method0("info")?;
@@ -179,7 +182,7 @@ fn not_a_figure(name: &str, value: &dyn std::fmt::Display) -> String {
     format!("{name:?} = {value}: names and values must be numbers or words of letters, digits and . _ + -")
 }
 
-/// Whether a name or a value is one word in a table.
+/// True if a name or value may stand in the info column of events: one word of letters, digits and `._+-`.
 pub(super) fn is_word(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte))
 }

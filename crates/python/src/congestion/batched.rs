@@ -1,5 +1,5 @@
-//! A congestion control that is a Python object and hears of many acknowledgements at once: one call a round trip, or a
-//! period, with an array of a row for each.
+//! A congestion control in Python that is told of acknowledgements in batches: one call a round trip, or a period, with
+//! an array that has a row for each acknowledgement.
 
 use super::answers::{Answers, info, says};
 use super::failure::Told;
@@ -9,7 +9,7 @@ use crossfade_transport::congestion::{AckSample, CongestionControl, ControlInfo,
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-/// Reasons for the end of a batch; those that `ends_batch` may name come first.
+/// Reasons for the end of a batch; `ends_batch` may name the first three.
 const ENDS: [&str; 5] = ["loss", "timeout", "mark", "round", "period"];
 const LOSS: usize = 0;
 const TIMEOUT: usize = 1;
@@ -22,16 +22,17 @@ pub(super) struct BatchedControl {
     answers: Answers,
     needs: Needs,
     has_info: bool,
-    /// Whether each of the first three of [`ENDS`] ends a batch.
+    /// For each of the first three of [`ENDS`], true if the class has it in `ends_batch`.
     asked: [bool; 3],
-    /// A batch ends so long after the one before; without it, with each round trip.
+    /// Length of a batch in simulated time; `None`: a batch ends with each round trip.
     period: Option<SimTime>,
     rows: Rows,
     /// Time at which the last batch ended.
     last: SimTime,
-    /// The round trip ends with a segment that left when so many had arrived.
+    /// Number of delivered segments at the end of the last round trip: the next one ends with a segment sent after
+    /// these were delivered.
     round: u64,
-    /// Reason for which the next row ends the batch.
+    /// Index in [`ENDS`] of the reason for which the next row ends the batch.
     ending: Option<usize>,
 }
 
@@ -63,7 +64,7 @@ impl BatchedControl {
         control
     }
 
-    /// Hands the rows over.
+    /// Passes the rows to `on_acks` of the object, and reads its answers.
     fn end(&mut self, now: SimTime, end: usize) {
         (self.last, self.ending) = (now, None);
         let rows = &self.rows;
@@ -76,7 +77,7 @@ impl BatchedControl {
         self.rows.clear();
     }
 
-    /// The batch is to end with the next row, if the class asked for this.
+    /// Ends the batch with the next row, if the class has this reason in `ends_batch`.
     fn note(&mut self, end: usize) {
         if self.asked[end] {
             self.ending.get_or_insert(end);
@@ -84,7 +85,7 @@ impl BatchedControl {
     }
 }
 
-/// Whether each of the first three of [`ENDS`] is in `ends_batch`.
+/// Reads the attribute `ends_batch`: for each of the first three of [`ENDS`], true if it is named.
 fn asked(object: &Bound<'_, PyAny>) -> PyResult<[bool; 3]> {
     let mut asked = [false; 3];
     let Some(words) = object.getattr_opt("ends_batch")? else { return Ok(asked) };
@@ -100,7 +101,7 @@ fn asked(object: &Bound<'_, PyAny>) -> PyResult<[bool; 3]> {
     Ok(asked)
 }
 
-/// The attribute `period`, in seconds.
+/// Reads the attribute `period`, a number of seconds; `None` if it is absent or None.
 pub(super) fn period(object: &Bound<'_, PyAny>) -> PyResult<Option<SimTime>> {
     let Some(period) = object.getattr_opt("period")?.filter(|period| !period.is_none()) else {
         return Ok(None);
@@ -154,7 +155,7 @@ impl CongestionControl for BatchedControl {
         if self.has_info { info(&self.told) } else { ControlInfo::default() }
     }
 
-    /// A timeout ends a batch at once: no acknowledgement may come for long.
+    /// A timeout ends a batch at once, since the next acknowledgement may be long in coming.
     fn on_phase(&mut self, now: SimTime, phase: Phase, _in_flight: u64) {
         if phase == Phase::Loss && self.asked[TIMEOUT] {
             self.end(now, TIMEOUT);

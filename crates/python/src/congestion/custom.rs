@@ -1,4 +1,4 @@
-//! Congestion control by a user's own file, one for each connection.
+//! Congestion controls from a user's own file, an object for each connection or shared by all.
 
 use super::batched::BatchedControl;
 use super::failure::{Failure, Told, located};
@@ -11,7 +11,8 @@ use crossfade_transport::congestion::{CongestionControl, CustomControl, MakeCont
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// The congestion control that an object of Python, one of `crossfade.files.controls`, makes for each connection.
+/// The custom congestion control that the Python object `factory`, a class of `crossfade.files.controls`, makes for
+/// each connection.
 pub(crate) fn custom_control(factory: Py<PyAny>, failure: &Failure) -> CustomControl {
     let (factory, kept) = (Arc::new(factory), failure.clone());
     let begin = move || -> Arc<MakeControl> {
@@ -29,7 +30,7 @@ pub(crate) fn custom_control(factory: Py<PyAny>, failure: &Failure) -> CustomCon
     CustomControl::new(begin, Arc::clone(&failure.cancel))
 }
 
-/// The control of a connection; `shared` is what the connections of its run have in common.
+/// Makes the control of a connection; `shared` holds the state of a class that all connections of the run share.
 fn made(
     factory: &Bound<'_, PyAny>,
     sender: &SenderConfig,

@@ -1,11 +1,11 @@
-//! End of a run whose congestion control has failed.
+//! Failure of a user's congestion control, which ends its run.
 
 use crate::error::scenario_error;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Failure of a control in a run: the run is cancelled, and the first exception is kept.
+/// Keeps the first exception of a run's congestion controls, and cancels the run.
 #[derive(Clone, Default)]
 pub(crate) struct Failure {
     pub(crate) cancel: Arc<AtomicBool>,
@@ -17,7 +17,7 @@ impl Failure {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Does `work` unless something has failed, and keeps its error.
+    /// Does `work` and keeps its error, unless something failed before.
     pub(crate) fn guard(&self, work: impl FnOnce() -> PyResult<()>) {
         if !self.has_failed()
             && let Err(error) = work()
@@ -30,7 +30,7 @@ impl Failure {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// Forgets earlier failures.
+    /// Forgets a failure of an earlier run.
     pub(crate) fn forget(&self) {
         drop(self.take());
         self.cancel.store(false, Ordering::Relaxed);
@@ -42,10 +42,11 @@ impl Failure {
     }
 }
 
-/// A Python object of which a connection is told, and what becomes of its exceptions.
+/// A Python object that a connection calls, and the destination of its exceptions.
 pub(super) struct Told {
     pub(super) object: Py<PyAny>,
-    /// Source of an exception; without one, it is raised as it is.
+    /// Python object that turns an exception into one line with its place in the user's file; `None`: exceptions are
+    /// raised unchanged.
     place: Option<Py<PyAny>>,
     failure: Failure,
 }
@@ -55,8 +56,8 @@ impl Told {
         Self { object, place, failure }
     }
 
-    /// What `work` gives of the object, after whose `method` it looks. After an exception nothing is called any more;
-    /// the run is about to end.
+    /// Does `work` on the object and returns its result; `method` is the object's method to which an exception is
+    /// attributed. `None` after an exception: the object is not called any more, and the run is about to end.
     pub(super) fn tell<T>(
         &self,
         method: &str,
@@ -78,7 +79,7 @@ impl Told {
     }
 }
 
-/// Error of a control of a file, as one line with its place there.
+/// Error of a user's control as one line with its place in the file.
 pub(super) fn located(
     control: &Bound<'_, PyAny>,
     error: PyErr,

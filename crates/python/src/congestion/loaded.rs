@@ -1,5 +1,4 @@
-//! A congestion control that was compiled of one Rust file, and is called through the table of C functions that its
-//! library exports.
+//! A congestion control compiled from one Rust file, called through the table of C functions that its library exports.
 
 use super::answers::{Answers, is_word};
 use super::failure::Failure;
@@ -11,37 +10,37 @@ use pyo3::PyErr;
 use rand::Rng;
 use std::ffi::c_void;
 
-/// The crate that a control is compiled with.
+/// Sources of the crate `crossfade_control`, with which a user's file is compiled: file names and texts.
 pub(super) const SOURCES: [(&str, &str); 2] = [
     ("lib.rs", include_str!("../../../control/src/lib.rs")),
     ("abi.rs", include_str!("../../../control/src/abi.rs")),
 ];
 
-/// More is not shown of what a panic says.
+/// Greatest number of characters of a panic message in an error.
 const LONGEST_PROBLEM: usize = 300;
-/// A control that says more of itself has failed.
+/// Greatest number of bytes of the state that a control reports; a control with more has failed.
 const LONGEST_INFO: usize = 4000;
 
-/// A control that a library has made.
+/// A congestion control of a connection, made by a library.
 pub(super) struct LoadedControl {
-    /// Control; `None` if none could be made, in which case the run has failed.
+    /// Table of the library and the control that it made; `None` if it made none, in which case the run has failed.
     made: Option<(&'static Table, Object)>,
     answers: Answers,
     limits_itself: bool,
     needs: Needs,
-    /// The file that it was written in.
+    /// Name of the user's Rust file, for errors.
     name: String,
     failure: Failure,
 }
 
-/// Control made by the library.
+/// Pointer to a control made by the library.
 struct Object(*mut c_void);
 
-// SAFETY: whatever implements `crossfade_control::Control` is `Send`, and only its owner uses it.
+// SAFETY: implementations of `crossfade_control::Control` are `Send`, and only the owner uses the object.
 unsafe impl Send for Object {}
 
 impl LoadedControl {
-    /// The control of a connection; `table` is the address of a library's table, or 0.
+    /// Makes the control of a connection; `table` is the address of the library's table, or 0 if it has none.
     pub(super) fn begin(table: usize, [cwnd, ssthresh]: [f64; 2], name: String, failure: Failure) -> Self {
         let answers = Answers::new(cwnd, ssthresh);
         let mut control =
@@ -50,7 +49,8 @@ impl LoadedControl {
             Err(problem) => control.fail(&problem),
             Ok(table) => {
                 let (mut needs, mut answer) = (abi::Needs::default(), Answer::default());
-                // SAFETY: a table of this version, with pointers to what the function reads and writes.
+                // SAFETY: the table is of this version, and the pointers are to values that the function reads and
+                // writes.
                 let object =
                     unsafe { (table.start)(&Start { cwnd, ssthresh }, &raw mut needs, &raw mut answer) };
                 if object.is_null() {
@@ -81,8 +81,8 @@ impl LoadedControl {
             return;
         }
         let mut answer = Answer::default();
-        // SAFETY: what the table's own `start` has made and nothing else uses meanwhile, and two pointers to what is
-        // read and written.
+        // SAFETY: the table's own `start` made the object and nothing else uses it meanwhile; the two pointers are to
+        // values that are read and written.
         if unsafe { (table.event)(object.0, event, &raw mut answer) } {
             self.take(&answer, event.method());
         } else {
@@ -90,12 +90,12 @@ impl LoadedControl {
         }
     }
 
-    /// Information of the control about itself.
+    /// State that the control reports, as `name=value` words; `None` after a failure.
     fn told(&self) -> Option<String> {
         let (table, object) = self.made.as_ref().filter(|_| !self.failure.has_failed())?;
         let mut text = vec![0; LONGEST_INFO];
-        // SAFETY: what the table's own `start` has made and nothing else uses meanwhile, and as many bytes as can be
-        // written.
+        // SAFETY: the table's own `start` made the object and nothing else uses it meanwhile; as many bytes may be
+        // written as `text` has.
         let length = unsafe { (table.info)(object.0, text.as_mut_ptr(), text.len()) };
         if length == usize::MAX {
             self.fail(&format!("{}, in info", last_panic(table)));
@@ -118,7 +118,8 @@ impl LoadedControl {
         Some(text)
     }
 
-    /// Applies the control's answer, if a sender can.
+    /// Takes over the control's answer if a sender can use it, otherwise the run fails; `method` names the event in
+    /// errors.
     fn take(&mut self, answer: &Answer, method: &str) {
         let answers = Answers {
             cwnd: answer.cwnd,
@@ -139,22 +140,22 @@ impl LoadedControl {
 impl Drop for LoadedControl {
     fn drop(&mut self) {
         if let Some((table, object)) = self.made.take() {
-            // SAFETY: what the table's own `start` has made; nothing uses it any more.
+            // SAFETY: the table's own `start` made the object, and nothing uses it afterwards.
             unsafe { (table.end)(object.0) }
         }
     }
 }
 
 fn of_file(name: &str, problem: &str) -> PyErr {
-    // A panic knows its place in the file.
+    // A panic message contains its place in the file.
     let place = if problem.starts_with(&format!("{name}:")) { String::new() } else { format!("{name}: ") };
     scenario_error(format!("{place}{}", problem.split_whitespace().collect::<Vec<_>>().join(" ")))
 }
 
-/// The table at an address, if it is one of this version.
+/// The table at `address`, if it is of this version of the interface.
 fn table_at(address: usize) -> Result<&'static Table, String> {
-    // SAFETY: the address of the table that a library exports which is never unloaded. The first number is the version
-    // in every version, and nothing else is read of another one.
+    // SAFETY: the address is that of a table exported by a library that is never unloaded. The first number is the
+    // version in every version of the interface, and nothing else is read of another version.
     let version = unsafe { *std::ptr::with_exposed_provenance::<u32>(address) };
     let again = "build it again: crossfade control build";
     if version != VERSION {
@@ -162,7 +163,7 @@ fn table_at(address: usize) -> Result<&'static Table, String> {
             "its library has version {version} of the interface, this is {VERSION}; {again}"
         ));
     }
-    // SAFETY: a table of this version.
+    // SAFETY: the table is of this version.
     let table = unsafe { &*std::ptr::with_exposed_provenance::<Table>(address) };
     let sizes = [size_of::<Table>(), size_of::<Event>(), size_of::<Answer>()];
     if [table.size, table.sizes[0], table.sizes[1]].map(|size| size as usize) != sizes {
@@ -171,10 +172,10 @@ fn table_at(address: usize) -> Result<&'static Table, String> {
     Ok(table)
 }
 
-/// Message of the last panic of this thread in the library of a table.
+/// Message of the last panic of this thread in the library of `table`.
 fn last_panic(table: &Table) -> String {
     let mut text = vec![0; LONGEST_PROBLEM];
-    // SAFETY: as many bytes can be written.
+    // SAFETY: as many bytes may be written as the buffer has.
     let length = unsafe { (table.problem)(text.as_mut_ptr(), text.len()) };
     text.truncate(length);
     String::from_utf8_lossy(&text).into_owned()
@@ -312,7 +313,7 @@ impl CongestionControl for LoadedControl {
         self.limits_itself
     }
 
-    /// Information; `None` if there is none, after which it is not requested again.
+    /// State that the control reports; after `None` it is not requested again.
     fn info(&self) -> ControlInfo {
         ControlInfo { own: self.told().filter(|text| !text.is_empty()), ..ControlInfo::default() }
     }

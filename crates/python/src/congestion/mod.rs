@@ -1,5 +1,5 @@
-//! Congestion controls that are the user's own: objects of Python, told of each event or of many acknowledgements at
-//! once, of one flow or of many, and libraries made of one Rust file.
+//! Congestion controls of the user: Python objects that are told of each event or of batches of acknowledgements, of
+//! one flow or of many, and libraries compiled from one Rust file.
 
 mod answers;
 mod batched;
@@ -19,8 +19,8 @@ pub(crate) use per_event::PythonControl;
 use pyo3::prelude::*;
 use samples::{AckSample, LostSegment, RateSample, SendEvent};
 
-/// The classes of what a control in Python is told, and what a control in Rust is compiled with: the files of its crate
-/// by name.
+/// Adds to the Python module the classes of events that a control is told of, and the sources with which a control in
+/// Rust is compiled.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<AckSample>()?;
     module.add_class::<LostSegment>()?;

@@ -1,4 +1,4 @@
-//! A congestion control that is a Python object and hears each event. Slow: every event of it takes the GIL.
+//! A congestion control in Python that is told of each event. It is slow, since every event takes the GIL.
 
 use super::answers::{Answers, info, says};
 use super::failure::{Failure, Told};
@@ -9,8 +9,8 @@ use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use rand::Rng;
 
-/// Calls the methods of a Python object and reads its attributes `cwnd` and `ssthresh` after each; those of its rate,
-/// and the events that only some congestion controls hear, where it has them.
+/// Calls the methods of a Python object and reads its attributes `cwnd` and `ssthresh` after each. Pacing attributes
+/// and optional methods are used if the object has them.
 pub(crate) struct PythonControl {
     told: Told,
     answers: Answers,
@@ -18,7 +18,7 @@ pub(crate) struct PythonControl {
     limits_itself: bool,
 }
 
-/// Optional methods that an object has.
+/// Optional methods and attributes of an object, found when its connection begins.
 #[derive(Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "methods, each there or not")]
 struct Has {
@@ -68,7 +68,7 @@ impl PythonControl {
     pub(super) fn begin(told: Told, [cwnd, ssthresh]: [f64; 2]) -> Self {
         let started = told.tell("start", |object| {
             object.call_method1("start", (cwnd, ssthresh))?;
-            // An attribute may come into being with the connection.
+            // An attribute may be set only when the connection begins.
             let has = Has::of(object)?;
             Ok((has, Answers::of(object, "start", has.rate)?))
         });

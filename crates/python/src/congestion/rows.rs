@@ -1,4 +1,4 @@
-//! Rows of acknowledgements for numpy.
+//! Rows of acknowledgements as numpy's structured arrays.
 
 use super::failure::Told;
 use crate::error::scenario_error;
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{IntoPyDict, PyBytes};
 
-/// The fields of a row, and what numpy calls their types; in the order of [`Rows::add`].
+/// Fields of a row with numpy's names of their types, in the order of [`Rows::add`].
 const FIELDS: [(&str, &str); 20] = [
     ("now", "f8"),
     ("cwnd", "f8"),
@@ -32,7 +32,7 @@ const FIELDS: [(&str, &str); 20] = [
     ("phase", "u1"),
 ];
 
-/// The bytes of a row: eight for `f8` and `i8`, one for the others.
+/// Bytes of a row: eight for each field of type `f8` or `i8`, one for each other.
 const ROW: usize = {
     let (mut bytes, mut field) = (0, 0);
     while field < FIELDS.len() {
@@ -42,15 +42,15 @@ const ROW: usize = {
     bytes
 };
 
-/// Rows of a batch at most: 150 MB of them.
+/// Greatest number of rows in a batch, some 150 MB.
 const MOST: usize = 1 << 20;
 
-/// Rows of one flow.
+/// Rows of one flow, packed.
 #[derive(Default)]
 pub(super) struct Rows(Vec<u8>);
 
 impl Rows {
-    /// Adds an acknowledgement that arrived while the window was `cwnd`.
+    /// Adds a row for an acknowledgement that arrived while the congestion window was `cwnd` segments.
     pub(super) fn add(&mut self, sample: &RateSample, cwnd: f64) {
         let seconds = |time: Option<SimTime>| time.map_or(f64::NAN, SimTime::as_secs_f64);
         let reals = [
@@ -86,7 +86,7 @@ impl Rows {
         debug_assert_eq!(self.0.len() - before, ROW);
     }
 
-    /// Begins anew where there are as many as may be, and says to whom they belong that his period is too long.
+    /// Drops the rows of a full batch, and fails the control with an error that its period is too long.
     pub(super) fn bound(&mut self, told: &Told, period: Option<SimTime>) {
         if self.0.len() / ROW == MOST {
             refuse_more(told, period);
@@ -98,19 +98,19 @@ impl Rows {
         self.0.clear();
     }
 
-    /// Rows as numpy's structured array, read-only.
+    /// Rows as a read-only structured array of numpy.
     pub(super) fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static DTYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         array(py, &self.0, &DTYPE, None)
     }
 }
 
-/// Rows of many flows, each with the number of its flow.
+/// Rows of many flows, packed, each with the number of its flow.
 #[derive(Default)]
 pub(super) struct FlowRows(Rows);
 
 impl FlowRows {
-    /// Adds a row of flow `flow` (see [`Rows::add`]).
+    /// Adds a row for an acknowledgement of flow number `flow`, like [`Rows::add`] for one flow.
     pub(super) fn add(&mut self, sample: &RateSample, cwnd: f64, flow: usize) {
         self.0.add(sample, cwnd);
         self.0.0.extend_from_slice(&(flow as u64).to_ne_bytes());
@@ -120,7 +120,7 @@ impl FlowRows {
         self.0.0.len() / (ROW + 8)
     }
 
-    /// Bounds the batch of a flow (see [`Rows::bound`]).
+    /// Drops the rows of a full batch with an error, like [`Rows::bound`] for one flow.
     pub(super) fn bound(&mut self, told: &Told, period: SimTime) {
         if self.len() == MOST {
             refuse_more(told, Some(period));
@@ -132,7 +132,7 @@ impl FlowRows {
         self.0.clear();
     }
 
-    /// Array of the rows (see [`Rows::array`]).
+    /// Rows as a read-only structured array of numpy, with the further field `flow`.
     pub(super) fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static DTYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         array(py, &self.0.0, &DTYPE, Some(("flow", "i8")))
@@ -147,7 +147,7 @@ fn refuse_more(told: &Told, period: Option<SimTime>) {
     });
 }
 
-/// Rows of [`FIELDS`] and `more` as an array; their type is made once.
+/// Rows with the fields [`FIELDS`] and `more` as a structured array of numpy, whose `dtype` is made once.
 fn array<'py>(
     py: Python<'py>,
     rows: &[u8],

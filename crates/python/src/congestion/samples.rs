@@ -1,10 +1,10 @@
-//! Events for a control in Python; times in seconds.
+//! Events that a congestion control in Python is told of. Times are in seconds, windows and counts in segments.
 
 use crossfade_core::SimTime;
 use crossfade_transport::congestion::{self, Phase};
 use pyo3::prelude::*;
 
-/// Acknowledgement of new segments.
+/// An acknowledgement of new segments. Times are in seconds, counts in segments.
 #[pyclass(frozen, get_all, module = "crossfade._crossfade")]
 pub(crate) struct AckSample {
     now: f64,
@@ -44,7 +44,7 @@ impl From<&congestion::AckSample> for AckSample {
     }
 }
 
-/// A segment is about to leave.
+/// The sender is about to send a segment. Times are in seconds, counts in segments.
 #[pyclass(frozen, get_all, module = "crossfade._crossfade")]
 pub(crate) struct SendEvent {
     now: f64,
@@ -66,7 +66,7 @@ impl From<&congestion::SendEvent> for SendEvent {
     }
 }
 
-/// A segment was found lost.
+/// A segment was declared lost. Times are in seconds, counts in segments.
 #[pyclass(frozen, get_all, module = "crossfade._crossfade")]
 pub(crate) struct LostSegment {
     now: f64,
@@ -88,7 +88,8 @@ impl From<&congestion::LostSegment> for LostSegment {
     }
 }
 
-/// Delivery rate sample of an acknowledgement.
+/// Delivery-rate sample of an acknowledgement. Times are in seconds, counts in segments, the rate in segments per
+/// second.
 #[pyclass(frozen, get_all, module = "crossfade._crossfade")]
 pub(crate) struct RateSample {
     now: f64,

@@ -1,10 +1,10 @@
-//! A congestion control that is one Python object for many flows of a run: it hears once a period of all their
-//! acknowledgements, an array with a row for each.
+//! A congestion control in Python that is one object for many flows of a run. Once a period it is told of the
+//! acknowledgements of all flows, in an array that has a row for each.
 //!
-//! Periods are those of simulated time: the k-th has all acknowledgements from k periods on and before k + 1. Its rows
-//! are handed over when the first acknowledgement of a later period comes, of whatever flow, and what is answered holds
-//! for a flow from its own first acknowledgement of a later period on. So a flow sees nothing of when others send, and
-//! fares as with an object of its own.
+//! Periods are of simulated time: number k contains the acknowledgements from k periods on and before k + 1. Its rows
+//! are passed on when the first acknowledgement of a later period arrives, for whichever flow. The answer applies to a
+//! flow from its own first acknowledgement of a later period on. A flow is therefore independent of the times at which
+//! other flows send, and is controlled as by an object of its own.
 
 use super::answers::Answers;
 use super::batched::period;
@@ -16,18 +16,18 @@ use crossfade_transport::congestion::{AckSample, CongestionControl, Needs, RateS
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// State common to the flows of a run.
+/// State that the flows of a run share.
 pub(super) struct Group {
     told: Told,
     period: SimTime,
-    /// The period of the rows.
+    /// Number of the period of [`Self::rows`].
     at: u64,
     rows: FlowRows,
-    /// Last answer, by the index of the flow.
+    /// Last answer for each flow, by the flow's index.
     answers: Vec<Answers>,
-    /// Numbers of flows that are gone, of which there may be rows.
+    /// Indices of flows that have ended and may still have rows in this period.
     left: Vec<usize>,
-    /// Numbers for the next flows.
+    /// Indices of ended flows that new flows may take.
     free: Vec<usize>,
 }
 
@@ -44,7 +44,7 @@ impl Group {
         }))
     }
 
-    /// A flow begins: its number, and what the sender is to do for it.
+    /// Starts a flow; returns its index, and the requirements of its control on the sender.
     fn begin(&mut self, [cwnd, ssthresh]: [f64; 2]) -> (usize, Needs) {
         let is_first = self.answers.is_empty();
         let flow = self.free.pop().unwrap_or(self.answers.len());
@@ -67,7 +67,7 @@ impl Group {
         (flow, needs)
     }
 
-    /// The period of `now`, before which all earlier ones have ended.
+    /// Number of the period of `now`; earlier periods are ended first.
     fn advance(&mut self, now: SimTime) -> u64 {
         let at = now.as_nanos() / self.period.as_nanos();
         if at > self.at {
@@ -77,7 +77,7 @@ impl Group {
         at
     }
 
-    /// Hands the rows over.
+    /// Passes the rows of a period to `on_acks` of the object, and reads its answers.
     fn end(&mut self) {
         let (rows, flows) = (&self.rows, self.answers.len());
         if rows.len() > 0 {
@@ -97,7 +97,7 @@ impl Group {
     }
 }
 
-/// The attribute `period`, which must be there.
+/// Reads the attribute `period`, which a shared control must have.
 fn common_period(object: &Bound<'_, PyAny>) -> PyResult<SimTime> {
     if object.getattr_opt("ends_batch")?.map_or(Ok(false), |words| words.is_truthy())? {
         return Err(scenario_error(
@@ -111,13 +111,13 @@ fn common_period(object: &Bound<'_, PyAny>) -> PyResult<SimTime> {
     })
 }
 
-/// One flow of a [`Group`].
+/// Congestion control of one flow of a [`Group`].
 pub(super) struct SharedControl {
     group: Arc<Mutex<Group>>,
     flow: usize,
     needs: Needs,
     answers: Answers,
-    /// The period of its last acknowledgement.
+    /// Number of the period of the flow's last acknowledgement.
     at: u64,
 }
 

@@ -18,7 +18,7 @@ pub struct NrFeedback {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Span>,
 
-    /// Delay from the slot described by a report to the first slot that it serves, in whole slots.
+    /// Delay from the slot that a report describes to the first that it serves, in whole slots.
     #[schemars(extend("x-default" = "4 slots"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,

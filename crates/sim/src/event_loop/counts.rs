@@ -1,4 +1,4 @@
-//! Statistics at the end of the warm-up, at the end of the run, and in snapshots.
+//! Statistics of a run: at the end of the warm-up, at the end of the run, and in snapshots.
 
 use super::EventLoop;
 use super::warm_up::WarmUp;
@@ -14,7 +14,7 @@ use crossfade_core::{Observer, SimTime};
 use crossfade_link::{LinkReport, LinkStatistics, Occupancy};
 
 impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
-    /// Statistics since the start, after all events up to `now`.
+    /// Statistics since the start of the run, after all events up to `now`.
     pub(crate) fn snapshot(&mut self, now: SimTime) -> Snapshot {
         let links = self.reports_by(now);
         let flows = self.flows.iter().take(self.permanent);
@@ -22,13 +22,13 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         Snapshot { flows, links }
     }
 
-    /// Reports of all links and fabrics by now, in the order of their names.
+    /// Reports of all links and fabrics at the time of the last event, in the order of their names.
     pub(super) fn reports(&mut self) -> Vec<LinkReport> {
         self.reports_by(self.net.now)
     }
 
-    /// Reports of all links at `now`, after all events up to `now`. Also updates, for each flow, how many of its
-    /// segments the last link of its route has not sent.
+    /// Reports of all links and fabrics at `now`, after all events up to `now`. Also updates, for each flow, the number
+    /// of its segments that the last link of its route has not sent.
     fn reports_by(&mut self, now: SimTime) -> Vec<LinkReport> {
         let net = &mut self.net;
         // After the end of the run no packet is sent.
@@ -62,7 +62,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         named.collect()
     }
 
-    /// Ends the warm-up: statistics begin here.
+    /// Ends the warm-up: the measured period begins.
     #[inline(never)]
     pub(super) fn warm_up(&mut self) {
         self.net.settle(&mut self.flows);
@@ -79,7 +79,8 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         self.net.count_harmless(&self.flows);
     }
 
-    /// Adds the counts of a flow of arrivals to the arrivals' statistics, and detaches the flow.
+    /// Adds the counts of the flow at `place`, if it belongs to [`Arrivals`](crate::Arrivals), to their statistics, and
+    /// detaches the flow from them.
     pub(super) fn account(&mut self, place: u32) {
         let Some(group) = self.flows[place as usize].arrivals.take() else { return };
         let counted = self.counted(place);
@@ -95,13 +96,13 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         }
     }
 
-    /// Counts since the start.
+    /// Counts of all flows and links since the start of the run.
     fn totals(&mut self) -> WarmUp {
         let links = self.reports();
         WarmUp { at: self.net.now, flows: self.flows.iter().map(Flow::totals).collect(), links }
     }
 
-    /// Counts of a flow since the warm-up.
+    /// Counts of the flow at `place` since the end of the warm-up.
     fn counted(&self, place: u32) -> FlowStatistics {
         let end = self.flows[place as usize].totals();
         match &self.warm {
@@ -112,7 +113,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         }
     }
 
-    /// Statistics since the warm-up.
+    /// Statistics of the network since the end of the warm-up.
     pub(crate) fn measured(mut self) -> NetworkStatistics {
         self.net.settle(&mut self.flows);
         let ends = self.reports();

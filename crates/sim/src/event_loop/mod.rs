@@ -1,4 +1,4 @@
-//! One clock, one queue of events, any number of flows over links and fabrics.
+//! Event loop: one clock, one queue of events, and any number of flows over links and fabrics.
 
 mod counts;
 mod warm_up;
@@ -23,7 +23,7 @@ use crossfade_link::{Departure, LinkEvent, LinkStatistics, Parcel, Port, Push};
 use crossfade_transport::{Ack, Receiver};
 use warm_up::WarmUp;
 
-/// Arrivals at work.
+/// State of an [`Arrivals`] process: its random streams and statistics.
 struct Group {
     config: Arrivals,
     ways: FlowWays,
@@ -34,23 +34,23 @@ struct Group {
 }
 
 pub(crate) struct EventLoop<O, C, L: Layout> {
-    /// Whether the first event was requested: until then observers can be added.
+    /// True once the first event was requested; until then observers can be added.
     has_begun: bool,
     flows: L::Flows,
-    /// Number of flows of the table that exist from the start.
+    /// Number of flows in the table that exist from the start.
     permanent: usize,
-    /// Places in the table that flows have left.
+    /// Free places in the table of flows, left by flows that have ended.
     free: Vec<u32>,
     next_id: u32,
     groups: Vec<Group>,
     net: NetworkState<O, C, L>,
     warmup: SimTime,
-    /// Once the warm-up has ended.
+    /// Counts at the end of the warm-up; `None` before.
     warm: Option<WarmUp>,
 }
 
 impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
-    /// `network` was checked.
+    /// Creates the event loop of `network`, which must have passed [`Network::check`].
     // Here and below: code for events that happen once per flow or less is kept out of the loop, which is faster if its
     // code is short.
     #[inline(never)]
@@ -138,7 +138,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         }
     }
 
-    /// Time of the next event; `None` once the run is over.
+    /// Time of the next event; `None` once the run is over or no event is left.
     pub(crate) fn next_event(&self) -> Option<SimTime> {
         if self.net.outside.has_left() || !self.has_begun {
             return Some(self.net.now);
@@ -146,7 +146,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         if self.net.is_over { None } else { self.net.queue.next_time() }
     }
 
-    /// Processes events up to `until`, at most `events` of them. Returns whether it stopped before the last.
+    /// Processes events up to time `until`, at most `most` of them. Returns true if there may be more.
     #[inline(never)]
     pub(crate) fn run(&mut self, until: SimTime, most: u32) -> bool {
         if !self.has_begun {
@@ -242,7 +242,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         }
     }
 
-    /// Packets come out of several lines at once.
+    /// Lets packets come out of several access lines at the same instant, in the order of `lines`.
     #[cold]
     fn exit_in_order<D: Direction>(&mut self, lines: &[u32]) {
         for &line in lines {
@@ -254,7 +254,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         }
     }
 
-    /// A packet enters from outside, after all that happens by `now`.
+    /// Lets a packet enter from outside, after all events up to `now`.
     pub(crate) fn inject(&mut self, now: SimTime, from: Port, to: Port, parcel: Parcel) -> Push {
         while self.run(now, u32::MAX) {}
         if self.net.is_over {
@@ -264,12 +264,12 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         self.net.outside_enters(from, to, parcel)
     }
 
-    /// The next packet that has left for outside.
+    /// Takes the next packet from outside that has left the network, with its outer port.
     pub(crate) fn poll(&mut self) -> Option<(Port, Departure)> {
         self.net.outside.poll()
     }
 
-    /// Number of ports to outside.
+    /// Number of ports to the outside.
     pub(crate) fn ports(&self) -> Port {
         self.net.outside.ports()
     }
@@ -279,7 +279,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         &self.net.outside.statistics
     }
 
-    /// Keeps link events from here on, or no longer.
+    /// Starts or stops the keeping of link events.
     pub(crate) fn trace(&mut self, keep: bool) {
         let net = &mut self.net;
         net.is_traced |= keep;
@@ -288,12 +288,13 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         net.fabrics.iter_mut().for_each(|fabric| fabric.trace(keep));
     }
 
-    /// Does ahead what fabrics can do ahead.
+    /// Lets fabrics compute in advance what does not depend on later packets.
     pub(crate) fn prepare(&mut self) {
         self.net.fabrics.iter_mut().for_each(PathFabric::prepare);
     }
 
-    /// Events inside links and fabrics up to now, in order of time; at equal times in that of the media.
+    /// Takes the link events up to the time of the last event, in order of time; at equal times in the order of the
+    /// media.
     pub(crate) fn link_events(&mut self) -> Vec<(u32, LinkEvent)> {
         self.reports();
         let net = &mut self.net;
@@ -316,34 +317,34 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             }
         }
         events.sort_by_key(|(_, event)| event.at());
-        // Some links know what will happen; a run that ends before does not have it.
+        // Some links report events in advance; a run that ends before such an event does not include it.
         net.early = events.split_off(events.partition_point(|(_, event)| event.at() <= net.now));
         events
     }
 
-    /// Names of links and fabrics.
+    /// Names of links and fabrics, in the order of their reports.
     pub(crate) fn names(&self) -> &[String] {
         &self.net.routing.names
     }
 
-    /// Observers of packets on links and of frames in the air.
+    /// Capture of the run.
     pub(crate) fn capture(&mut self) -> &mut C {
         &mut self.net.capture
     }
 
-    /// The observer of the run.
+    /// Observer of the run.
     pub(crate) fn observer(&mut self) -> &mut O {
         &mut self.net.observer
     }
 
-    /// Time at which something last happened.
+    /// Time of the last event.
     pub(crate) fn now(&self) -> SimTime {
         self.net.now
     }
 
     #[inline(never)]
     fn begin(&mut self) {
-        // Link events are passed on in batches.
+        // Traced links need all their events, so the shortcuts stay off.
         if !self.net.is_traced {
             let ways = self.flows.iter().map(Flow::ways).chain(self.groups.iter().map(|group| group.ways));
             self.net.pass_where_possible(&ways.collect::<Vec<_>>());
@@ -373,7 +374,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         self.net.schedule(after.saturating_add(SimTime::from_secs_f64(gap)), Kind::Arrival, group);
     }
 
-    /// A flow comes.
+    /// Starts a flow of arrival process `group`, and schedules the next arrival.
     #[inline(never)]
     fn on_arrival(&mut self, group: u32) {
         let place = self.free.pop().unwrap_or(self.flows.len() as u32);
@@ -408,7 +409,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         self.schedule_arrival(group, self.net.now);
     }
 
-    /// Flows that have ended leave their places.
+    /// Frees the places of flows that have ended.
     #[inline]
     fn release(&mut self) {
         if !L::IS_SINGLE && !self.net.ended.is_empty() {
@@ -421,7 +422,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         while let Some(place) = self.net.ended.pop() {
             self.net.settle(&mut self.flows);
             let flow = &self.flows[place as usize];
-            // It may stand there twice.
+            // A flow may be listed twice.
             if flow.arrivals.is_some() && flow.has_ended() {
                 self.flows[place as usize].unsent = 0;
                 self.account(place);
@@ -442,7 +443,7 @@ mod tests {
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    /// Ten thousand short files, one after the other.
+    /// Network of short files that arrive at random, about ten thousand in all.
     fn files() -> Network {
         let link =
             || HopConfig { rate_bps: Some(10e6), delay: MS, queue_limit: None, loss: Box::new(Lossless) };

@@ -4,7 +4,7 @@ use crate::statistics::FlowStatistics;
 use crossfade_core::SimTime;
 use crossfade_link::LinkReport;
 
-/// Counts at the end of the warm-up.
+/// Counts of flows and links at the end of the warm-up, and its time.
 pub(super) struct WarmUp {
     pub(super) at: SimTime,
     pub(super) flows: Vec<FlowStatistics>,

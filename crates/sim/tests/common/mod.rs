@@ -1,4 +1,4 @@
-//! Shared helpers of tests of whole networks.
+//! Shared helpers of the tests of whole networks.
 
 use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_sim::{
@@ -20,7 +20,7 @@ pub(crate) fn tcp(flavour: Flavour, variant: Variant, w_max: u32, segments: Opti
     }
 }
 
-/// 1000-byte packets, and this far from the links on either side.
+/// Path with 1000-byte packets and these access delays of sender and receiver.
 pub(crate) fn path(sender_access: SimTime, receiver_access: SimTime) -> FlowPath {
     FlowPath { sender_access, receiver_access, ..FlowPath::default() }
 }
@@ -33,7 +33,7 @@ pub(crate) fn stream(name: &str, seed: u64) -> Stream {
     RunSeed { seed, run: 0 }.stream(name)
 }
 
-/// Flows over these links, counted from the start on.
+/// Network of flows over these links, with histograms of delays and without warm-up.
 pub(crate) fn network_of(
     flows: Vec<FlowConfig>,
     forward: Vec<AnyLink>,

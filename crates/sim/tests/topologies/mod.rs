@@ -1,4 +1,4 @@
-//! Shared helpers of tests of topologies: media of any kind and routes through them.
+//! Shared helpers of the tests of topologies: media of any kind and routes through them.
 
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 pub(crate) const MS: SimTime = SimTime::from_millis(1);
 
-/// Selective acknowledgements and a window of 20 segments.
+/// TCP source with SACK and a receiver window of 20 segments, which sends `segments` segments.
 pub(crate) fn tcp(segments: Option<u64>) -> Source {
     let config = TcpConfig {
         initial_window: 1.0,
@@ -26,12 +26,12 @@ pub(crate) fn flow(source: Source, path: FlowPath) -> FlowConfig {
     FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }
 }
 
-/// Number of independently lost packets.
+/// Loss process with independent losses of probability `p_e`, with random stream `name`.
 pub(crate) fn iid(p_e: f64, name: &str) -> Box<dyn LossProcess> {
     Box::new(Iid::new(p_e, RunSeed { seed: 7, run: 0 }.stream(name)).unwrap())
 }
 
-/// Counted from the start on.
+/// Network of `flows` over `topology`, without warm-up.
 pub(crate) fn network(topology: Topology, flows: Vec<FlowConfig>, stop: StopRule) -> Network {
     let seed = RunSeed { seed: 7, run: 0 };
     Network { measures_delays: true, ..Network::new(flows, topology, stop, seed) }
@@ -41,7 +41,7 @@ pub(crate) fn run(network: Network) -> NetworkStatistics {
     simulate(network, (), (), &AtomicBool::new(false)).unwrap()
 }
 
-/// A link without losses, and without a limit to its queue.
+/// Link with drop-tail queue, without losses and without a queue limit.
 pub(crate) fn hop(rate_bps: Option<f64>, delay: SimTime) -> AnyLink {
     HopConfig { rate_bps, delay, queue_limit: None, loss: Box::new(Lossless) }.into()
 }

@@ -1,4 +1,5 @@
-//! Senders of the paper and of ns-2: they share one state, and each has its own loss recovery.
+//! TCP senders of flavours `paper` (Zorzi, Chockalingam and Rao 2000) and `ns2` (ns-2.35). They share one state; each
+//! has its own loss recovery.
 
 mod ns2_newreno;
 mod ns2_reno;

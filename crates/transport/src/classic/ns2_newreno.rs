@@ -20,13 +20,14 @@ enum LastCut {
 pub(super) struct NewReno {
     recover: Recover,
     limited_transmit: LimitedTransmit,
-    /// Segments that duplicates have shown to have left the network (`dupwnd_`), apart from `cwnd`.
+    /// Window inflation (`dupwnd_`) in segments, added to `cwnd`: the number of segments that duplicate ACKs have shown
+    /// to have left the network.
     inflation: u64,
     last_cut: LastCut,
-    /// Whether a partial acknowledgement was seen in this recovery; only the first restarts the timer ("impatient", RFC
+    /// True after a partial acknowledgement in this recovery: only the first one restarts the timer ("impatient", RFC
     /// 6582 section 4). A timeout does not reset the flag.
     seen_partial: bool,
-    /// Number of segments that may still follow the last acknowledgement.
+    /// Number of segments that may still be sent in response to the last acknowledgement.
     burst: u32,
 }
 
@@ -60,7 +61,7 @@ impl NewReno {
         if ends_recovery { AckOutcome::RecoveryEnd } else { AckOutcome::New }
     }
 
-    /// Partial acknowledgement: the duplicate count is kept, and the window does not grow.
+    /// Processes a partial acknowledgement: keeps the count of duplicates and does not let the window grow.
     fn on_partial_ack(&mut self, state: &mut SendState, ack: &Ack, now: SimTime) {
         let acked = state.on_new_ack(ack.next_expected, now);
         if self.inflation > acked {

@@ -10,9 +10,10 @@ use std::cmp::Ordering;
 pub(super) struct Reno {
     recover: Recover,
     limited_transmit: LimitedTransmit,
-    /// Segments that duplicates have shown to have left the network (`dupwnd_`), apart from `cwnd`.
+    /// Window inflation (`dupwnd_`) in segments, added to `cwnd`: the number of segments that duplicate ACKs have shown
+    /// to have left the network.
     inflation: u64,
-    /// Whether the last window reduction came from duplicates, with nothing new acknowledged since.
+    /// True if duplicate ACKs caused the last window reduction and no new data was acknowledged since.
     cut_by_duplicates: bool,
 }
 

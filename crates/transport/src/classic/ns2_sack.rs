@@ -13,7 +13,7 @@ pub(super) struct Sack1 {
     limited_transmit: LimitedTransmit,
     scoreboard: Scoreboard,
     in_recovery: bool,
-    /// Whether a timeout has cleared the scoreboard: duplicates are then ignored until new data is acknowledged.
+    /// True if a timeout has cleared the scoreboard: duplicates are then ignored until new data is acknowledged.
     after_timeout: bool,
     /// Estimated number of segments in flight.
     pipe: i64,
@@ -24,18 +24,19 @@ pub(super) struct Sack1 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SendLoop {
     /// The loop is active. If the link takes segments one by one (`gate = "slot"`), it stays active over later
-    /// acknowledgements, and a duplicate does not end it: ns-2 would have sent all segments at once earlier.
+    /// acknowledgements, and a duplicate does not end it: ns-2 would have sent all segments before those
+    /// acknowledgements.
     Runs,
-    /// The loop has ended because nothing could be sent; the next request, such as after a write of the application,
-    /// restarts it.
+    /// The loop has ended because nothing could be sent; the next request for a segment, such as after a write of the
+    /// application, restarts it.
     Rests,
-    /// The last acknowledgement does not start the loop: it was a duplicate that counted, outside recovery. This
-    /// includes the duplicate that triggers a fast retransmit, after which only the retransmission is sent.
+    /// The last acknowledgement does not start the loop: outside recovery it was a duplicate with new SACK information.
+    /// This includes the duplicate that triggers a fast retransmit, after which only the retransmission is sent.
     Silent,
 }
 
 impl SendLoop {
-    /// State after an acknowledgement; `starts` tells whether it starts the loop.
+    /// State after an acknowledgement that starts the loop (`starts`) or not.
     fn after_ack(self, starts: bool) -> Self {
         match self {
             Self::Rests | Self::Silent if !starts => Self::Silent,
@@ -103,7 +104,7 @@ impl Sack1 {
         AckOutcome::Duplicate
     }
 
-    /// Next retransmission that is sent even if the last acknowledgement does not start the loop.
+    /// Takes the next retransmission that is sent even if the last acknowledgement does not start the loop.
     fn next_repetition(&mut self, state: &mut SendState) -> Option<u64> {
         // The first retransmission does not count towards the pipe.
         if let Some(seq) = state.retransmit.take() {

@@ -53,7 +53,7 @@ impl LossRecovery for Tahoe {
         }
     }
 
-    /// Timeout: keeps the count of duplicates, unlike ns-2's other agents.
+    /// Processes a timeout: unlike ns-2's other agents, Tahoe keeps the count of duplicates.
     fn on_timeout(&mut self, state: &mut SendState, now: SimTime) {
         self.recover.on_timeout(state, now);
     }

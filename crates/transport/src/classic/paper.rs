@@ -1,5 +1,5 @@
-//! The idealised senders of "Throughput analysis of TCP on channels with memory", as its formulas describe
-//! them.
+//! Idealised senders of Zorzi, Chockalingam and Rao, "Throughput analysis of TCP on channels with memory" (2000), as
+//! the paper's formulas describe them.
 //!
 //! ```text
 //!             K-th duplicate (not OldTahoe)
@@ -11,9 +11,10 @@
 //!      └──────── timeout: W_th = ceil(W/2), W = 1, back to A
 //! ```
 //!
-//! In recovery nothing but the repeated segment is sent until it is acknowledged, although the inflated window would
-//! allow more: the text of section II differs here from the analysis, and the analysis is followed. A retransmission
-//! that is lost leaves the sender silent until the timer that its segment got when it was first sent.
+//! In recovery only the retransmitted segment is sent until it is acknowledged, although the inflated window would
+//! allow more: section II of the paper differs here from its analysis, and this module follows the analysis. If a
+//! retransmission is lost, the sender stays silent until its segment's timer expires, which started when the segment
+//! was first sent.
 
 use super::recovery::LossRecovery;
 use super::scoreboard::Scoreboard;
@@ -26,7 +27,7 @@ use crossfade_core::SimTime;
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     Open,
-    /// Recovery lasts until all segments below this number are acknowledged.
+    /// In recovery until all segments below `recover` are acknowledged.
     Recovering {
         recover: u64,
     },
@@ -93,7 +94,7 @@ impl PaperRecovery {
         AckOutcome::FastRetransmit
     }
 
-    /// Restarts from the oldest unacknowledged segment, with no timer running.
+    /// Restarts from the oldest unacknowledged segment, with all timers stopped.
     fn start_over(&mut self, state: &mut SendState) {
         state.go_back();
         state.timer.clear();
@@ -103,7 +104,7 @@ impl PaperRecovery {
     }
 }
 
-/// Inflates the window to W + 1, at most `W_max`.
+/// Inflates the congestion window by one segment, to at most the receiver window `W_max`.
 fn inflate(state: &mut SendState) {
     state.congestion.set_cwnd(state.window(1));
 }

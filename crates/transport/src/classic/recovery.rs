@@ -5,22 +5,21 @@ use crate::outcome::AckOutcome;
 use crate::segment::Ack;
 use crossfade_core::SimTime;
 
-/// Loss recovery: which segments the sender retransmits, and when.
+/// Loss recovery of a sender: selects the segments to retransmit and the time of each retransmission.
 pub trait LossRecovery: Send {
-    /// An acknowledgement arrived.
+    /// Processes acknowledgement `ack`, which arrived at `now`, and returns its outcome.
     fn on_ack(&mut self, state: &mut SendState, ack: &Ack, now: SimTime) -> AckOutcome;
 
-    /// The retransmission timer expired.
+    /// Processes the expiry of the retransmission timer at `now`.
     fn on_timeout(&mut self, state: &mut SendState, now: SimTime);
 
-    /// The segment to send next, if one may be sent now.
+    /// Next segment to send; `None` if none may be sent now.
     fn next_segment(&mut self, state: &mut SendState) -> Option<u64>;
 }
 
-/// ns-2's memory of the last loss (`recover_`, `bugFix_`): one past the highest segment sent when it was
-/// found.
+/// ns-2's memory of the last loss (`recover_`, `bugFix_`): one past the highest segment sent when the loss was found.
 ///
-/// Duplicate acknowledgements of segments sent before that are echoes of the same loss.
+/// Duplicate acknowledgements of segments below this number stem from the same loss and trigger no fast retransmit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recover(u64);
 
@@ -28,7 +27,7 @@ impl Recover {
     /// Initial value: ns-2 starts as if segment 0 had been sent before a loss.
     pub(super) const START: Self = Self(1);
 
-    /// Whether duplicate acknowledgements signal a new loss. Segment 1 is exempt (`bugfix_ss_`), so a loss of the
+    /// True if duplicate acknowledgements signal a new loss. Segment 1 is exempt (`bugfix_ss_`), so a loss of the
     /// second segment of a connection can be repaired.
     pub(super) fn allows_fast_retransmit(self, state: &SendState) -> bool {
         state.snd_una > self.0 || state.snd_una == 1
@@ -38,7 +37,7 @@ impl Recover {
         self.0 = state.snd_max;
     }
 
-    /// Common reaction of the agents with fast recovery to the duplicate that triggers a fast retransmit.
+    /// Reaction, common to ns-2's agents with fast recovery, to the duplicate ACK that triggers a fast retransmit.
     pub(super) fn on_loss(&mut self, state: &mut SendState, window: f64, now: SimTime) {
         self.mark(state);
         state.restart_timer(now);
@@ -47,7 +46,7 @@ impl Recover {
         state.retransmit = Some(state.snd_una);
     }
 
-    /// Common reaction of all agents to an expired retransmission timer.
+    /// Reaction, common to all of ns-2's agents, to an expired retransmission timer.
     pub(super) fn on_timeout(&mut self, state: &mut SendState, now: SimTime) {
         self.mark(state);
         state.congestion.on_timeout(now, state.window(0));
@@ -62,9 +61,10 @@ impl Recover {
     }
 }
 
-/// Permission to send one new segment on the duplicate just counted (limited transmit: RFC 3042, ns-2's `singledup_`).
+/// Permission to send one new segment on the duplicate ACK just counted (limited transmit: RFC 3042, ns-2's
+/// `singledup_`).
 ///
-/// ns-2 sends it before it looks at the window, so the permission is used up whether or not the window was open.
+/// ns-2 sends the segment before it checks the window, so the permission is used up whether or not the window was open.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LimitedTransmit(bool);
 

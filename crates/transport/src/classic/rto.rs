@@ -1,4 +1,4 @@
-//! Retransmission timeout: estimator and timer.
+//! Retransmission timeout of flavours `paper` and `ns2`: estimator and timer.
 
 use crate::config::{RtoConfig, RtoRule};
 use crossfade_core::SimTime;
@@ -60,7 +60,7 @@ impl RetransmissionTimeout {
         self.update();
     }
 
-    /// Ends the back-off after an acknowledgement of new data; Karn's algorithm is the caller's duty.
+    /// Ends the back-off; the caller decides which acknowledgements do so (Karn's algorithm).
     pub fn end_backoff(&mut self) {
         if self.backoff > 1 {
             self.backoff = 1;
@@ -88,7 +88,7 @@ impl RetransmissionTimeout {
     }
 }
 
-/// Expiry time of the retransmission timer.
+/// Retransmission timer: one for the flow, or one per segment.
 #[derive(Clone, Debug)]
 pub enum RetransmissionTimer {
     /// One timer for the flow, restarted by acknowledgements (RFC 6298 section 5; BSD; ns-2).
@@ -99,7 +99,7 @@ pub enum RetransmissionTimer {
 }
 
 impl RetransmissionTimer {
-    /// Next expiry.
+    /// Time of the next expiry; `None` if no timer runs.
     pub fn deadline(&self) -> Option<SimTime> {
         match self {
             Self::Flow(deadline) => *deadline,
@@ -108,7 +108,8 @@ impl RetransmissionTimer {
         }
     }
 
-    /// Starts the timer of the segment sent `ahead` segments beyond the oldest one in flight.
+    /// Starts the timer of the segment sent `ahead` segments beyond the oldest one in flight, to expire at `deadline`.
+    /// A timer that already runs is kept.
     pub fn on_sent(&mut self, ahead: u64, deadline: SimTime) {
         match self {
             Self::Flow(running) => {
@@ -122,14 +123,14 @@ impl RetransmissionTimer {
         }
     }
 
-    /// Removes the timers of the oldest `acked` segments, which were acknowledged.
+    /// Removes the timers of the oldest `acked` segments, which were acknowledged; a timer of the flow keeps running.
     pub fn on_acked(&mut self, acked: u64) {
         if let Self::Segments(deadlines) = self {
             deadlines.drain(..deadlines.len().min(acked as usize));
         }
     }
 
-    /// Restarts the flow's timer.
+    /// Restarts the flow's timer, to expire at `deadline`; timers of single segments keep running.
     pub fn restart(&mut self, deadline: SimTime) {
         if let Self::Flow(running) = self {
             *running = Some(deadline);

@@ -1,4 +1,4 @@
-//! Scoreboard: what selective acknowledgements have reported (RFC 2018, RFC 6675).
+//! Scoreboard of a sender: the segments that selective acknowledgements have reported (RFC 2018, RFC 6675).
 
 use crate::segment::{Ack, SackBlock};
 
@@ -57,7 +57,7 @@ impl Scoreboard {
         }
     }
 
-    /// Adds a block; returns false if it was known.
+    /// Adds a reported block; returns false if the block was known.
     fn insert(&mut self, block: SackBlock) -> bool {
         let from = self.sacked.partition_point(|known| known.end < block.start);
         let to = self.sacked.partition_point(|known| known.start <= block.end);

@@ -1,4 +1,4 @@
-//! State of the sender that loss recovery reads and changes.
+//! Windows, sequence numbers and timers of a sender, which loss recovery reads and changes.
 
 use super::rto::{RetransmissionTimeout, RetransmissionTimer};
 use crate::config::{Flavour, TcpConfig};
@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 
 /// Windows, sequence numbers and timers of a sender, with the names of RFC 9293. Sequence numbers count segments.
 pub struct SendState {
-    /// The oldest segment not yet acknowledged (the paper's A).
+    /// Oldest segment not yet acknowledged (the paper's A).
     pub snd_una: u64,
-    /// The next segment to send in order.
+    /// Next segment to send in order.
     pub snd_nxt: u64,
     /// One past the highest segment ever sent.
     pub snd_max: u64,
@@ -18,21 +18,21 @@ pub struct SendState {
     pub available: u64,
     /// Receiver window in segments.
     pub w_max: u64,
-    /// Duplicate acknowledgements that trigger a fast retransmit.
+    /// Number of duplicate acknowledgements that trigger a fast retransmit.
     pub dupthresh: u32,
-    /// Whether the first duplicate acknowledgements send new segments (RFC 3042).
+    /// True if each duplicate acknowledgement below `dupthresh` lets a new segment leave (limited transmit, RFC 3042).
     pub limited_transmit: bool,
-    /// Duplicate acknowledgements since the last new one.
+    /// Number of duplicate acknowledgements since the last acknowledgement of new data.
     pub dupacks: u32,
-    /// Segment to retransmit before anything else.
+    /// Segment to retransmit before any other segment is sent; `None` if there is none.
     pub retransmit: Option<u64>,
     /// Congestion control, which sets the window.
     pub congestion: Box<dyn CongestionControl>,
-    /// Retransmission timeout.
+    /// Length of the retransmission timeout, with its estimator and back-off.
     pub rto: RetransmissionTimeout,
-    /// Retransmission timer.
+    /// Expiry times of the retransmission timer, or of the timers of single segments.
     pub timer: RetransmissionTimer,
-    /// The segment whose round trip is being measured, and when it was sent.
+    /// Segment whose RTT is being measured, and its sending time; `None` if none is measured.
     timed: Option<(u64, SimTime)>,
     /// Segments below this number may not be timed: they were timed already, or were retransmitted (Karn and Partridge
     /// 1987).
@@ -70,12 +70,12 @@ impl SendState {
         }
     }
 
-    /// Number of segments sent and not acknowledged, counted from the last go-back.
+    /// Number of segments sent and not acknowledged, counted from the last go-back-N restart.
     pub fn flight_size(&self) -> u64 {
         self.snd_nxt - self.snd_una
     }
 
-    /// Congestion window plus `inflation` segments, at most the receiver window.
+    /// Congestion window plus `inflation`, at most the receiver window; in segments.
     pub fn window(&self, inflation: u64) -> f64 {
         (self.congestion.cwnd() + inflation as f64).min(self.w_max as f64)
     }
@@ -108,8 +108,9 @@ impl SendState {
         }
     }
 
-    /// Processes a cumulative acknowledgement of new data up to `next_expected`: advances the window, takes an RTT
-    /// sample, ends the back-off. Returns the number of segments newly covered.
+    /// Processes a cumulative acknowledgement of new data up to `next_expected`: advances the window and, if the
+    /// segment being timed is covered, takes an RTT sample and ends the back-off. Returns the number of segments newly
+    /// covered.
     pub fn on_new_ack(&mut self, next_expected: u64, now: SimTime) -> u64 {
         let acked = next_expected - self.snd_una;
         self.retransmit = None;
@@ -130,7 +131,7 @@ impl SendState {
         acked
     }
 
-    /// Passes an acknowledgement without an RTT sample to congestion control.
+    /// Passes an acknowledgement of `acked` new segments to congestion control, without an RTT sample.
     pub fn grow_window(&mut self, now: SimTime, acked: u64) {
         let (next_expected, snd_max) = (self.snd_una, self.snd_max);
         let sample = AckSample { now, acked, rtt: None, next_expected, snd_max, cwnd_limited: true };
@@ -146,7 +147,7 @@ impl SendState {
         }
     }
 
-    /// Discards the RTT measurement under way, which a retransmission makes ambiguous (Karn and Partridge 1987).
+    /// Discards the current RTT measurement, which a retransmission makes ambiguous (Karn and Partridge 1987).
     pub fn stop_timing(&mut self) {
         self.timed = None;
     }

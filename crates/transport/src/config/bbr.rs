@@ -1,44 +1,45 @@
-//! Configuration of BBR.
+//! Configuration of BBR, versions 1 and 3.
 
 use crossfade_core::SimTime;
 
 /// Options of BBR. By default version 1 follows Linux, and version 3 follows the draft.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BbrConfig {
-    /// Bytes of data per segment, needed because two bounds are in bit/s.
+    /// Bytes of data per segment, needed because some of BBR's limits are in bytes or bit/s.
     pub mss: u32,
     /// Limit of the window's allowance for aggregated acknowledgements, as time at the estimated bandwidth; `None`: no
     /// limit.
     pub extra_acked_cap: Option<SimTime>,
-    /// Version 1: whether it detects token-bucket policers.
+    /// True if version 1 detects token-bucket policers.
     pub policer: bool,
-    /// Version 3: source, the draft or Linux.
+    /// Source of version 3: the IETF draft or Linux.
     pub profile: BbrProfile,
-    /// Version 3: criterion for a full pipe.
+    /// Criterion by which version 3 detects a full pipe.
     pub full_pipe: FullPipeRule,
-    /// Version 3: pacing gain in Drain.
+    /// Pacing gain of version 3 in Drain: ratio of the pacing rate to the estimated bandwidth.
     pub drain_gain: f64,
-    /// Version 3 of Linux: largest minimum RTT at which ECN marks count, for queues that mark early and often; 0: no
-    /// limit; `None`: no ECN.
+    /// Largest minimum RTT at which version 3 of Linux reacts to ECN marks, for queues that mark early and often; 0: no
+    /// limit; `None`: no reaction to marks.
     pub ecn_max_rtt: Option<SimTime>,
 }
 
-/// Source of BBR version 3.
+/// Source of BBR version 3: specification or implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum BbrProfile {
-    /// draft-ietf-ccwg-bbr-06.
+    /// IETF draft draft-ietf-ccwg-bbr-06.
     #[default]
     Draft,
-    /// Branch v3 of google/bbr, a Linux kernel.
+    /// Branch v3 of google/bbr, the Linux kernel of BBR's authors.
     Linux,
 }
 
-/// Criterion for a full pipe: the rate that is checked for three rounds with less than a quarter of growth.
+/// Criterion for a full pipe: which delivery rates are compared. The pipe is full after three rounds in which the rate
+/// has grown by less than a quarter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FullPipeRule {
     /// Rate of the first acknowledgement of each round (draft-ietf-ccwg-bbr-06 section 5.3.1.2).
     Draft,
-    /// Rate of every acknowledgement; rounds without growth are counted.
+    /// Rate of every acknowledgement: growth counts at once, missing growth once per round.
     Linux,
 }
 
@@ -57,7 +58,7 @@ impl Default for BbrConfig {
 }
 
 impl BbrConfig {
-    /// Version 3 as in Linux.
+    /// Options of version 3 as in Linux (branch v3 of google/bbr).
     pub fn linux_v3() -> Self {
         Self {
             profile: BbrProfile::Linux,

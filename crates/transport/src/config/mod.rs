@@ -1,4 +1,4 @@
-//! Configuration of a connection.
+//! Configuration of a TCP connection; QUIC has its own.
 
 mod bbr;
 mod quic;
@@ -12,31 +12,31 @@ pub use sender::SenderConfig;
 
 use crossfade_core::SimTime;
 
-/// Rule book of a TCP connection.
+/// Set of rules that a TCP connection follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
     /// The idealised sender of Zorzi, Chockalingam and Rao, "Throughput analysis of TCP on channels with
     /// memory" (IEEE JSAC 18(7), 2000): a timer per segment, and nothing but the retransmission is sent in
     /// recovery.
     Paper,
-    /// The agents of ns-2.35, row by row.
+    /// TCP agents of ns-2.35, reproduced event by event.
     Ns2,
-    /// TCP as the RFCs specify it; what they leave open is in [`RfcConfig`].
+    /// TCP as the RFCs specify it; [`RfcConfig`] selects among the options that they leave open.
     Rfc,
 }
 
-/// Loss recovery of a connection.
+/// Loss recovery of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// Timeouts only.
+    /// Recovery by timeouts only, without fast retransmit.
     OldTahoe,
-    /// Fast retransmit, then slow start from one segment.
+    /// Recovery by fast retransmit, then slow start from one segment.
     Tahoe,
-    /// Fast recovery of a single loss.
+    /// Recovery by fast retransmit and fast recovery, which ends with the first new acknowledgement.
     Reno,
-    /// Fast recovery that answers partial acknowledgements.
+    /// Recovery by fast retransmit and fast recovery, in which each partial acknowledgement repairs a further loss.
     NewReno,
-    /// Recovery driven by selective acknowledgements.
+    /// Recovery driven by selective acknowledgements (SACK).
     Sack,
 }
 
@@ -51,30 +51,30 @@ pub enum RtoRule {
         min: SimTime,
         /// Timeout before the first RTT sample.
         initial: SimTime,
-        /// Tick of the clock that measures RTTs.
+        /// Clock tick in which RTTs are measured.
         granularity: SimTime,
     },
 }
 
-/// The retransmission timeout.
+/// Configuration of the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RtoConfig {
-    /// The timeout before back-off.
+    /// Rule for the timeout before back-off.
     pub rule: RtoRule,
-    /// Whether a timeout doubles the next one (Karn and Partridge 1987).
+    /// True if each timeout doubles the next one (exponential back-off, Karn and Partridge 1987).
     pub backoff: bool,
-    /// The longest timeout that doubling reaches.
+    /// Longest timeout that back-off reaches.
     pub max: SimTime,
 }
 
 impl RtoConfig {
-    /// A constant timeout for every segment, without backoff.
+    /// Creates the configuration of a constant timeout for every segment, without back-off.
     pub const fn fixed(timeout: SimTime) -> Self {
         Self { rule: RtoRule::Fixed(timeout), backoff: false, max: timeout }
     }
 
-    /// A timeout estimated from RTT samples, doubled up to a minute, the smallest upper bound that RFC 6298 allows
-    /// (rule 2.5).
+    /// Creates the configuration of a timeout estimated from RTT samples, doubled up to a minute, the smallest upper
+    /// bound that RFC 6298 allows (rule 2.5).
     pub const fn estimated(min: SimTime, initial: SimTime, granularity: SimTime) -> Self {
         let rule = RtoRule::Estimated { min, initial, granularity };
         Self { rule, backoff: true, max: SimTime::from_millis(60_000) }
@@ -84,7 +84,7 @@ impl RtoConfig {
 /// Configuration of a TCP sender and its receiver. Windows and sequence numbers count segments of one MSS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpConfig {
-    /// Rule book of the connection.
+    /// Set of rules that the connection follows.
     pub flavour: Flavour,
     /// Loss recovery of the sender.
     pub variant: Variant,
@@ -94,11 +94,11 @@ pub struct TcpConfig {
     pub initial_window: f64,
     /// Slow-start threshold at the start, in segments.
     pub initial_ssthresh: f64,
-    /// Duplicate acknowledgements that trigger a fast retransmit (the papers' K); at least 1.
+    /// Number of duplicate acknowledgements that trigger a fast retransmit (the papers' K); at least 1.
     pub dupthresh: u32,
-    /// Whether each of the first duplicate acknowledgements lets a new segment leave (RFC 3042).
+    /// True if each of the first duplicate acknowledgements lets a new segment leave (limited transmit, RFC 3042).
     pub limited_transmit: bool,
-    /// The retransmission timeout.
+    /// Configuration of the retransmission timeout.
     pub rto: RtoConfig,
     /// Number of segments that the application sends; `None`: unlimited.
     pub segments: Option<u64>,
@@ -107,10 +107,10 @@ pub struct TcpConfig {
 }
 
 impl TcpConfig {
-    /// Defaults of a scenario: unlimited data, three duplicates, a slow-start threshold of the whole window, and the
-    /// usual values of the flavour. `paper` and `ns2` start with one segment and use the timeouts of ns-2 (for the
-    /// paper's, in slots, see [`RtoConfig::fixed`]); `rfc` starts with ten segments (RFC 6928) and the timeouts of RFC
-    /// 6298.
+    /// Creates a configuration with the defaults of a scenario: unlimited data, three duplicates for a fast retransmit,
+    /// a slow-start threshold of the whole window, and the usual values of the flavour. `paper` and `ns2` start with
+    /// one segment and use the timeouts of ns-2 (for the paper's, in slots, see [`RtoConfig::fixed`]); `rfc` starts
+    /// with ten segments (RFC 6928) and the timeouts of RFC 6298.
     pub fn new(flavour: Flavour, variant: Variant, w_max: u32) -> Self {
         let ms = SimTime::from_millis;
         let (initial_window, rto) = match flavour {

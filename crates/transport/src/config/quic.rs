@@ -16,44 +16,45 @@ pub struct QuicConfig {
     pub initial_ssthresh: f64,
     /// Number of packets of data that the application sends; `None`: unlimited.
     pub segments: Option<u64>,
-    /// Congestion control that sets the window, unless the sender is given one.
+    /// Congestion control that sets the window; ignored if the sender is constructed with one.
     pub congestion_control: CongestionControlKind,
-    /// Whether slow start ends when the RTT grows: HyStart++ (RFC 9406).
+    /// True if slow start ends when the RTT grows: HyStart++ (RFC 9406).
     pub hystart: bool,
-    /// Pacing of packets over the RTT. A congestion control that sets a rate is always paced.
+    /// Pacing of packets over the RTT; `None`: no pacing. A congestion control that sets a rate is always paced.
     pub pacing: Option<Pacing>,
-    /// Options of BBR.
+    /// Options of BBR, used if it is the congestion control.
     pub bbr: BbrConfig,
-    /// Whether routers may mark packets instead of dropping them (RFC 9000 section 13.4).
+    /// True if routers may mark packets instead of dropping them (RFC 9000 section 13.4).
     pub ecn: bool,
-    /// RTT of the handshake, if it is measured.
+    /// RTT of the handshake, the first RTT sample; `None`: it is not measured.
     pub handshake_rtt: Option<SimTime>,
     /// Reordering threshold in packets: a packet this many numbers below an acknowledged one is lost (RFC 9002 section
     /// 6.1.1); at least 1.
     pub packet_threshold: u64,
-    /// Reordering threshold in RTTs: a packet sent this long ago, and before an acknowledged one, is lost (section
-    /// 6.1.2); at least 1.
+    /// Reordering threshold in RTTs: a packet sent this long ago, and before an acknowledged one, is lost (RFC 9002
+    /// section 6.1.2); at least 1.
     pub time_threshold: f64,
-    /// Duration of persistent congestion, in probe timeouts (section 7.6.1); at least 1.
+    /// Duration of persistent congestion, in probe timeouts (RFC 9002 section 7.6.1); at least 1.
     pub persistent_threshold: u32,
-    /// RTT assumed before the first sample (section 6.2.2).
+    /// RTT assumed before the first sample (RFC 9002 section 6.2.2).
     pub initial_rtt: SimTime,
-    /// Number of packets that a probe timeout sends (section 6.2.4): one or two.
+    /// Number of packets that a probe timeout sends (RFC 9002 section 6.2.4): one or two.
     pub probes: u32,
-    /// Whether a reduction of the window is undone once all the packets that caused it have arrived. RFC 9002 has no
+    /// True if a reduction of the window is undone once all the packets that caused it have arrived. RFC 9002 has no
     /// such rule; RFC 9438 section 4.9 has.
     pub undo: bool,
     /// Longest time that the receiver delays an acknowledgement (RFC 9000 section 13.2.1).
     pub max_ack_delay: SimTime,
-    /// Number of packets that one acknowledgement answers (section 13.2.2); at least 1.
+    /// Number of packets that one acknowledgement answers (RFC 9000 section 13.2.2); at least 1.
     pub ack_eliciting_threshold: u32,
-    /// Number of packet ranges that the receiver remembers and reports, the latest ones (section 13.2.3); at least 1.
+    /// Maximum number of packet ranges, the latest ones, that the receiver remembers and reports (RFC 9000 section
+    /// 13.2.3); at least 1.
     pub ack_ranges: u32,
 }
 
 impl QuicConfig {
-    /// Defaults recommended by RFC 9002 and RFC 9000, with a credit of `w_max` packets: Reno with an initial window of
-    /// ten packets, no pacing, unlimited data.
+    /// Creates a configuration with the defaults recommended by RFC 9002 and RFC 9000, and a credit of `w_max` packets:
+    /// Reno with an initial window of ten packets, no pacing, unlimited data.
     pub fn new(w_max: u32) -> Self {
         Self {
             w_max,

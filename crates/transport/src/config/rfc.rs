@@ -3,7 +3,7 @@
 use super::bbr::BbrConfig;
 use crossfade_core::SimTime;
 
-/// Number of segments sent per acknowledgement in fast recovery with SACK.
+/// Rule for the number of segments sent per acknowledgement in fast recovery with SACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateReduction {
     /// The window falls to `ssthresh` at once; the sender is silent until the pipe has drained to it (RFC 6675
@@ -18,9 +18,9 @@ pub enum RateReduction {
 /// Limit of Proportional Rate Reduction once the pipe is below `ssthresh` (RFC 6937 section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReductionBound {
-    /// PRR-CRB, packet conservation: as many segments as were delivered.
+    /// PRR-CRB, packet conservation: at most as many segments as were delivered.
     Conservative,
-    /// PRR-SSRB, slow start: one segment more than was delivered.
+    /// PRR-SSRB, slow start: at most one segment more than was delivered.
     SlowStart,
 }
 
@@ -31,7 +31,7 @@ pub enum CongestionControlKind {
     Reno,
     /// CUBIC (RFC 9438).
     Cubic,
-    /// HighSpeed TCP (RFC 3649), by the RFC even if [`RfcConfig::windows`] follows Linux.
+    /// HighSpeed TCP (RFC 3649); it follows the RFC even if [`RfcConfig::windows`] is [`Rules::Linux`].
     HighSpeed,
     /// DCTCP (RFC 8257).
     Dctcp,
@@ -44,18 +44,18 @@ pub enum CongestionControlKind {
 }
 
 impl CongestionControlKind {
-    /// Whether it sets a pacing rate of its own.
+    /// True if the congestion control sets its own pacing rate.
     pub fn sets_rate(self) -> bool {
         matches!(self, Self::BbrV1 | Self::BbrV3 | Self::Prague)
     }
 }
 
-/// Rules of a mechanism where Linux differs from the RFC (docs/kernel.md).
+/// Source of the rules of a mechanism in which Linux differs from the RFCs (docs/kernel.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// Rules of the RFC.
+    /// Rules as in the RFCs.
     Rfc,
-    /// Rules of Linux.
+    /// Rules as in Linux.
     Linux,
 }
 
@@ -66,12 +66,12 @@ pub struct Pacing {
     pub slow_start_ratio: f64,
     /// Pacing rate in windows per RTT for larger windows (Linux: 1.2; RFC 9002 section 7.7: 1.25).
     pub ratio: f64,
-    /// Number of segments that leave back to back; `None` leaves it to congestion control, or to segmentation offload.
+    /// Number of segments that leave back to back; `None`: congestion control or segmentation offload decides.
     pub quantum: Option<u64>,
 }
 
 impl Default for Pacing {
-    /// Pacing as in Linux by default.
+    /// Returns the pacing ratios of Linux, with a quantum left to congestion control or segmentation offload.
     fn default() -> Self {
         Self { slow_start_ratio: 2.0, ratio: 1.2, quantum: None }
     }
@@ -81,16 +81,16 @@ impl Default for Pacing {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "options of the protocol, each on or off")]
 pub struct RfcConfig {
-    /// Congestion control that sets the window, unless the sender is given one.
+    /// Congestion control that sets the window; ignored if the sender is constructed with one.
     pub congestion_control: CongestionControlKind,
     /// Window rules. Linux: whole segments; reductions start from the window, not the FlightSize; slow start has no
     /// limit L; CUBIC's alpha is constant; a timeout in recovery does not reduce the window again; an undo takes effect
     /// at once.
     pub windows: Rules,
-    /// Whether slow start ends when the RTT grows: HyStart++ (RFC 9406), or Linux's HyStart for CUBIC if
+    /// True if slow start ends when the RTT grows: HyStart++ (RFC 9406), or Linux's HyStart for CUBIC if
     /// [`Self::windows`] follows Linux.
     pub hystart: bool,
-    /// Timestamps on every segment and acknowledgement (RFC 7323 section 3).
+    /// True if every segment and acknowledgement carries a timestamp (RFC 7323 section 3).
     pub timestamps: bool,
     /// Longest time that the receiver delays an acknowledgement, below 500 ms; `None`: every segment is acknowledged at
     /// once (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
@@ -103,12 +103,12 @@ pub struct RfcConfig {
     /// receiver's RTT follows timestamps and the window limits the sender, as `w_max` does, if a segment fits into a
     /// page.
     pub growth_acks: Option<u32>,
-    /// Whether the last segment of a burst carries PSH, which the receiver acknowledges at once.
+    /// True if the last segment of a burst carries PSH, which the receiver acknowledges at once.
     pub push_acks: bool,
     /// Longest time that an acknowledgement waits to be merged with others, from the fourth out-of-order segment on; at
-    /// most a twentieth of the handshake's RTT. `None`: each leaves at once (RFC 5681 section 4.2).
+    /// most a twentieth of the handshake's RTT. `None`: each acknowledgement leaves at once (RFC 5681 section 4.2).
     pub sack_compression: Option<SimTime>,
-    /// RTT of the handshake, if it is measured (RFC 6298 section 2 allows any segment).
+    /// RTT of the handshake, the first RTT sample (RFC 6298 section 2 allows any segment); `None`: it is not measured.
     pub handshake_rtt: Option<SimTime>,
     /// RTT estimator. Linux: gains of 1/8 and 1/4 for each acknowledgement and each SACK report, and a deviation that
     /// falls once per RTT. RFC: the samples of a window share the gain (RFC 7323 section 4.2).
@@ -117,48 +117,49 @@ pub struct RfcConfig {
     /// 5: only acknowledgements do); probes and the reordering timer wait 2 ms longer; all timers, including delayed
     /// ACKs, count ticks.
     pub timer_rules: Rules,
-    /// Whether the receiver reports duplicates by D-SACK and the sender uses the reports (RFC 2883).
+    /// True if the receiver reports duplicates by D-SACK and the sender uses the reports (RFC 2883).
     pub d_sack: bool,
-    /// Whether the scoreboard is kept after a timeout (RFC 6675 section 5.1) or cleared (RFC 2018 section 8).
+    /// True if the scoreboard is kept after a timeout (RFC 6675 section 5.1), false if it is cleared (RFC 2018 section
+    /// 8).
     pub keep_sack_after_timeout: bool,
-    /// Whether the highest segment is retransmitted once after all known losses (RFC 6675 section 4, rule 4).
+    /// True if the highest segment is retransmitted once after all known losses (RFC 6675 section 4, rule 4).
     pub rescue_retransmission: bool,
-    /// Number of segments sent per acknowledgement in recovery with SACK.
+    /// Rule for the number of segments sent per acknowledgement in recovery with SACK.
     pub rate_reduction: RateReduction,
-    /// Whether losses are detected by transmission time (RACK, RFC 8985); needs SACK.
+    /// True if losses are detected by transmission time (RACK, RFC 8985); needs SACK.
     pub rack: bool,
     /// RACK rules. Linux: a retransmission reported by SACK has arrived whatever timestamp is echoed; a retransmission
     /// lost after a timeout starts a fast recovery; a recovery that ends while a lost and retransmitted segment is
     /// outstanding is followed by another; no reordering window after a timeout.
     pub rack_rules: Rules,
-    /// Whether Proportional Rate Reduction also works without SACK, each duplicate counting as a report (RFC 6937
+    /// True if Proportional Rate Reduction also works without SACK, each duplicate counting as a report (RFC 6937
     /// section 3 allows it).
     pub prr_without_sack: bool,
-    /// Whether tail loss probes are sent (RFC 8985 section 7); needs SACK and `rack`.
+    /// True if tail loss probes are sent (RFC 8985 section 7); needs SACK and `rack`.
     pub tail_loss_probe: bool,
-    /// Whether `NewReno` restarts the timer on the first partial acknowledgement only: the "impatient" variant of RFC
+    /// True if only the first partial acknowledgement restarts the timer of `NewReno`: the "impatient" variant of RFC
     /// 6582 section 4.
     pub impatient: bool,
-    /// Whether spurious timeouts are detected by the acknowledgements that follow (F-RTO, RFC 5682).
+    /// True if spurious timeouts are detected by the acknowledgements that follow (F-RTO, RFC 5682).
     pub f_rto: bool,
-    /// Whether spurious retransmissions are detected by timestamps (Eifel, RFC 3522); needs `timestamps`.
+    /// True if spurious retransmissions are detected by timestamps (Eifel, RFC 3522); needs `timestamps`.
     pub eifel: bool,
-    /// Whether routers may mark data instead of dropping it (RFC 3168).
+    /// True if routers may mark data segments instead of dropping them (ECN, RFC 3168).
     pub ecn: bool,
-    /// Whether acknowledgements count marks (AccECN, RFC 9768) instead of echoing them once per window.
+    /// True if acknowledgements count congestion marks (AccECN, RFC 9768) instead of echoing them once per window.
     pub accurate_ecn: bool,
     /// Bytes per segment for the byte counters of the AccECN option (RFC 9768 section 3.2.3), sent if SACK blocks leave
     /// room; `None`: no option.
     pub accurate_ecn_option: Option<u32>,
-    /// Whether the sender restarts from the initial window after it was idle for a retransmission timeout (RFC 5681
+    /// True if the sender restarts from the initial window after an idle time of one retransmission timeout (RFC 5681
     /// section 4.1).
     pub restart_after_idle: bool,
-    /// Whether the window grows only while it limits the sender, rather than the application or the receiver (RFC 7661
+    /// True if the window grows only while it limits the sender, rather than the application or the receiver (RFC 7661
     /// section 4.3; RFC 9438 section 5.8).
     pub cwnd_validation: bool,
-    /// Pacing of segments over the RTT. A congestion control that sets a rate is always paced.
+    /// Pacing of segments over the RTT; `None`: no pacing. A congestion control that sets a rate is always paced.
     pub pacing: Option<Pacing>,
-    /// Options of BBR.
+    /// Options of BBR, used if it is the congestion control.
     pub bbr: BbrConfig,
 }
 
@@ -201,8 +202,8 @@ impl Default for RfcConfig {
 }
 
 impl RfcConfig {
-    /// Options as in Linux (docs/kernel.md), with the path's RTT for the handshake. Linux's minimum timeout and
-    /// granularity, both 200 ms, belong to [`RtoRule`](crate::RtoRule).
+    /// Options as in Linux (docs/kernel.md), except [`Self::handshake_rtt`], which the caller sets to the RTT of the
+    /// path. Linux's minimum timeout and granularity, both 200 ms, belong to [`RtoRule`](crate::RtoRule).
     pub fn linux() -> Self {
         Self {
             windows: Rules::Linux,

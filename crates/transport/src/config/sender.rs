@@ -6,9 +6,9 @@ use crossfade_core::SimTime;
 /// Configuration of both ends of a connection, by transport protocol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SenderConfig {
-    /// TCP.
+    /// Configuration of a TCP connection.
     Tcp(TcpConfig),
-    /// QUIC's recovery over one stream.
+    /// Configuration of a QUIC connection over one stream.
     Quic(QuicConfig),
 }
 
@@ -63,7 +63,7 @@ impl SenderConfig {
         }
     }
 
-    /// RTT of the handshake, if it is measured; flavours `paper` and `ns2` ignore it.
+    /// Mutable access to the RTT of the handshake, `None` if it is not measured; flavours `paper` and `ns2` ignore it.
     pub fn handshake_rtt(&mut self) -> &mut Option<SimTime> {
         match self {
             Self::Tcp(tcp) => &mut tcp.rfc.handshake_rtt,
@@ -79,19 +79,19 @@ impl SenderConfig {
         }
     }
 
-    /// Number of in-order segments per acknowledgement: two if TCP delays them (RFC 5681 section 4.2), for QUIC one
-    /// more than its threshold.
+    /// Number of in-order segments per acknowledgement: two if TCP delays them (RFC 5681 section 4.2), for QUIC its
+    /// threshold of ack-eliciting packets (RFC 9000 section 13.2.2).
     pub fn segments_per_ack(&self) -> u32 {
         match self {
             Self::Tcp(tcp) => {
                 let is_delayed = tcp.flavour == Flavour::Rfc && tcp.rfc.delayed_ack.is_some();
                 1 + u32::from(is_delayed)
             }
-            Self::Quic(quic) => quic.ack_eliciting_threshold.saturating_add(1),
+            Self::Quic(quic) => quic.ack_eliciting_threshold,
         }
     }
 
-    /// Whether routers may mark data instead of dropping it.
+    /// True if routers may mark packets instead of dropping them (ECN).
     pub fn ecn(&self) -> bool {
         match self {
             Self::Tcp(tcp) => tcp.flavour == Flavour::Rfc && tcp.rfc.ecn,
@@ -99,8 +99,8 @@ impl SenderConfig {
         }
     }
 
-    /// Whether the last segment of a transfer may be short. In flavours `paper` and `ns2` every segment is full-sized,
-    /// like a packet of ns-2's agents.
+    /// True if the last segment of a transfer may be shorter than the others. In flavours `paper` and `ns2` every
+    /// segment is full-sized, like a packet of ns-2's agents.
     pub fn ends_short(&self) -> bool {
         self.congestion_control().is_some()
     }

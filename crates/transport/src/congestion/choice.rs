@@ -6,7 +6,7 @@ use super::{
 };
 use crate::config::{CongestionControlKind as Kind, Flavour, QuicConfig, Rules, SenderConfig, TcpConfig};
 
-/// Variant of a congestion control's rules.
+/// Source of a congestion control's rules.
 #[derive(Clone, Copy)]
 enum Form {
     Rfc,

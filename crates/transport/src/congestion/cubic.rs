@@ -14,7 +14,7 @@ const ALPHA_CUBIC: f64 = 3.0 * (1.0 - BETA_CUBIC) / (1.0 + BETA_CUBIC);
 #[derive(Clone, Debug)]
 pub struct Cubic {
     state: State,
-    /// State before the last reduction, restored if the reduction proves spurious.
+    /// State before the last reduction; [`CongestionControl::undo`] restores it if the reduction proves spurious.
     before: Option<State>,
     /// Smoothed RTT as in RFC 6298, in seconds.
     srtt_s: Option<f64>,
@@ -32,27 +32,27 @@ struct State {
     cwnd_prior: f64,
     /// Plateau of the cubic function in segments; `None` before the first loss and after a timeout.
     w_max: Option<f64>,
-    /// Current stage of congestion avoidance.
+    /// Current stage of congestion avoidance; `None` outside congestion avoidance.
     epoch: Option<Epoch>,
 }
 
-/// A stage of congestion avoidance.
+/// A stage of congestion avoidance, until the next reduction of the window.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// Start of the stage, moved forward over application-limited periods.
+    /// Start of the stage, moved forward by the length of application-limited periods.
     start: SimTime,
-    /// Start of the current application-limited period.
+    /// Start of the current application-limited period; `None` if the window is in use.
     paused: Option<SimTime>,
     w_max: f64,
     /// Time from the start of the stage until the window reaches `w_max`, in seconds.
     k: f64,
-    /// Estimate of Reno's window, in segments.
+    /// Estimate of Reno's window in segments (RFC 9438 section 4.3).
     w_est: f64,
 }
 
 impl Cubic {
-    /// Creates the control of a new connection, with its initial window and threshold in segments, HyStart++, fast
-    /// convergence and C = 0.4.
+    /// Creates the control of a new connection, with its initial window and slow-start threshold in segments,
+    /// HyStart++, fast convergence and C = 0.4.
     pub fn new(cwnd: f64, ssthresh: f64) -> Self {
         let state = State {
             cwnd,
@@ -72,7 +72,7 @@ impl Cubic {
         }
     }
 
-    /// Replaces the slow start.
+    /// Replaces the slow start, which is HyStart++ by default.
     #[must_use]
     pub fn with_slow_start(mut self, slow_start: SlowStart) -> Self {
         self.state.slow_start = slow_start;
@@ -87,8 +87,8 @@ impl Cubic {
         self
     }
 
-    /// Replaces the count of ACKs in the concave and the convex region. The RFC counts each ACK as one; Linux counts
-    /// the segments that it covers.
+    /// Replaces the rule that counts ACKs in the concave and the convex region. The RFC counts each ACK as one; Linux
+    /// counts the segments that it covers.
     #[must_use]
     pub fn with_counting(mut self, counting: AckCounting) -> Self {
         self.counting = counting;
@@ -137,7 +137,7 @@ impl Cubic {
         self.state.cwnd += steps * (target - cwnd) / cwnd;
     }
 
-    /// State of congestion avoidance that starts at `now`.
+    /// Creates the stage of congestion avoidance that starts at `now`.
     fn begin_epoch(&self, now: SimTime) -> Epoch {
         let cwnd_epoch = self.state.cwnd;
         // RFC 9438 sections 4.8 and 4.10: after a timeout, and after a slow start that ended without a loss, the
@@ -148,7 +148,8 @@ impl Cubic {
         Epoch { start: now, paused: None, w_max, k, w_est: cwnd_epoch }
     }
 
-    /// Common reaction to all congestion events before the window is set. `window` is the FlightSize.
+    /// Sets `w_max` and the threshold after a congestion event of any kind, before the window is set. `window` is the
+    /// FlightSize in segments.
     fn reduce(&mut self, window: f64) {
         let State { cwnd, w_max, .. } = self.state;
         // RFC 9438 section 4.7, fast convergence: a flow that did not return to its plateau leaves room for others.
@@ -169,7 +170,8 @@ impl Cubic {
 }
 
 impl Epoch {
-    /// The cubic function (RFC 9438 section 4.2, figure 1).
+    /// Value in segments of the cubic function at `t` seconds into the stage, with scale `c` (RFC 9438 section 4.2,
+    /// figure 1).
     fn w_cubic(&self, t: f64, c: f64) -> f64 {
         let t = t - self.k;
         c * (t * t * t) + self.w_max
@@ -224,7 +226,8 @@ impl CongestionControl for Cubic {
         self.state.cwnd = cwnd;
     }
 
-    /// Reacts to a mark like to a loss, but persistent marks reduce `cwnd` down to 1 (RFC 9438 section 4.6).
+    /// Reacts to a congestion mark like to a loss, but persistent marks reduce `cwnd` down to 1 segment (RFC 9438
+    /// section 4.6).
     fn on_ecn(&mut self, _now: SimTime, window: f64) {
         // A mark is never spurious.
         self.before = None;

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Constructor of the congestion controls of one run's connections.
 pub type MakeControl = dyn Fn(&SenderConfig) -> Box<dyn CongestionControl> + Send + Sync;
 
-/// Congestion control of the user: makes one for each connection, and records whether one of them has failed.
+/// Congestion control supplied by the user: makes one for each connection, and records whether one of them has failed.
 ///
-/// A congestion control cannot end a run. One that fails records it here and keeps its window; the results of the run
-/// are then invalid.
+/// A congestion control cannot end a run. If its code fails, it sets the shared flag and keeps its window; the results
+/// of the run are then invalid.
 #[derive(Clone)]
 pub struct CustomControl {
     begin: Arc<dyn Fn() -> Arc<MakeControl> + Send + Sync>,
@@ -20,8 +20,8 @@ pub struct CustomControl {
 }
 
 impl CustomControl {
-    /// Creates a control from `begin`, which is called once per run and may share state between the run's connections;
-    /// a congestion control that fails sets `failed`.
+    /// Creates a custom control from `begin`, which is called once per run and may share state between the run's
+    /// connections, and from the flag `failed`, which a congestion control sets when it fails.
     pub fn new(
         begin: impl Fn() -> Arc<MakeControl> + Send + Sync + 'static,
         failed: Arc<AtomicBool>,
@@ -29,17 +29,17 @@ impl CustomControl {
         Self { begin: Arc::new(begin), failed }
     }
 
-    /// Constructor of the congestion controls of one run's connections.
+    /// Starts a run: returns the constructor of the congestion controls of the run's connections.
     pub fn of_run(&self) -> Arc<MakeControl> {
         (self.begin)()
     }
 
-    /// Whether `self` and `other` share one constructor object, rather than two constructors of one kind.
+    /// True if `self` and `other` share one constructor object, rather than two constructors of one kind.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.begin, &other.begin)
     }
 
-    /// Whether a congestion control of any run has failed, so that the results are invalid.
+    /// True if a congestion control of any run has failed, so that the results are invalid.
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }

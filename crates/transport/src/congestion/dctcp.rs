@@ -1,4 +1,4 @@
-//! DCTCP: reduces the window once per window of data, in proportion to the share of marks.
+//! DCTCP (RFC 8257): reduces the window once per window of data, in proportion to the share of marks.
 
 use super::marked_share::MarkedShare;
 use super::rounds::Rounds;
@@ -8,12 +8,12 @@ use crossfade_core::SimTime;
 
 /// Data Center TCP (RFC 8257), for networks under one administration. It grows like Reno, averages the share of marked
 /// segments per window of data, and at the end of each window with a mark reduces `cwnd` by half of that average. A
-/// loss halves it.
+/// loss halves `cwnd`.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     window: Window,
     share: MarkedShare,
-    /// Windows of data, counted as rounds.
+    /// Detector of the end of each window of data.
     windows: Rounds,
 }
 
@@ -74,7 +74,7 @@ mod tests {
 
     const RTT: SimTime = SimTime::from_millis(40);
 
-    /// Delivers a window of `acked` segments of which `ce` were marked.
+    /// Delivers a window of `acked` segments, of which `ce` are marked, to `control`.
     fn window_of(control: &mut Dctcp, delivered: &mut u64, acked: u64, ce: u64) {
         let prior_delivered = Some(*delivered);
         *delivered += acked;
@@ -88,7 +88,8 @@ mod tests {
         });
     }
 
-    /// RFC 8257 section 3.3, calculated by hand: alpha = 15/16 alpha + 1/16 M, then cwnd (1 - alpha / 2).
+    /// The average share follows alpha = 15/16 alpha + 1/16 M, and a window with marks reduces cwnd to cwnd (1 - alpha
+    /// / 2): RFC 8257 section 3.3, calculated by hand.
     #[test]
     fn alpha_is_the_average_share_and_half_of_it_is_cut() {
         let (mut control, mut delivered) = (Dctcp::new(100.0, 100.0), 0);

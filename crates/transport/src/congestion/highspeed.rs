@@ -1,4 +1,4 @@
-//! HighSpeed TCP (RFC 3649): large windows grow faster and are reduced less.
+//! HighSpeed TCP (RFC 3649): large windows grow faster and are reduced less than Reno's.
 
 use super::window::Window;
 use super::{AckSample, CongestionControl, SlowStart};
@@ -21,14 +21,14 @@ impl HighSpeed {
         Self(Window::new(cwnd, ssthresh))
     }
 
-    /// Replaces the slow start.
+    /// Replaces the slow start, which is standard by default.
     #[must_use]
     pub fn with_slow_start(self, slow_start: SlowStart) -> Self {
         Self(self.0.with_slow_start(slow_start))
     }
 }
 
-/// Decrease factor b(w) of RFC 3649 section 5, linear in the logarithm of the window.
+/// Decrease factor b(w) for a window of w segments, linear in the logarithm of w (RFC 3649 section 5).
 fn decrease(window: f64) -> f64 {
     if window <= LOW_WINDOW {
         return 0.5;
@@ -37,7 +37,8 @@ fn decrease(window: f64) -> f64 {
     (0.5 + (HIGH_DECREASE - 0.5) * place).max(HIGH_DECREASE)
 }
 
-/// Increase a(w) of RFC 3649 section 5 in segments per RTT, with p(w) = 0.078/w^1.2, to the digits of appendix B.
+/// Increase a(w) in segments per RTT for a window of w segments, with p(w) = 0.078/w^1.2 to the digits of appendix B
+/// (RFC 3649 section 5).
 fn increase(window: f64) -> f64 {
     if window <= LOW_WINDOW {
         return 1.0;
@@ -92,7 +93,8 @@ mod tests {
         AckSample { acked, cwnd_limited: true, ..AckSample::default() }
     }
 
-    /// RFC 3649 appendix B prints each window at which a(w) has grown by more than 1 since the last, and b(w) there.
+    /// Increase a(w) and decrease b(w) agree with the table of RFC 3649 appendix B, which has a row for each window at
+    /// which a(w) has grown by more than 1.
     #[test]
     fn increase_and_decrease_are_those_of_the_table() {
         let mut table = Vec::new();

@@ -3,16 +3,17 @@
 use super::AckSample;
 use crossfade_core::SimTime;
 
-/// Bounds of the RTT increase that ends slow start (RFC 9406 section 4.3).
+/// Minimum RTT increase that ends slow start (RFC 9406 section 4.3).
 const MIN_RTT_THRESH: SimTime = SimTime::from_millis(4);
+/// Maximum RTT increase that ends slow start (RFC 9406 section 4.3).
 const MAX_RTT_THRESH: SimTime = SimTime::from_millis(16);
-/// Divisor of the last round's RTT that gives the increase between the bounds.
+/// Divisor of the last round's RTT that gives the RTT increase between its bounds (RFC 9406 section 4.3).
 const MIN_RTT_DIVISOR: u64 = 8;
-/// Minimum number of RTT samples in a round for a decision.
+/// Minimum number of RTT samples in a round for a decision (RFC 9406 section 4.3).
 const N_RTT_SAMPLE: u32 = 8;
-/// Factor by which conservative slow start grows more slowly than slow start.
+/// Factor by which conservative slow start grows more slowly than slow start (RFC 9406 section 4.3).
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
-/// Number of rounds of conservative slow start before congestion avoidance.
+/// Number of rounds of conservative slow start before congestion avoidance (RFC 9406 section 4.3).
 const CSS_ROUNDS: u32 = 5;
 
 /// Phase of HyStart++.
@@ -30,7 +31,7 @@ enum Phase {
     Conservative {
         /// Minimum RTT of the round that led to conservative slow start.
         baseline_min_rtt: SimTime,
-        /// Number of rounds ended in this phase; the round under way at its start counts as a whole one.
+        /// Number of rounds that have ended in this phase; the round under way at its start counts as a whole round.
         rounds: u32,
     },
     Done,
@@ -60,7 +61,7 @@ impl HyStart {
         }
     }
 
-    /// Current divisor of the growth of slow start.
+    /// Divisor of slow start's growth: 1, or 4 in conservative slow start.
     pub fn growth_divisor(&self) -> f64 {
         match self.phase {
             Phase::Conservative { .. } => CSS_GROWTH_DIVISOR,
@@ -68,7 +69,7 @@ impl HyStart {
         }
     }
 
-    /// Takes an acknowledgement in slow start. Returns whether congestion avoidance starts, with `ssthresh = cwnd`.
+    /// Processes an acknowledgement in slow start. Returns true if congestion avoidance starts, with `ssthresh = cwnd`.
     pub fn on_ack(&mut self, ack: &AckSample) -> bool {
         if self.phase == Phase::Done {
             return false;
@@ -130,7 +131,7 @@ impl Default for HyStart {
 mod tests {
     use super::*;
 
-    /// Feeds rounds with a given number of acknowledgements and given RTTs, one segment each.
+    /// Test driver: feeds rounds of acknowledgements with given RTTs, one segment per acknowledgement.
     struct Rounds {
         hystart: HyStart,
         acked: u64,

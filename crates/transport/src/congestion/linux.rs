@@ -1,7 +1,8 @@
-//! Reno's and CUBIC's window as Linux keeps them: whole segments, and a reduction starts from the window itself.
+//! Reno's and CUBIC's window as Linux computes them: in whole segments, with reductions that start from the window
+//! itself.
 //!
-//! What RFC 5681 and RFC 9438 leave to arithmetic decides how fast a small window grows: Linux rounds every threshold
-//! down, keeps CUBIC's alpha where the RFC raises it to 1, and changes CUBIC's pace at most once a tick.
+//! Arithmetic that RFC 5681 and RFC 9438 leave open decides how fast a small window grows: Linux rounds every threshold
+//! down, keeps CUBIC's alpha where the RFC raises it to 1, and changes CUBIC's pace at most once per clock tick.
 
 use super::linux_hystart::LinuxHyStart;
 use super::{AckSample, CongestionControl, Phase};
@@ -9,24 +10,24 @@ use crossfade_core::SimTime;
 
 /// Clock ticks per second (`HZ`), as server distributions configure it.
 const TICKS_PER_S: u64 = 250;
-/// CUBIC's beta in 1024ths: 0.7.
+/// CUBIC's beta in 1024ths: 0.7 (RFC 9438 section 4.6).
 const BETA: u64 = 717;
 const SCALE: u64 = 1024;
-/// CUBIC's C in 1024ths of a segment per cubed second: 0.4.
+/// CUBIC's C in 1024ths of a segment per cubed second: 0.4 (RFC 9438 section 5.1).
 const C: u64 = 410;
-/// Eight times the number of windows after which Reno's estimate grows by a segment: 8 (1 + beta) / (3 (1 - beta)),
-/// rounded down, which is 1.875 windows. Linux keeps alpha = 8/15 throughout; RFC 9438 section 4.3 has 9/17, and 1
-/// beyond `cwnd_prior`.
+/// Eight times the number of windows of acknowledged segments per segment of growth of Reno's estimate: 8 (1 + beta) /
+/// (3 (1 - beta)), rounded down to 15, so 1.875 windows. Linux keeps alpha = 8/15 throughout; RFC 9438 section 4.3 has
+/// 9/17, and 1 beyond `cwnd_prior`.
 const FRIENDLY_WINDOWS: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
 
-/// Window and threshold in whole segments, and their values before the last reduction.
+/// Window and slow-start threshold in whole segments, and their values before the last reduction.
 #[derive(Clone, Debug)]
 struct Window {
     cwnd: u64,
     ssthresh: u64,
-    /// Segments acknowledged since the last step of congestion avoidance.
+    /// Number of segments acknowledged since the last step of congestion avoidance.
     count: u64,
-    /// Window and threshold before the last reduction, kept while it may still prove spurious.
+    /// Window and threshold that an undo restores if the last reduction proves spurious.
     before: Option<(u64, u64)>,
 }
 
@@ -48,7 +49,7 @@ impl Window {
         left
     }
 
-    /// Grows by one segment for every `pace` acknowledged.
+    /// Grows by one segment for every `pace` acknowledged segments.
     fn avoid_congestion(&mut self, pace: u64, acked: u64) {
         let pace = pace.max(1);
         // A count saved at a slower pace yields one segment at most.
@@ -87,7 +88,7 @@ fn as_f64(segments: u64) -> f64 {
     if segments == u64::MAX { f64::INFINITY } else { segments as f64 }
 }
 
-/// Reno as in Linux.
+/// Congestion control Reno as in Linux, in whole segments.
 #[derive(Clone, Debug)]
 pub struct LinuxReno(Window);
 
@@ -120,7 +121,7 @@ impl CongestionControl for LinuxReno {
         }
     }
 
-    /// Halves the window, regardless of the segments in flight.
+    /// Halves the window, whatever the number of segments in flight (RFC 5681 halves the FlightSize).
     fn on_loss(&mut self, _now: SimTime, _window: f64) {
         self.0.reduce(self.0.cwnd / 2);
         self.0.cwnd = self.0.ssthresh;
@@ -140,7 +141,7 @@ impl CongestionControl for LinuxReno {
     }
 }
 
-/// CUBIC as in Linux.
+/// Congestion control CUBIC as in Linux, in whole segments.
 #[derive(Clone, Debug)]
 pub struct LinuxCubic {
     window: Window,
@@ -149,24 +150,25 @@ pub struct LinuxCubic {
     /// timeout.
     last_max: u64,
     epoch: Option<Epoch>,
-    /// Minimum RTT.
+    /// Minimum RTT since the last timeout or the start; `None` before the first sample.
     delay_min: Option<SimTime>,
     /// Number of acknowledged segments per segment of growth.
     pace: u64,
-    /// Tick and window of the last calculation.
+    /// Clock tick and window of the last update of the pace; `None` before the first.
     last: Option<(u64, u64)>,
 }
 
-/// A stage of congestion avoidance.
+/// A stage of congestion avoidance, until the next reduction of the window.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// Start of the stage, in ticks.
+    /// Start of the stage, in clock ticks.
     start: u64,
-    /// Time from the start of the stage to the plateau, in 1/1024 s.
+    /// Time from the start of the stage until the cubic function reaches its plateau, in 1/1024 s.
     k: u64,
     plateau: u64,
-    /// Estimate of Reno's window in segments, and the segments acknowledged towards its next step.
+    /// Estimate of Reno's window, in segments.
     w_est: u64,
+    /// Number of segments acknowledged towards the next segment of `w_est`.
     acked: u64,
 }
 
@@ -185,7 +187,7 @@ impl LinuxCubic {
         }
     }
 
-    /// Updates the pace of growth from the cubic function.
+    /// Updates the pace of growth from the cubic function after `acked` segments.
     fn update(&mut self, now: SimTime, acked: u64) {
         let tick = ticks(now);
         let cwnd = self.window.cwnd;
@@ -310,7 +312,7 @@ impl CongestionControl for LinuxCubic {
         self.window.cwnd = 1;
     }
 
-    /// Any timeout resets all that was learnt, even one in a recovery that has already reduced the window; HyStart may
+    /// Any timeout resets all learnt values, even one in a recovery that has already reduced the window; HyStart may
     /// then end the next slow start (`cubictcp_state`).
     fn on_phase(&mut self, _now: SimTime, phase: Phase, _in_flight: u64) {
         if phase == Phase::Loss {

@@ -1,20 +1,21 @@
 //! HyStart as in Linux (Ha and Rhee, "Taming the elephants: new TCP slow start", 2011): the first slow start ends when
-//! the ACK train of a round lasts half an RTT, or when the RTT grows. RFC 9406 has dropped the first condition and
-//! continues slowly after the second ([`super::HyStart`]).
+//! the ACK train of a round lasts half an RTT, or when the RTT grows. HyStart++ of RFC 9406 ([`super::HyStart`]) drops
+//! the first condition, and continues slowly after the second.
 
 use super::AckSample;
 use crossfade_core::SimTime;
 
 /// Window in segments below which HyStart is inactive.
 const LOW_WINDOW: u64 = 16;
-/// Maximum gap between acknowledgements of one train.
+/// Maximum gap between consecutive acknowledgements of one train.
 const ACK_DELTA: SimTime = SimTime::from_millis(2);
 /// Time that segmentation offload may add to a train, for links below 2 Gbit/s.
 const OFFLOAD_DELAY: SimTime = SimTime::from_millis(1);
 /// Minimum number of RTT samples in a round for a decision.
 const MIN_SAMPLES: u32 = 8;
-/// Bounds of the RTT increase that ends slow start; between them it is an eighth of the minimum RTT.
+/// Minimum RTT increase that ends slow start; between the minimum and the maximum it is an eighth of the minimum RTT.
 const DELAY_MIN: SimTime = SimTime::from_millis(4);
+/// Maximum RTT increase that ends slow start.
 const DELAY_MAX: SimTime = SimTime::from_millis(16);
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +23,7 @@ pub(super) struct LinuxHyStart {
     /// Segment number whose acknowledgement ends the round.
     end_seq: u64,
     round_start: SimTime,
-    /// Arrival of the last acknowledgement of the train.
+    /// Arrival of the last acknowledgement of the current train.
     last_ack: SimTime,
     shortest: Option<SimTime>,
     samples: u32,
@@ -34,8 +35,8 @@ impl LinuxHyStart {
         Self::default()
     }
 
-    /// Takes an acknowledgement in slow start with RTT sample `rtt` at a window of `cwnd`. Returns whether slow start
-    /// ends.
+    /// Processes an acknowledgement in slow start with RTT sample `rtt`, minimum RTT `delay_min` and a window of `cwnd`
+    /// segments. Returns true if slow start ends.
     pub(super) fn on_ack(&mut self, ack: &AckSample, rtt: SimTime, delay_min: SimTime, cwnd: u64) -> bool {
         if self.found {
             return false;

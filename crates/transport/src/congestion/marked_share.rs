@@ -1,16 +1,16 @@
-//! The share of marked segments, as scalable congestion controls average it.
+//! Share of marked segments, as DCTCP and Prague average it.
 
 /// Share of marked segments as a moving average (RFC 8257 section 3.3).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MarkedShare {
-    /// Moving average of the share.
+    /// Moving average of the share of marked segments, 0 to 1.
     pub(super) alpha: f64,
     acked: u64,
     marked: u64,
 }
 
 impl MarkedShare {
-    /// Weight g of the last window (RFC 8257 section 4.2).
+    /// Weight g of the last window in the moving average (RFC 8257 section 4.2).
     const GAIN: f64 = 1.0 / 16.0;
 
     pub(super) fn new(alpha: f64) -> Self {
@@ -22,7 +22,7 @@ impl MarkedShare {
         self.marked += marked;
     }
 
-    /// Ends a window. Returns whether any of its segments was marked.
+    /// Ends a window and adds its share to the average. Returns true if any of the window's segments was marked.
     pub(super) fn end_window(&mut self) -> bool {
         let (acked, marked) = (std::mem::take(&mut self.acked), std::mem::take(&mut self.marked));
         if acked > 0 {
@@ -40,8 +40,8 @@ pub(super) mod testing {
     use crossfade_core::SimTime;
     use std::collections::VecDeque;
 
-    /// Mean window of a sender limited only by its congestion control, on a path where `is_marked` decides for each
-    /// acknowledgement whether it carries a mark.
+    /// Mean window, in segments, of a sender limited only by its congestion control, on a path where `is_marked`
+    /// decides for each acknowledgement whether it carries a mark.
     pub(crate) fn mean_window(
         control: &mut dyn CongestionControl,
         rtt: SimTime,
@@ -88,7 +88,7 @@ pub(super) mod testing {
         counted * rtt.as_secs_f64() / (now - began).as_secs_f64()
     }
 
-    /// Marks every (1/p)-th acknowledgement (`evenly`), or each with probability p.
+    /// Marks every (1/p)-th acknowledgement if `evenly`, otherwise each one with probability p.
     pub(crate) fn marks(p: f64, evenly: bool) -> impl FnMut() -> bool {
         use rand::RngExt;
         let mut stream = crossfade_core::RunSeed { seed: 7, run: 0 }.stream("marks");

@@ -4,7 +4,7 @@
 use super::{AckSample, CongestionControl};
 use crossfade_core::SimTime;
 
-/// Rounding of half a window to a slow-start threshold.
+/// Rounding of the slow-start threshold to which a window W is halved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// `ssthresh = ceil(W/2)`, and recovery ends at that window (paper, section II).
@@ -14,18 +14,18 @@ pub enum Rounding {
     Down,
 }
 
-/// Additive increase, multiplicative decrease (Jacobson 1988), as in the flavours `paper` and `ns2`.
+/// Reno's additive increase and multiplicative decrease (Jacobson 1988), as in the flavours `paper` and `ns2`.
 #[derive(Clone, Debug)]
 pub struct PerAckReno {
     cwnd: f64,
     ssthresh: f64,
-    /// Maximum window in segments.
+    /// Maximum congestion window in segments.
     limit: f64,
     rounding: Rounding,
 }
 
 impl PerAckReno {
-    /// Creates a control with the initial window and threshold, in segments.
+    /// Creates a control with the initial window, the initial threshold and the maximum window `limit`, in segments.
     pub fn new(cwnd: f64, ssthresh: f64, limit: f64, rounding: Rounding) -> Self {
         Self { cwnd, ssthresh, limit, rounding }
     }

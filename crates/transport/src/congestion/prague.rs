@@ -1,4 +1,4 @@
-//! Prague: the congestion control of L4S.
+//! TCP Prague: the congestion control of L4S (RFC 9331).
 
 use super::marked_share::MarkedShare;
 use super::rounds::Rounds;
@@ -17,11 +17,12 @@ use crossfade_core::square;
 pub struct Prague {
     window: Window,
     share: MarkedShare,
-    /// Whether any mark was seen; before the first the share is unknown.
+    /// True once any mark was seen; before the first mark the share is unknown.
     has_seen_ce: bool,
     srtt: Option<SimTime>,
-    /// Times of the last update of the average and of the last reduction of the window.
+    /// Time of the last update of the average share of marks.
     updated: SimTime,
+    /// Time of the last reduction of the window in response to marks; `None` before the first.
     cut: Option<SimTime>,
     /// Number of marks reported by the last acknowledgement.
     marked: u64,
@@ -50,7 +51,7 @@ impl Prague {
         }
     }
 
-    /// Virtual RTT, which replaces the RTT in growth and reduction.
+    /// Virtual RTT, at least 25 ms, which replaces the RTT in growth and reduction.
     fn virtual_rtt(&self) -> SimTime {
         self.srtt.unwrap_or(SimTime::ZERO).max(Self::RTT_VIRT_MIN)
     }
@@ -110,7 +111,7 @@ impl CongestionControl for Prague {
         }
     }
 
-    /// Grows by segments that arrived without a mark, even while the window is being reduced.
+    /// Lets the window grow by segments that arrived without a mark, even while the window is being reduced.
     fn on_ack(&mut self, ack: &AckSample) {
         let unmarked = ack.acked.saturating_sub(std::mem::take(&mut self.marked));
         let segments = unmarked as f64 * self.growth();
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!(control.cwnd(), 20.5);
     }
 
-    /// RFC 9331 appendix A.1.6: after its start, a flow at 5 ms behaves as at 25 ms.
+    /// After its start, a flow with an RTT of 5 ms grows as slowly as one with 25 ms (RFC 9331 appendix A.1.6).
     #[test]
     fn short_round_trips_grow_more_slowly() {
         let control = |srtt, rounds| {
@@ -196,7 +197,7 @@ mod tests {
         assert_eq!(control(MS * 80, 0).virtual_rtt(), MS * 80);
     }
 
-    /// The pacing rate is two windows per RTT at first, then one; bursts last 250 us.
+    /// The pacing rate is two windows per RTT in slow start, then one; bursts last 250 us.
     #[test]
     fn it_is_paced() {
         let mut control = Prague::new(100.0, 1000.0);

@@ -1,9 +1,9 @@
-//! Reno (RFC 5681).
+//! Reno: slow start, additive increase and multiplicative decrease (RFC 5681 section 3.1).
 
 use super::{AckSample, CongestionControl, SlowStart};
 use crossfade_core::SimTime;
 
-/// Counting in congestion avoidance of an acknowledgement that covers several segments.
+/// Rule in congestion avoidance for an acknowledgement that covers several segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckCounting {
     /// Each acknowledgement counts as one, so delayed ACKs halve the growth (RFC 5681 equation (3)).
@@ -18,7 +18,7 @@ pub enum AckCounting {
 #[derive(Clone, Debug)]
 pub struct Reno {
     state: State,
-    /// State before the last reduction, restored if the reduction proves spurious.
+    /// State before the last reduction; [`CongestionControl::undo`] restores it if the reduction proves spurious.
     before: Option<State>,
     counting: AckCounting,
 }
@@ -27,7 +27,7 @@ pub struct Reno {
 struct State {
     cwnd: f64,
     ssthresh: f64,
-    /// Segments acknowledged since the last step of congestion avoidance.
+    /// Number of segments acknowledged since the last step of congestion avoidance.
     segments_acked: f64,
     slow_start: SlowStart,
 }
@@ -40,27 +40,27 @@ impl Reno {
         Self { state, before: None, counting: AckCounting::PerSegment }
     }
 
-    /// Replaces the slow start, for example by HyStart++.
+    /// Replaces the slow start, which is standard by default, for example by HyStart++.
     #[must_use]
     pub fn with_slow_start(mut self, slow_start: SlowStart) -> Self {
         self.state.slow_start = slow_start;
         self
     }
 
-    /// Replaces the count of ACKs in congestion avoidance.
+    /// Replaces the rule that counts ACKs in congestion avoidance.
     #[must_use]
     pub fn with_counting(mut self, counting: AckCounting) -> Self {
         self.counting = counting;
         self
     }
 
-    /// Saves the state for [`CongestionControl::undo`], where slow start leads back to the former flight size (RFC 4015
-    /// section 3.2, `pipe_prev`).
+    /// Saves the state that [`CongestionControl::undo`] restores, with a threshold of at least the flight size
+    /// `window`, so slow start leads back to it (RFC 4015 section 3.2, `pipe_prev`).
     fn remember(&mut self, window: f64) {
         self.before = Some(State { ssthresh: self.state.ssthresh.max(window), ..self.state });
     }
 
-    /// Halves the window. `window` is the FlightSize, since `cwnd` may be larger than the window in use.
+    /// Halves the window. `window` is the FlightSize in segments, since `cwnd` may be larger than the window in use.
     fn reduce(&mut self, window: f64) {
         // RFC 5681 equation (4).
         self.state.ssthresh = (window / 2.0).max(2.0);
@@ -124,7 +124,8 @@ impl CongestionControl for Reno {
         self.state.cwnd = cwnd;
     }
 
-    /// Reacts to a mark like to a loss, but persistent marks reduce `cwnd` down to 1 (RFC 3168 section 6.1.2).
+    /// Reacts to a congestion mark like to a loss, but persistent marks reduce `cwnd` down to 1 segment (RFC 3168
+    /// section 6.1.2).
     fn on_ecn(&mut self, _now: SimTime, window: f64) {
         // A mark is never spurious.
         self.before = None;

@@ -1,4 +1,4 @@
-//! Rounds (RTTs counted by deliveries).
+//! Counter of rounds: round trips, delimited by deliveries.
 
 use super::RateSample;
 
@@ -8,14 +8,15 @@ use super::RateSample;
 pub(super) struct Rounds {
     /// Number of rounds started.
     pub(super) count: u64,
-    /// Whether the last acknowledgement started a round.
+    /// True if the last acknowledgement started a round.
     pub(super) starts: bool,
-    /// Delivered count that starts the next round: a segment sent at this count or later does so when acknowledged.
+    /// Value of `delivered` that starts the next round: a segment sent at this value or later does so when
+    /// acknowledged.
     next_at: u64,
 }
 
 impl Rounds {
-    /// Takes an acknowledgement. Returns whether it starts a round.
+    /// Processes an acknowledgement. Returns true if it starts a round.
     pub(super) fn update(&mut self, sample: &RateSample) -> bool {
         self.starts = sample.prior_delivered.is_some_and(|prior| prior >= self.next_at);
         if self.starts {
@@ -25,7 +26,7 @@ impl Rounds {
         self.starts
     }
 
-    /// Makes segments sent from now on start the next round.
+    /// Restarts the current round: the next one starts with the acknowledgement of a segment sent from now on.
     pub(super) fn restart(&mut self, sample: &RateSample) {
         self.next_at = sample.delivered;
     }

@@ -1,4 +1,4 @@
-//! Congestion window with reductions by any fraction.
+//! Congestion window that is reduced by any fraction.
 
 use super::{AckSample, SlowStart};
 
@@ -7,7 +7,7 @@ use super::{AckSample, SlowStart};
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     state: State,
-    /// State before the last reduction, restored if the reduction proves spurious.
+    /// State before the last reduction; `undo` restores it if the reduction proves spurious.
     before: Option<State>,
 }
 
@@ -26,7 +26,7 @@ impl Window {
         Self { state: State { cwnd, ssthresh, slow_start: SlowStart::standard(1.0) }, before: None }
     }
 
-    /// Replaces the slow start.
+    /// Replaces the slow start, which is standard by default.
     pub(super) fn with_slow_start(mut self, slow_start: SlowStart) -> Self {
         self.state.slow_start = slow_start;
         self
@@ -65,14 +65,16 @@ impl Window {
         self.state.ssthresh = self.state.cwnd;
     }
 
-    /// Reduces the flight size by the fraction `part` on a loss (RFC 5681 section 3.1).
+    /// Reduces threshold and window to the flight size `window`, in segments, less the fraction `part`, after a loss
+    /// (RFC 5681 section 3.1).
     pub(super) fn on_loss(&mut self, window: f64, part: f64) {
         self.reduce(window, part);
         self.state.slow_start.on_congestion();
         self.state.cwnd = self.state.ssthresh;
     }
 
-    /// Reduces the threshold by the fraction `part` on a timeout, and sets the loss window.
+    /// Reduces the threshold to the flight size `window`, in segments, less the fraction `part`, after a timeout, and
+    /// sets the loss window of one segment.
     pub(super) fn on_timeout(&mut self, window: f64, part: f64) {
         self.reduce(window, part);
         self.state.slow_start.on_timeout();

@@ -6,16 +6,16 @@ use crate::outcome::AckOutcome;
 use crate::segment::{Ack, AckFrame};
 use crossfade_core::SimTime;
 
-/// Information newly reported by an acknowledgement.
+/// Facts that an acknowledgement reports for the first time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct News {
-    /// Number of packets in flight that it acknowledged for the first time.
+    /// Number of packets in flight that the acknowledgement reports for the first time.
     acked: u64,
     /// Number of newly acknowledged packets sent after the last congestion event.
     after_event: u64,
     /// Number of the newest packet newly acknowledged.
     newest: Option<u64>,
-    /// RTT sample, if the acknowledgement gives one.
+    /// RTT sample; `None` if the acknowledgement gives none.
     rtt: Option<SimTime>,
 }
 
@@ -53,7 +53,7 @@ impl QuicSender {
         }
     }
 
-    /// Removes newly acknowledged packets from the flight, and takes the RTT sample.
+    /// Removes the packets that `frame` newly acknowledges from the flight, and takes the RTT sample.
     fn read(&mut self, now: SimTime, frame: &AckFrame, largest: u64) -> News {
         let mut news = News::default();
         for range in frame.ranges.iter().rev() {
@@ -78,7 +78,7 @@ impl QuicSender {
         news
     }
 
-    /// Number of marks that this acknowledgement reports for the first time.
+    /// Number of CE marks that this acknowledgement reports for the first time.
     fn count_marks(&mut self, frame: &AckFrame) -> u64 {
         // A reordered acknowledgement reports a lower count.
         let newly = frame.ce.wrapping_sub(self.ce_seen);

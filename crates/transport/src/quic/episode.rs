@@ -1,29 +1,29 @@
-//! Groups of losses: those of one window reduction, and consecutive ones.
+//! Groups of lost packets: those of one window reduction, and runs of consecutive ones.
 
 use crossfade_core::SimTime;
 
-/// Window reduction caused by losses, kept while it may prove spurious.
+/// Window reduction caused by losses, which is undone if it proves spurious.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Episode {
-    /// Number of the first packet of the episode, which ends at `recovery_end`.
+    /// Number of the first packet of the episode, which ends before packet `recovery_end`.
     pub(super) first: u64,
-    /// Number of its packets that were found lost and have not arrived.
+    /// Number of the episode's packets that were found lost and have not arrived.
     pub(super) missing: u64,
 }
 
-/// Latest run of consecutive lost packets. Losses are found in the order of packet numbers by either threshold, so the
-/// run may grow from one detection to the next.
+/// Latest run of consecutive lost packets. Losses are found in the order of packet numbers, by either reordering
+/// threshold, so the run may grow from one detection to the next.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LostRun {
-    /// One past the last packet of the run.
+    /// One past the last packet number of the run.
     end: u64,
-    /// Number and sending time of the run's first packet that left after the first RTT sample.
+    /// Number and sending time of the run's first packet sent after the first RTT sample.
     first: Option<(u64, SimTime)>,
 }
 
 impl LostRun {
-    /// Adds the lost packet `number`, sent at `sent_at`. Returns the time spanned by the run, in which no packet sent
-    /// has arrived.
+    /// Adds the lost packet `number`, sent at `sent_at`. Returns the time between the first and last departures of the
+    /// run, a period from which no packet has arrived.
     pub(super) fn add(&mut self, number: u64, sent_at: SimTime, first_rtt_at: SimTime) -> SimTime {
         if self.end != number {
             self.first = None;

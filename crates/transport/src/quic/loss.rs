@@ -1,4 +1,4 @@
-//! Losses, marks, and their effect on the window (RFC 9002 section 7, appendices A.10, B.6 to B.8).
+//! Reaction to losses and marks (RFC 9002 section 7, appendices A.10, B.6 to B.8).
 
 use super::episode::{Episode, LostRun};
 use super::{LEAST_WINDOW, QuicSender};
@@ -7,12 +7,13 @@ use crate::outcome::Expired;
 use crate::segment::AckFrame;
 use crossfade_core::SimTime;
 
-/// Losses found by one detection.
+/// Losses found by one run of loss detection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Losses {
     first: u64,
-    /// Newest lost packet, and the number of lost packets.
+    /// Number of the newest lost packet; `None` if none is lost.
     newest: Option<u64>,
+    /// Number of lost packets.
     count: u64,
     persistent: bool,
 }
@@ -41,7 +42,7 @@ impl QuicSender {
         })
     }
 
-    /// Detects losses and reacts to them. Returns whether a recovery starts; persistent congestion starts none.
+    /// Detects losses and reacts to them. Returns true if a recovery starts; persistent congestion starts none.
     pub(super) fn find_losses(&mut self, now: SimTime) -> bool {
         let losses = self.detect_losses(now);
         let Some(newest) = losses.newest else { return false };
@@ -96,7 +97,7 @@ impl QuicSender {
         losses
     }
 
-    /// Starts a congestion event (appendix B.6): losses of packets sent before now belong to it.
+    /// Starts a congestion event (RFC 9002 appendix B.6): losses of packets sent before now belong to it.
     fn start_recovery(&mut self) {
         self.recovery_end = self.sent.next_number();
         self.phase_end = self.recovery_end;
@@ -104,8 +105,8 @@ impl QuicSender {
         self.keep_least_window();
     }
 
-    /// Reacts to persistent congestion (section 7.6.2): minimum window, slow start up to the threshold that the losses
-    /// leave, no recovery.
+    /// Reacts to persistent congestion (RFC 9002 section 7.6.2): minimum window, slow start up to the threshold that
+    /// the losses leave, no recovery.
     fn on_persistent_congestion(&mut self, now: SimTime, window: f64, is_new: bool) {
         self.statistics.persistent_congestions += 1;
         if is_new {
@@ -121,8 +122,8 @@ impl QuicSender {
         self.told_phase = Phase::Open;
     }
 
-    /// Reacts to `ce` new marks of packets up to `largest` like to a loss (appendix B.7). A scalable congestion control
-    /// reacts to marks itself.
+    /// Reacts to `ce` new marks of packets up to `largest` like to a loss (RFC 9002 appendix B.7). A scalable
+    /// congestion control reacts to marks itself.
     pub(super) fn on_marks(&mut self, now: SimTime, ce: u64, largest: u64) {
         if ce > 0 && !self.needs.ect_1 && largest >= self.recovery_end {
             self.statistics.ecn_reductions += 1;
@@ -132,7 +133,7 @@ impl QuicSender {
         }
     }
 
-    /// Takes the late arrivals of packets that were found lost.
+    /// Records packets acknowledged by `frame` that had been found lost.
     pub(super) fn on_late_arrivals(&mut self, frame: &AckFrame) {
         if !self.sent.remembers_lost() {
             return;
@@ -151,7 +152,7 @@ impl QuicSender {
         }
     }
 
-    /// Undoes the last reduction if all packets that caused it have arrived.
+    /// Undoes the last reduction if all the packets that caused it have arrived.
     pub(super) fn take_back_if_spurious(&mut self) {
         if self.episode.take_if(|episode| episode.missing == 0).is_none() {
             return;
@@ -170,7 +171,7 @@ impl QuicSender {
         }
     }
 
-    /// Sets the window, unless congestion control sets its own.
+    /// Sets the window to `cwnd` packets, unless congestion control sets its own.
     fn set_cwnd(&mut self, cwnd: f64) {
         if !self.needs.own_window {
             self.congestion.set_cwnd(cwnd);

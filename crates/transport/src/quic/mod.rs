@@ -1,6 +1,6 @@
 //! QUIC's loss recovery (RFC 9002) over one stream: the sender and the receiver of flavour `quic`.
 //!
-//! The handshake is confirmed, so that there is one packet number space. Packets are full-sized and each holds one
+//! The handshake is confirmed, so there is one packet number space. Packets are full-sized and each holds one
 //! segment of the stream. Other streams, keys, migration, 0-RTT and the amplification limit are not modelled; flow
 //! control is a constant credit, like TCP's window.
 //!
@@ -54,31 +54,32 @@ pub(crate) struct QuicSender {
     largest_acked: Option<u64>,
     /// Time at which the oldest packet in flight is declared lost, unless it is acknowledged.
     loss_time: Option<SimTime>,
-    /// Sending time of the last packet.
+    /// Sending time of the last packet; `None` before the first.
     last_sent: Option<SimTime>,
-    /// Number of probes waiting to leave, and the segment from which they look for data.
+    /// Number of probes that wait to be sent.
     probes: u32,
+    /// Segment from which probes look for unacknowledged data.
     probe_from: u64,
     /// Packets below this number left before the last congestion event: their losses belong to it, and their
     /// acknowledgements do not grow the window (RFC 9002 appendix B.5, `congestion_recovery_start_time`).
     recovery_end: u64,
     phase: Phase,
     /// Number of the packet whose arrival ends the phase. In recovery it is the first packet sent after the last loss
-    /// was found: a control that conserves packets at the start of a recovery then sees one recovery even if each round
-    /// has losses, as over TCP.
+    /// was found: a congestion control that conserves packets at the start of a recovery then sees one recovery even if
+    /// each round has losses, as over TCP.
     phase_end: u64,
     told_phase: Phase,
     lost_run: LostRun,
-    /// Last window reduction, kept while it may prove spurious.
+    /// Last window reduction, kept while it may prove spurious; `None` otherwise.
     episode: Option<Episode>,
-    /// CE count of the last acknowledgement.
+    /// Number of CE marks that the last acknowledgement reported.
     ce_seen: u32,
     window_use: WindowUse,
-    /// Pacer that spreads the window over the RTT.
+    /// Pacer that spreads the window over the RTT; `None` without pacing.
     pacer: Option<Pacer>,
-    /// Without a pacer: number of packets sent at one instant, and that instant.
+    /// Start and number of packets of the last burst, sent at one instant; used without a pacer.
     burst: (SimTime, u64),
-    /// Without a pacer: time at which the packets beyond the last burst leave.
+    /// Time at which the packets held back after the last burst leave; used without a pacer.
     resumes: Option<SimTime>,
     rtt_sum_s: f64,
     rtt_samples: u64,
@@ -127,7 +128,7 @@ impl QuicSender {
         self.stream.una() >= self.available
     }
 
-    /// Oldest segment not known to have arrived.
+    /// Oldest segment of the stream not known to have arrived.
     pub(crate) fn snd_una(&self) -> u64 {
         self.stream.una()
     }
@@ -155,8 +156,8 @@ impl QuicSender {
         }
     }
 
-    /// Expiry of the single timer (RFC 9002 appendix A.8): the time threshold if a packet waits for it, else the probe
-    /// timeout. `None` once all data has arrived: outstanding retransmissions then need no answer.
+    /// Expiry of QUIC's single timer (RFC 9002 appendix A.8): the time threshold if a packet waits for it, else the
+    /// probe timeout. `None` once all data has arrived: outstanding retransmissions then need no answer.
     fn deadline(&self) -> Option<SimTime> {
         let last = self.last_sent.filter(|_| self.in_flight() > 0 && !self.is_done());
         self.loss_time.or_else(|| Some(last?.saturating_add(self.round_trip.probe_timeout())))

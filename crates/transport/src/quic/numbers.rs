@@ -14,17 +14,17 @@ pub(crate) struct Numbers {
     ack_eliciting_threshold: u32,
     most_ranges: usize,
     counts_marks: bool,
-    /// Ranges of arrived packets: disjoint, not adjacent, lowest first.
+    /// Ranges of packets that have arrived: disjoint, not adjacent, lowest first.
     ranges: VecDeque<SackBlock>,
     /// Packets below this number are forgotten: the receiver no longer knows whether they have arrived.
     floor: u64,
-    /// Arrival time of the largest packet.
+    /// Arrival time of the packet with the largest number.
     largest_at: SimTime,
     /// Number of packets not yet acknowledged.
     unanswered: u32,
-    /// Time at which the delayed acknowledgement is due.
+    /// Time at which the delayed acknowledgement is due; `None` if none waits.
     deadline: Option<SimTime>,
-    /// Number of packets that arrived with a mark.
+    /// Number of packets that arrived with a CE mark.
     ce: u32,
 }
 
@@ -44,8 +44,9 @@ impl Numbers {
         }
     }
 
-    /// Takes packet `number`, arrived at `now`, marked if `ce`. Returns whether it must be acknowledged at once; `None`
-    /// if it has, or may have, arrived before: such packets are discarded (RFC 9000 section 12.3).
+    /// Processes packet `number`, which arrived at `now`, with a CE mark if `ce`. Returns true if it must be
+    /// acknowledged at once, and `None` if it has, or may have, arrived before: such packets are discarded (RFC 9000
+    /// section 12.3).
     #[inline(never)]
     pub(crate) fn on_packet(&mut self, now: SimTime, number: u64, ce: bool) -> Option<bool> {
         let next = self.ranges.back().map_or(0, |range| range.end);
@@ -67,7 +68,8 @@ impl Numbers {
         Some(true)
     }
 
-    /// Adds a packet number; returns false if it was known, or lies in the forgotten part.
+    /// Adds packet `number` to the ranges; returns false if it was known, or is so old that its arrival is no longer
+    /// remembered.
     fn insert(&mut self, number: u64) -> bool {
         if number < self.floor {
             return false;
@@ -116,6 +118,7 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SenderConfig;
     use crate::config::QuicConfig;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
@@ -147,6 +150,18 @@ mod tests {
         numbers.on_packet(MS * 50, 5, false);
         numbers.on_packet(MS * 60, 4, false);
         assert_eq!(numbers.take(MS * 60 + SimTime::from_micros(13)).delay, SimTime::from_micros(10_008));
+    }
+
+    /// The first acknowledgement of packets in order leaves with the packet that `segments_per_ack` says.
+    #[test]
+    fn an_acknowledgement_answers_as_many_packets_as_its_configuration_says() {
+        for ack_eliciting_threshold in [1, 2, 10] {
+            let config = QuicConfig { ack_eliciting_threshold, ..QuicConfig::new(64) };
+            let mut numbers = numbers(config);
+            let answered =
+                1 + (0..).take_while(|&number| numbers.on_packet(MS, number, false) == Some(false)).count();
+            assert_eq!(answered, SenderConfig::from(config).segments_per_ack() as usize);
+        }
     }
 
     #[test]
@@ -184,7 +199,7 @@ mod tests {
     }
 
     proptest! {
-        /// The ranges equal a set of packet numbers kept beside them.
+        /// The ranges equal a set of the arrived packet numbers, for arrivals in any order.
         #[test]
         fn ranges_hold_what_has_arrived(arrivals in prop::collection::vec(0u64..60, 0..200)) {
             let mut numbers = numbers(QuicConfig { ack_ranges: 1000, ..QuicConfig::new(64) });

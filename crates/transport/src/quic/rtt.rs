@@ -10,17 +10,18 @@ const GRANULARITY: SimTime = SimTime::from_millis(1);
 #[derive(Clone, Debug)]
 pub(super) struct RoundTrip {
     config: QuicConfig,
-    /// Estimator, probe timeout without `max_ack_delay`, and back-off, shared with RFC 6298. Appendix A.7 updates the
-    /// deviation first, like RFC 6298; section 5.3 contradicts it by updating the smoothed RTT first.
+    /// Estimator, probe timeout without `max_ack_delay`, and back-off: the code of RFC 6298's timeout. RFC 9002
+    /// appendix A.7 updates the deviation first, like RFC 6298; section 5.3 contradicts it by updating the smoothed RTT
+    /// first.
     rto: Rto,
     min: Option<SimTime>,
     latest: SimTime,
-    /// Time of the first RTT sample.
+    /// Time of the first RTT sample; `None` before it.
     first_at: Option<SimTime>,
 }
 
 impl RoundTrip {
-    /// Creates an estimator with the handshake's RTT, if it was measured, as its only sample.
+    /// Creates an estimator; the RTT of the handshake, if it was measured, is its first sample.
     pub(super) fn new(config: &QuicConfig) -> Self {
         // Section 6.2.2: the initial RTT and, as its deviation, half of it.
         let initial = config.initial_rtt.saturating_mul(3);
@@ -37,8 +38,8 @@ impl RoundTrip {
         this
     }
 
-    /// Takes an RTT sample: the largest acknowledged packet left `rtt` before `now`, and the receiver delayed its ACK
-    /// by `ack_delay` (section 5.3, appendix A.7).
+    /// Processes an RTT sample: the largest acknowledged packet left `rtt` before `now`, and the receiver delayed its
+    /// ACK by `ack_delay` (RFC 9002 section 5.3, appendix A.7).
     pub(super) fn on_sample(&mut self, now: SimTime, rtt: SimTime, ack_delay: SimTime) {
         self.first_at.get_or_insert(now);
         self.latest = rtt;
@@ -66,20 +67,20 @@ impl RoundTrip {
         self.rto.srtt()
     }
 
-    /// Delay from its departure after which an overtaken packet is lost (section 6.1.2).
+    /// Time after its departure at which a packet overtaken by an acknowledged one is lost (RFC 9002 section 6.1.2).
     pub(super) fn loss_delay(&self) -> SimTime {
         let rtt = self.srtt().map_or(self.latest, |srtt| srtt.max(self.latest));
         SimTime::from_nanos((rtt.as_nanos() as f64 * self.config.time_threshold) as u64).max(GRANULARITY)
     }
 
-    /// Delay from the last departure after which probes are sent (section 6.2.1).
+    /// Time after the last departure at which probes are sent (RFC 9002 section 6.2.1).
     pub(super) fn probe_timeout(&self) -> SimTime {
         let held_back = self.config.max_ack_delay.saturating_mul(u64::from(self.backoff()));
         self.rto.current().saturating_add(held_back)
     }
 
-    /// Duration of persistent congestion: the time between the departures of two packets with everything between them
-    /// lost (section 7.6.1), and the time of the first RTT sample. `None` before that sample.
+    /// Time of the first RTT sample, and duration of persistent congestion: the time between the departures of two
+    /// packets with everything between them lost (RFC 9002 section 7.6.1). `None` before that sample.
     pub(super) fn persistent(&self) -> Option<(SimTime, SimTime)> {
         let timeout = self.rto.base().saturating_add(self.config.max_ack_delay);
         Some((self.first_at?, timeout.saturating_mul(u64::from(self.config.persistent_threshold))))
@@ -104,7 +105,8 @@ mod tests {
         (round_trip.srtt().unwrap(), round_trip.rto.rttvar())
     }
 
-    /// Appendix A.7 updates the deviation first, from the previous smoothed RTT; section 5.3 would give 46.25 ms.
+    /// The deviation is updated first, from the previous smoothed RTT (RFC 9002 appendix A.7); section 5.3 would give
+    /// 46.25 ms.
     #[test]
     fn the_deviation_is_updated_first() {
         assert_eq!(estimate(&measured(&[(100, 0), (140, 0)])), (MS * 105, SimTime::from_micros(47_500)));
@@ -145,7 +147,7 @@ mod tests {
         assert_eq!(known.probe_timeout(), MS * 145);
     }
 
-    /// At a constant RTT the deviation falls until the granularity remains.
+    /// At a constant RTT the deviation falls until only the timer granularity remains.
     #[test]
     fn nothing_is_shorter_than_the_granularity() {
         let steady = measured(&[(0, 0); 100]);

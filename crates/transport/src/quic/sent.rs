@@ -10,8 +10,8 @@ pub(super) struct Packet {
     /// Segment that the packet carries.
     pub(super) seq: u64,
     pub(super) sent_at: SimTime,
-    /// Next packet in flight, or a lower bound for it: none from this packet up to `next`, exclusive, is in flight.
-    /// Equals this packet if it is in flight.
+    /// Number of the next packet in flight, or a lower bound for it: none from this packet up to `next`, exclusive, is
+    /// in flight. It is this packet's own number if this packet is in flight.
     next: u64,
 }
 
@@ -22,16 +22,16 @@ pub(super) struct Lost {
     found_at: SimTime,
 }
 
-/// Packets in flight and lately lost packets. Every operation is amortised O(log n) in the window.
+/// Packets in flight and recently lost packets. Every operation is amortised O(log n) in the window.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sent {
-    /// Number of the oldest packet in flight, if there is one.
+    /// Number of the oldest packet in flight, or of the next packet to be sent if none is.
     first: u64,
-    /// Packets from `first` on.
+    /// Packets from number `first` on, in the order of their numbers.
     packets: VecDeque<Packet>,
     in_flight: u64,
     lost: BTreeMap<u64, Lost>,
-    /// Delivery accounting, if congestion control asks for samples.
+    /// Delivery accounting; `None` unless congestion control asks for samples.
     pub(super) deliveries: Option<Box<Deliveries>>,
 }
 
@@ -54,7 +54,7 @@ impl Sent {
         Some((self.first, *self.packets.front()?))
     }
 
-    /// Records a packet with segment `seq`, sent now. Returns its number.
+    /// Records a packet with segment `seq`, sent at `now`. Returns the packet's number.
     pub(super) fn on_sent(&mut self, seq: u64, now: SimTime) -> u64 {
         let number = self.next_number();
         if let Some(deliveries) = &mut self.deliveries {
@@ -69,7 +69,7 @@ impl Sent {
         self.packets.get(number.checked_sub(self.first)? as usize)
     }
 
-    /// First packet in flight from `number` on.
+    /// Number of the first packet in flight from `number` on.
     pub(super) fn next_in_flight(&mut self, number: u64) -> Option<u64> {
         let mut at = number.max(self.first);
         loop {
@@ -118,7 +118,7 @@ impl Sent {
         packet
     }
 
-    /// Takes a packet in `from..to` that was found lost and has arrived after all.
+    /// Removes and returns the first packet in `from..to` that was found lost, because it has arrived after all.
     pub(super) fn take_lost(&mut self, from: u64, to: u64) -> Option<(u64, Lost)> {
         let (&number, _) = self.lost.range(from..to).next()?;
         let lost = self.lost.remove(&number)?;
@@ -128,12 +128,12 @@ impl Sent {
         Some((number, lost))
     }
 
-    /// Whether any lost packet may still arrive.
+    /// True if any lost packet is remembered because it may still arrive.
     pub(super) fn remembers_lost(&self) -> bool {
         !self.lost.is_empty()
     }
 
-    /// Forgets packets found lost before `time`, whose arrival no longer counts.
+    /// Forgets packets found lost before `time`, since their late arrival no longer counts.
     pub(super) fn forget_lost(&mut self, time: SimTime) {
         while let Some(entry) = self.lost.first_entry()
             && entry.get().found_at < time
@@ -150,7 +150,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// The packets in flight equal a set of numbers kept beside them.
+        /// The packets in flight equal a set of packet numbers, after any operations.
         #[test]
         fn packets_in_flight_are_those_of_a_set(ops in prop::collection::vec((0u8..4, any::<u64>()), 0..200)) {
             let (mut sent, mut set, mut next) = (Sent::new(true), BTreeSet::new(), 0);

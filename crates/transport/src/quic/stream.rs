@@ -1,4 +1,4 @@
-//! Sending end of the stream: which segments have arrived, and which must be retransmitted in a packet with a new
+//! Sending end of QUIC's stream: which segments have arrived, and which must be retransmitted in a packet with a new
 //! number.
 
 use std::cmp::Reverse;
@@ -6,9 +6,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Piece {
-    /// In flight, with the number of the last packet that carried the segment.
+    /// In flight, in the packet with this number, the last one that carried the segment.
     Sent(u64),
-    /// Lost, to be retransmitted.
+    /// Lost, waiting for retransmission.
     Lost,
     Arrived,
 }
@@ -77,7 +77,7 @@ impl SendStream {
         None
     }
 
-    /// Lowest segment in flight from `from` on, which a probe retransmits if it has no other data.
+    /// Lowest segment from `from` on that is in flight; a probe retransmits it if there is no other data to send.
     pub(super) fn next_sent(&self, from: u64) -> Option<u64> {
         let from = from.max(self.una);
         let rest = self.pieces.iter().skip((from - self.una) as usize);

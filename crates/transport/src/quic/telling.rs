@@ -1,11 +1,11 @@
-//! Reports to a congestion control that asks for more than losses and growth, and the pacing of its rate.
+//! Reports of QUIC's sender to a congestion control that needs more than losses and growth, and pacing at its rate.
 
 use super::QuicSender;
 use crate::congestion::{ControlInfo, LostSegment, RateSample, SendEvent};
 use crate::rfc::{Pacer, PacerPolicy, quantum, usual_rate};
 use crossfade_core::{SimTime, Stream};
 
-/// Pacing rate in windows per RTT (RFC 9002 section 7.7).
+/// Rate at which bursts follow each other without a pacer, in windows per RTT (RFC 9002 section 7.7).
 const PACING_RATIO: f64 = 1.25;
 
 impl QuicSender {
@@ -75,7 +75,7 @@ impl QuicSender {
         }
     }
 
-    /// Records whether a packet `waits` for the pacer.
+    /// Records whether a packet `waits` for the pacer or, without one, for the end of the last burst.
     pub(super) fn wait_for_pacer(&mut self, waits: bool) {
         self.pacer = self.pacer.map(|pacer| pacer.waiting(waits));
         // Without a pacer the rest of a burst leaves a burst later, at a pacer's usual rate: if one acknowledgement
@@ -88,12 +88,12 @@ impl QuicSender {
         });
     }
 
-    /// Time at which a packet held back by the pacer or behind a burst may leave.
+    /// Time at which a packet held back by the pacer, or behind a burst, may leave; `None` if none is held back.
     pub(super) fn opens_at(&self) -> Option<SimTime> {
         self.pacer.as_ref().map_or(self.resumes, Pacer::deadline)
     }
 
-    /// Charges a sent packet to the pacer.
+    /// Records a packet sent at `now` in the pacer or, without one, in the current burst.
     pub(super) fn pace(&mut self, now: SimTime) {
         let Some(mut pacer) = self.pacer else {
             self.burst = (now, if self.burst.0 == now { self.burst.1 + 1 } else { 1 });

@@ -1,4 +1,4 @@
-//! Choice of the next segment to send, in a packet with its own number.
+//! Choice of the next segment that QUIC's sender puts into a packet.
 
 use super::{LEAST_WINDOW, QuicSender};
 use crate::segment::Segment;
@@ -33,8 +33,8 @@ impl QuicSender {
         })
     }
 
-    /// Segment that a probe carries regardless of the window: a lost one, or new data, or the one unacknowledged for
-    /// longest (RFC 9002 section 6.2.4).
+    /// Chooses the segment that a probe carries regardless of the window: a lost one, or new data, or the segment
+    /// unacknowledged for longest (RFC 9002 section 6.2.4).
     fn probe(&mut self) -> Option<u64> {
         self.probes = self.probes.checked_sub(1)?;
         self.next_data().or_else(|| {
@@ -44,7 +44,7 @@ impl QuicSender {
         })
     }
 
-    /// Next segment that the window and the pacer allow.
+    /// Chooses the next segment that the window and the pacer allow.
     fn choose(&mut self, now: SimTime) -> Option<u64> {
         let seq = self.next_data();
         let window = self.congestion.cwnd().max(LEAST_WINDOW);
@@ -65,21 +65,22 @@ impl QuicSender {
         seq
     }
 
-    /// Lowest lost segment, or else a new one if the application and the stream's credit allow it.
+    /// Chooses the lowest lost segment, or else a new one if the application and the stream's credit allow it.
     fn next_data(&mut self) -> Option<u64> {
         let (next, end) = (self.stream.next(), self.stream.una() + u64::from(self.config.w_max));
         self.stream.next_lost().or((next < self.available.min(end)).then_some(next))
     }
 
-    /// Whether a packet may leave now without a pacer: at most the initial window leaves at once, unless nothing is in
-    /// flight (section 7.7).
+    /// True if a packet may leave at `now` without a pacer: at most the initial window leaves at once, unless nothing
+    /// is in flight (RFC 9002 section 7.7).
     fn may_burst(&self, now: SimTime) -> bool {
         let most = self.config.initial_window.max(LEAST_WINDOW) as u64;
         let is_short = self.burst.0 != now || self.burst.1 < most || self.in_flight() == 0;
         self.pacer.map_or(is_short, |pacer| pacer.is_open(now))
     }
 
-    /// Reports the end of an idle period to congestion control, whose clock may depend on it; the window stays.
+    /// Reports the end of an idle period to congestion control, which may depend on elapsed time; the window is
+    /// unchanged.
     fn end_idle(&mut self, now: SimTime) {
         let Some(last) = self.last_sent.filter(|_| self.in_flight() == 0) else { return };
         let idle = now.saturating_sub(last);

@@ -1,4 +1,4 @@
-//! Processing of an acknowledgement at the sender.
+//! Processing of an acknowledgement at the sender of flavour `rfc`.
 
 use super::eifel::Cause;
 use super::frto::{Sent, Verdict};
@@ -99,12 +99,13 @@ impl RfcSender {
         outcome
     }
 
-    /// Whether an outstanding lost and retransmitted segment is reason for another recovery and reduction.
+    /// True if a lost segment, retransmitted or not, is outstanding and Linux's rules then start another recovery and
+    /// reduction.
     fn is_repairing(&self) -> bool {
         self.policy.rack.repairs_begin_recovery && self.flight.is_repairing()
     }
 
-    /// Applies an acknowledgement to the scoreboard.
+    /// Applies acknowledgement `ack` to the scoreboard; returns the information that is new in it.
     fn read(&mut self, now: SimTime, ack: &Ack) -> News {
         let sack = if self.uses_sack() { &ack.sack } else { &SackBlocks::NONE };
         let timestamp_echo = ack.timestamp_echo.filter(|_| self.config.rfc.timestamps);
@@ -115,7 +116,7 @@ impl RfcSender {
         self.flight.on_ack(ack.next_expected, sack, &evidence)
     }
 
-    /// Processes an acknowledgement of new data outside recovery; the caller handles other ones.
+    /// Processes an acknowledgement outside recovery: starts fast recovery if it shows a loss.
     fn on_ack_when_open(&mut self, now: SimTime, news: &News) -> AckOutcome {
         let is_loss = match self.config.variant {
             Variant::OldTahoe => false,
@@ -154,8 +155,8 @@ impl RfcSender {
         marks.read(ack.accurate, newly)
     }
 
-    /// Reacts to an echoed congestion mark. Returns whether ECN is in use: such an acknowledgement does not let the
-    /// window grow (RFC 3168 section 6.1.2).
+    /// Reacts to an echoed congestion mark (ECE). Returns true if ECN is in use: an acknowledgement with an echo does
+    /// not let the window grow (RFC 3168 section 6.1.2).
     fn on_mark(&mut self, now: SimTime, flight_size: u64) -> bool {
         if self.ecn.enabled() && self.phase == Phase::Open && self.ecn.may_reduce(self.flight.snd_una()) {
             let window = (flight_size as f64).min(self.congestion.cwnd());
@@ -166,7 +167,8 @@ impl RfcSender {
         self.ecn.enabled()
     }
 
-    /// Checks whether the last timeout or fast retransmit was spurious, and undoes it if so. Returns whether it was.
+    /// Checks whether the last timeout or fast retransmit was spurious, and undoes it if so. Returns true if it was
+    /// spurious.
     fn find_spurious(
         &mut self,
         now: SimTime,
@@ -222,8 +224,9 @@ impl RfcSender {
         self.congestion.on_ack(&AckSample { now, acked, rtt, next_expected, snd_max, cwnd_limited });
     }
 
-    /// RTT sample of an acknowledgement or SACK report, from the departure of the first original that it covers; if
-    /// that is ambiguous, from the timestamp. Congestion control receives the sample of the last original.
+    /// Takes the RTT sample of an acknowledgement or SACK report, from the departure of the first original covered or,
+    /// if that is ambiguous, from the timestamp. Returns the RTT of the last original, which congestion control
+    /// receives.
     fn measure_by_report(&mut self, now: SimTime, ack: &Ack, news: &News) -> Option<SimTime> {
         let acked = news.acked_sent.filter(|_| !news.repetition_acked);
         let echoed = ack.timestamp_echo.filter(|_| news.acked > 0 && self.config.rfc.timestamps);
@@ -235,7 +238,7 @@ impl RfcSender {
         news.sacked_sent.or(acked).map(|(_, last)| now.saturating_sub(last))
     }
 
-    /// RTT sample of an acknowledgement of new data.
+    /// Takes and returns the RTT sample of an acknowledgement of new data; `None` if it gives none.
     fn measure(&mut self, now: SimTime, ack: &Ack, news: &News) -> Option<SimTime> {
         if self.policy.rtt.from_every_report {
             return self.measure_by_report(now, ack, news);

@@ -1,4 +1,4 @@
-//! Acknowledgements of the receiver of flavour `rfc`: their options and their timing.
+//! Timing and options of the acknowledgements that the receiver of flavour `rfc` sends.
 
 use crate::accurate_ecn::{AccEcn, MarksReceived};
 use crate::config::RfcConfig;
@@ -8,7 +8,7 @@ use crossfade_core::SimTime;
 use super::policy::TimerPolicy;
 use super::receive_window::ReceiveWindow;
 
-/// Number of unreported marks that triggers an acknowledgement (RFC 9768 section 3.2.2.5.1, "increment-triggered").
+/// Number of unreported CE marks that triggers an acknowledgement (RFC 9768 section 3.2.2.5.1, "increment-triggered").
 const MOST_UNTOLD: u32 = 2;
 
 #[derive(Clone, Debug)]
@@ -16,37 +16,38 @@ pub(crate) struct Answers {
     config: RfcConfig,
     timers: TimerPolicy,
     sends_sack: bool,
-    /// Delay of acknowledgements for receivers with simple rules: no counted marks, no growing window, no PSH.
+    /// Delay of acknowledgements for a receiver with simple rules: no counted marks, no growing window, no PSH;
+    /// otherwise `None`.
     plain_delay: Option<SimTime>,
-    /// Number of acknowledgements that still leave without delay.
+    /// Number of further acknowledgements that leave without delay.
     quick: u32,
-    /// Arrival of the last in-order segment, and the receiver's timeout: after a longer gap, more acknowledgements
-    /// leave without delay.
+    /// Arrival of the last in-order segment.
     last_in_order: Option<SimTime>,
+    /// Gap between in-order segments after which acknowledgements again leave without delay: the receiver's timeout.
     longest_gap: SimTime,
-    /// Receive window of Linux, if it is modelled; without SACK, segments beyond a hole do not let it grow.
+    /// Receive window of Linux; `None` if it is not modelled. Without SACK, segments beyond a hole do not let it grow.
     window: Option<ReceiveWindow>,
-    /// Value of `rcv_nxt`, and the number of immediate acknowledgements since it last moved while there were holes.
+    /// Value of `rcv_nxt`, and number of acknowledgements sent at once since `rcv_nxt` last moved, with holes.
     dupacks: (u64, u32),
-    /// The last segment, if it was a duplicate that the next acknowledgement reports.
+    /// Last segment, if it was a duplicate that the next acknowledgement reports.
     duplicate: Option<SackBlock>,
-    /// Time at which the delayed acknowledgement is due.
+    /// Time at which the delayed acknowledgement is due; `None` if none waits.
     deadline: Option<SimTime>,
     /// Timestamp to echo (RFC 7323 section 4.3, `TS.Recent`).
     ts_recent: Option<SimTime>,
     /// Acknowledgement number last sent (RFC 7323 section 4.3, `Last.ACK.sent`).
     last_ack_sent: u64,
-    /// Whether congestion is echoed, until the sender's CWR (RFC 3168 section 6.1.3).
+    /// True if acknowledgements echo congestion: from a mark until the sender's CWR (RFC 3168 section 6.1.3).
     ece: bool,
-    /// Whether the last segment was marked.
+    /// True if the last segment was marked.
     was_marked: bool,
-    /// Counter of marks, with accurate ECN.
+    /// Counter of CE marks; `None` without AccECN.
     marks: Option<MarksReceived>,
 }
 
 impl Answers {
-    /// Creates the state of a receiver that has seen nothing, with a window of at most `w_max` segments; `sends_sack`:
-    /// it reports SACK blocks.
+    /// Creates the state of a receiver that has received nothing yet, with a window of at most `w_max` segments; it
+    /// reports SACK blocks if `sends_sack`.
     pub(crate) fn new(config: &RfcConfig, w_max: u32, sends_sack: bool) -> Self {
         let window = config.growth_acks;
         let is_plain = window.is_none() && !config.accurate_ecn && !config.push_acks;
@@ -72,8 +73,8 @@ impl Answers {
         }
     }
 
-    /// Takes a segment that arrived at `now`, marked if `ce`, and stored at `place`. Returns whether the
-    /// acknowledgement may be delayed.
+    /// Processes a segment that arrived at `now`, with a congestion mark if `ce`, and is stored at `place`. Returns true
+    /// if its acknowledgement may be delayed.
     #[expect(
         clippy::inline_always,
         reason = "most segments of a simulation are in order; measured: 5 % of it"
@@ -92,7 +93,7 @@ impl Answers {
         }
     }
 
-    /// Uncommon part of `on_segment`, for a segment that may affect the acknowledgement.
+    /// Rarely needed part of `on_segment`, for a segment that may affect the acknowledgement.
     #[inline(never)]
     fn on_telling_segment(&mut self, now: SimTime, segment: &Segment, ce: bool, place: &Place) -> bool {
         // Without a mark now and before there is nothing to record.
@@ -131,8 +132,8 @@ impl Answers {
         self.may_be_compressed(now, place)
     }
 
-    /// Records a mark. Returns whether it must be reported at once: the first one after an unmarked segment, with
-    /// accurate ECN (RFC 9768 section 3.2.2.5.1, "change-triggered").
+    /// Records a segment that is marked if `ce`. Returns true if the mark must be reported at once: with AccECN, the
+    /// first one after an unmarked segment (RFC 9768 section 3.2.2.5.1, "change-triggered").
     #[inline(never)]
     fn note_mark(&mut self, cwr: bool, ce: bool) -> bool {
         // RFC 3168 section 6.1.3: CWR ends the echo; a mark on this very segment starts a new one.
@@ -143,8 +144,8 @@ impl Answers {
         is_counted && is_first
     }
 
-    /// Whether the acknowledgement may be delayed until the second segment or for `delay`; a segment out of order or
-    /// filling a hole may not (RFC 5681 section 4.2, RFC 1122 section 4.2.3.2).
+    /// True if the acknowledgement may wait for the second segment, for at most `delay`; the caller excludes segments
+    /// that are out of order or fill a hole (RFC 5681 section 4.2, RFC 1122 section 4.2.3.2).
     #[inline]
     fn may_wait(&mut self, now: SimTime, delay: SimTime, ends_burst: bool) -> bool {
         if self.deadline.is_some() || ends_burst {
@@ -154,8 +155,8 @@ impl Answers {
         true
     }
 
-    /// Whether a report may be compressed, with holes before and after the segment, as in Linux
-    /// (`tcp_comp_sack_delay_ns`).
+    /// True if a SACK report may be delayed and merged with later ones: Linux compresses reports from the fourth
+    /// segment beyond a hole on (`tcp_comp_sack_delay_ns`).
     fn may_be_compressed(&mut self, now: SimTime, place: &Place) -> bool {
         let Some(longest) = self.config.sack_compression.filter(|_| self.sends_sack) else { return false };
         let unacknowledged = place.rcv_nxt.saturating_sub(self.last_ack_sent);
@@ -175,18 +176,19 @@ impl Answers {
         true
     }
 
-    /// Whether reports are being compressed; with holes no other acknowledgement is delayed.
+    /// True if a SACK report waits for others; while there are holes no other acknowledgement is delayed.
     pub(crate) fn compresses(&self) -> bool {
         self.deadline.is_some() && self.config.sack_compression.is_some()
     }
 
-    /// Duration of compression: a twentieth of the RTT, at most `longest`.
+    /// Time for which a SACK report waits: a twentieth of the handshake's RTT, at most `longest`.
     fn compressed_for(&self, longest: SimTime) -> SimTime {
         let twentieth = self.config.handshake_rtt.map(|rtt| SimTime::from_nanos(rtt.as_nanos() / 20));
         twentieth.map_or(longest, |part| part.min(longest))
     }
 
-    /// Shortest delay of an acknowledgement; timer rounding only lengthens it.
+    /// Shortest time for which an acknowledgement is delayed; rounding of timers only lengthens it. `None` if none is
+    /// delayed.
     pub(crate) fn shortest_delay(&self) -> Option<SimTime> {
         let compressed = self.config.sack_compression.map(|longest| self.compressed_for(longest));
         self.config.delayed_ack.into_iter().chain(compressed).min()
@@ -196,7 +198,7 @@ impl Answers {
         self.deadline
     }
 
-    /// Takes the options of the acknowledgement of everything before `next_expected` that leaves now, with `holes`
+    /// Returns the options of the acknowledgement that leaves now, up to segment `next_expected` and with `holes` SACK
     /// blocks.
     pub(crate) fn take(&mut self, next_expected: u64, holes: usize) -> Options {
         self.deadline = None;
@@ -218,33 +220,33 @@ impl Answers {
     }
 }
 
-/// Linux's timeout after a first RTT sample `handshake`: three times it, and at least 200 ms beyond it; 1 s without a
-/// sample.
+/// Retransmission timeout of Linux after a first RTT sample `handshake`: three times it, and at least 200 ms beyond it;
+/// 1 s without a sample.
 fn timeout_of(handshake: Option<SimTime>) -> SimTime {
     let least = SimTime::from_millis(200);
     handshake.map_or(SimTime::from_millis(1000), |rtt| rtt.saturating_add(rtt.saturating_mul(2).max(least)))
 }
 
-/// Position of a received segment relative to the others.
+/// Position of a received segment relative to the segments that arrived earlier.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// Whether the segment arrived for the first time.
+    /// True if the segment arrived for the first time.
     pub(crate) is_new: bool,
-    /// Whether the segment was the next in order and there were no holes.
+    /// True if the segment was the next in order and there were no holes.
     pub(crate) in_order: bool,
-    /// Whether there are holes after it.
+    /// True if there are holes after the segment was stored.
     pub(crate) has_holes: bool,
     pub(crate) rcv_nxt: u64,
 }
 
-/// Fields of an acknowledgement besides the arrived segments.
+/// Fields of an acknowledgement other than the segments that it acknowledges.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
-    /// Segment that has arrived twice (RFC 2883).
+    /// Segment that has arrived twice, reported by D-SACK (RFC 2883).
     pub(crate) duplicate: Option<SackBlock>,
     pub(crate) timestamp_echo: Option<SimTime>,
     pub(crate) ece: bool,
-    /// Advertised window in segments.
+    /// Advertised window in segments; `None` if it does not limit the sender.
     pub(crate) window: Option<u32>,
     pub(crate) accurate: AccEcn,
 }

@@ -1,4 +1,4 @@
-//! Delivery rate: segments delivered between the departure of a segment and its acknowledgement
+//! Delivery-rate samples: segments delivered between the departure of a segment and its acknowledgement
 //! (draft-cheng-iccrg-delivery-rate-estimation-02 section 3, as in draft-ietf-ccwg-bbr section 4.1). Counts are in
 //! segments.
 
@@ -6,7 +6,7 @@ use crate::congestion::{LostSegment, RateSample};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// State of the connection saved with each transmission.
+/// State of the connection when a segment left, saved with each transmission.
 #[derive(Clone, Copy, Debug)]
 struct Departure {
     at: SimTime,
@@ -15,12 +15,12 @@ struct Departure {
     first_send_time: SimTime,
     lost: u64,
     ce: u64,
-    /// Pipe at the transmission, itself included.
+    /// Number of segments in flight at the transmission, itself included.
     in_flight: u64,
     app_limited: bool,
 }
 
-/// Delivery accounting of a connection.
+/// Delivery accounting of a connection, from which delivery-rate samples are computed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deliveries {
     /// Last transmission of each unacknowledged segment, from `snd_una` on.
@@ -29,14 +29,14 @@ pub(crate) struct Deliveries {
     delivered_time: SimTime,
     first_send_time: SimTime,
     lost: u64,
-    /// Number of marks reported.
+    /// Number of congestion marks reported since the start.
     ce: u64,
-    /// Value of `delivered` up to which samples are application-limited.
+    /// Value of `delivered` up to which samples are application-limited; 0: none are.
     app_limited_until: u64,
     min_rtt: Option<SimTime>,
-    /// Latest transmission that the current ACK shows to have arrived, and its segment number.
+    /// Latest transmission that the current ACK shows to have arrived, and its segment number; `None` if it shows none.
     newest: Option<(Departure, u64)>,
-    /// Departure of the latest original that the current ACK shows to have arrived.
+    /// Departure of the latest original that the current ACK shows to have arrived; `None` if it shows none.
     newest_original: Option<SimTime>,
     newly_acked: u64,
     /// Segments found lost and not yet reported to congestion control.
@@ -44,12 +44,13 @@ pub(crate) struct Deliveries {
 }
 
 impl Deliveries {
-    /// Whether segments sent now count as application-limited.
+    /// True if segments sent now count as application-limited.
     pub(crate) fn is_app_limited(&self) -> bool {
         self.app_limited_until > 0
     }
 
-    /// Records a transmission, new or not, of the segment at `place` beyond `snd_una`; `in_flight` counts it.
+    /// Records a transmission or retransmission of the segment `place` segments beyond `snd_una`; `in_flight` includes
+    /// it.
     pub(crate) fn on_sent(&mut self, place: usize, now: SimTime, in_flight: u64) {
         if self.departures.is_empty() {
             // Idle time is not part of a sample.
@@ -71,7 +72,7 @@ impl Deliveries {
         }
     }
 
-    /// Records that segment `seq` at `place` has newly arrived.
+    /// Records that segment `seq`, `place` segments beyond `snd_una`, has newly arrived.
     pub(crate) fn on_arrival(&mut self, place: usize, seq: u64, ever_repeated: bool) {
         let Some(departure) = self.departures.get(place).copied() else { return };
         self.delivered += 1;
@@ -90,12 +91,12 @@ impl Deliveries {
         self.newly_acked += 1;
     }
 
-    /// Removes the oldest segment after its acknowledgement.
+    /// Removes the departure of the oldest segment, which was acknowledged.
     pub(crate) fn pop(&mut self) {
         self.departures.pop_front();
     }
 
-    /// Records that the segment at `place` was found lost.
+    /// Records that the segment `place` segments beyond `snd_una` was found lost.
     pub(crate) fn on_lost(&mut self, place: usize) {
         let Some(departure) = self.departures.get(place) else { return };
         self.lost += 1;
@@ -108,12 +109,12 @@ impl Deliveries {
         });
     }
 
-    /// Whether the last segment was sent application-limited.
+    /// True if the last segment was sent while the connection was application-limited.
     pub(crate) fn was_last_app_limited(&self) -> bool {
         self.departures.back().is_some_and(|last| last.app_limited)
     }
 
-    /// Takes the segments found lost since the last call.
+    /// Takes the segments found lost since the last call, for the report to congestion control.
     pub(crate) fn take_lost(&mut self) -> Vec<LostSegment> {
         std::mem::take(&mut self.untold)
     }
@@ -123,14 +124,14 @@ impl Deliveries {
         self.lost
     }
 
-    /// Marks the connection as application-limited: there is no more data, with `in_flight` segments in flight and room
-    /// in the window.
+    /// Marks the connection as application-limited: with `in_flight` segments in flight the window has room, but there
+    /// is no data to send.
     pub(crate) fn on_nothing_to_send(&mut self, in_flight: u64) {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }
 
-    /// Sample of an acknowledgement at `now` that echoes `timestamp` and reports `ce` new marks; the caller fills in
-    /// the remaining fields.
+    /// Delivery-rate sample of an acknowledgement at `now` that echoes `timestamp` and reports `ce` new marks; the
+    /// caller fills in the remaining fields.
     pub(crate) fn sample(&mut self, now: SimTime, timestamp: Option<SimTime>, ce: u64) -> RateSample {
         self.ce += ce;
         if self.is_app_limited() && self.delivered > self.app_limited_until {
@@ -176,9 +177,9 @@ mod tests {
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    /// With a known RTT of 40 ms, all segments are delayed and retransmitted, and the acknowledgement of each original
-    /// arrives a millisecond after its retransmission left. The first sample spans the outage. The second has a
-    /// retransmission that left 1 ms after the last one assumed to have arrived, a false 1000 segments per second.
+    /// A retransmission that left too recently to have been acknowledged gives no sample. With a known RTT of 40 ms,
+    /// all segments are delayed and retransmitted, and the acknowledgement of each original arrives 1 ms after its
+    /// retransmission left. The first sample spans the outage; the second would give a false 1000 segments per second.
     #[test]
     fn an_original_that_is_taken_for_its_repetition_gives_no_sample() {
         let mut deliveries = Deliveries::default();
@@ -200,8 +201,8 @@ mod tests {
         assert_eq!(deliveries.delivered, 4, "it counts as delivered");
     }
 
-    /// The sample is of the transmission that left last among those that an ACK covers, and among equal times the one
-    /// with the highest number.
+    /// A sample is of the transmission that left last among those covered by an ACK, and of the highest segment among
+    /// equal times.
     #[test]
     fn the_newest_transmission_is_the_sample() {
         let mut deliveries = Deliveries::default();

@@ -1,12 +1,12 @@
 //! Explicit Congestion Notification at the sender (RFC 3168 section 6.1.2).
 
-/// State of the last window reduction.
+/// Reaction to ECN marks: the last window reduction, and the CWR flag.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ecn {
     enabled: bool,
-    /// One past the highest segment sent at the last reduction, whatever its cause.
+    /// One past the highest segment sent at the last window reduction, whatever its cause; `None` before the first.
     reduced_at: Option<u64>,
-    /// Whether the next new segment carries CWR.
+    /// True if the next new segment carries CWR.
     cwr: bool,
 }
 
@@ -19,8 +19,8 @@ impl Ecn {
         self.enabled
     }
 
-    /// Whether a mark may reduce the window: all segments in flight at the last reduction, and the one with CWR, are
-    /// acknowledged ("only once per window of data").
+    /// True if a mark may reduce the window: all segments in flight at the last reduction, and the one with CWR, are
+    /// acknowledged ("only once per window of data", RFC 3168 section 6.1.2).
     pub(super) fn may_reduce(&self, snd_una: u64) -> bool {
         !self.enabled || self.reduced_at.is_none_or(|reduced_at| snd_una > reduced_at)
     }
@@ -33,7 +33,7 @@ impl Ecn {
         }
     }
 
-    /// Takes the CWR flag for a new segment.
+    /// Takes the CWR flag for a new segment: true once after each reduction.
     pub(super) fn take_cwr(&mut self) -> bool {
         std::mem::take(&mut self.cwr)
     }

@@ -11,27 +11,28 @@ pub(super) enum Cause {
     FastRetransmit,
 }
 
-/// Window reduction that may still prove spurious.
+/// Window reduction that is undone if it proves spurious.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Episode {
     pub(super) cause: Cause,
-    /// Oldest unacknowledged segment at the start: duplicates of lower segments belong to an earlier episode.
+    /// Oldest unacknowledged segment at the reduction: duplicates of lower segments belong to an earlier episode.
     snd_una: u64,
     /// Time of the first retransmission of the oldest segment (RFC 3522 section 3.2 step 3, `RetransmitTS`).
     first_repetition: Option<SimTime>,
-    /// Whether new data was acknowledged since: timestamps then give no further evidence.
+    /// True if new data was acknowledged since the reduction: timestamps then give no further evidence.
     was_acked: bool,
     repetitions: u32,
     duplicates: u32,
-    /// Smoothed RTT and deviation before the timeout (RFC 4015 section 3.2 step 0).
+    /// Smoothed RTT before the timeout (RFC 4015 section 3.2 step 0); `None` before the first sample.
     pub(super) srtt: Option<SimTime>,
+    /// Deviation of the RTT before the timeout (RFC 4015 section 3.2 step 0).
     pub(super) rttvar: SimTime,
 }
 
 impl Episode {
-    /// Starts an episode. `was_repeated`: the oldest segment was retransmitted before it, so the timestamp of that
-    /// retransmission would count as the original's. After a timeout this is harmless: the timeout is then spurious
-    /// either way.
+    /// Starts an episode. `was_repeated`: the oldest segment had already been retransmitted, so an echoed timestamp of
+    /// that retransmission would be taken for the original's. After a timeout this is harmless: the timeout is then
+    /// spurious either way.
     pub(super) fn new(
         cause: Cause,
         snd_una: u64,
@@ -58,7 +59,7 @@ impl Episode {
         self.repetitions += 1;
     }
 
-    /// Takes an acknowledgement of new data that echoes `timestamp`. Returns whether it answers the original of a
+    /// Processes an acknowledgement of new data that echoes `timestamp`. Returns true if it answers the original of a
     /// retransmitted segment (RFC 3522 section 3.2 step 5).
     pub(super) fn answers_original(&mut self, timestamp: Option<SimTime>) -> bool {
         if self.first_repetition.is_none() || std::mem::replace(&mut self.was_acked, true) {
@@ -67,8 +68,8 @@ impl Episode {
         timestamp.zip(self.first_repetition).is_some_and(|(echo, repeated)| echo < repeated)
     }
 
-    /// Takes a D-SACK of `segments` from `start` on. Returns whether all retransmissions have been reported as
-    /// duplicates (RFC 3708 section 3 (A)).
+    /// Processes a D-SACK of `segments` segments from `start` on. Returns true if all retransmissions of the episode
+    /// have been reported as duplicates (RFC 3708 section 3 (A)).
     pub(super) fn all_were_duplicates(&mut self, start: u64, segments: u64) -> bool {
         if start >= self.snd_una {
             self.duplicates = self.duplicates.saturating_add(segments as u32);
@@ -90,8 +91,8 @@ mod tests {
         episode
     }
 
-    /// RFC 3522 section 3.2 steps 4 and 5: only the first acceptable acknowledgement counts. Late originals echo old
-    /// timestamps even if the oldest segment was lost.
+    /// Only the first acknowledgement of new data after the retransmission counts (RFC 3522 section 3.2 steps 4 and 5).
+    /// Late originals echo old timestamps even if the oldest segment was lost.
     #[test]
     fn the_first_acknowledgement_alone_tells() {
         let mut spurious = repeated_at_100();

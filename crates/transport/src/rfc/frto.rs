@@ -1,4 +1,4 @@
-//! F-RTO: whether a timeout was spurious, told by the acknowledgements after it (RFC 5682).
+//! F-RTO: detection of spurious timeouts by the acknowledgements that follow them (RFC 5682).
 //!
 //! ```text
 //!   timeout: repeat the oldest        moves snd_una, not to `recover`:
@@ -12,28 +12,29 @@ use super::news::News;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Frto {
-    /// No timeout is being examined.
+    /// No timeout is under examination.
     #[default]
     Off,
-    /// Section 2.1 step 2: waits for the acknowledgement of the retransmission.
+    /// Waits for the acknowledgement of the retransmission (RFC 5682 section 2.1 step 2).
     WaitNew,
-    /// Section 2.1 step 3: new segments were sent instead of retransmissions, which would make the evidence ambiguous.
+    /// Waits for acknowledgements after new segments were sent instead of retransmissions, which would make the
+    /// evidence ambiguous (RFC 5682 section 2.1 step 3).
     WaitProof {
         /// `RecoveryPoint`: one past the highest segment sent before the new ones.
         recovery_point: u64,
-        /// Number of new segments that may still leave.
+        /// Number of new segments that may still be sent.
         budget: u8,
     },
 }
 
-/// Decision of F-RTO.
+/// Decision of F-RTO about a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// No decision yet.
+    /// No decision yet about the timeout.
     Open,
     /// The timeout was spurious: no segment was lost.
     Spurious,
-    /// The new segments have shown that the missing ones are lost.
+    /// The timeout was justified: the acknowledgements of new segments show that earlier ones are lost.
     Lost,
 }
 
@@ -45,7 +46,7 @@ pub(super) struct Sent {
     /// One past the highest segment sent before the timeout.
     pub(super) recover: u64,
     pub(super) uses_sack: bool,
-    /// Whether there is new data within the receiver's window.
+    /// True if there is new data within the receiver's window.
     pub(super) has_new: bool,
 }
 
@@ -82,7 +83,7 @@ impl Frto {
         verdict
     }
 
-    /// Number of new segments that may replace retransmissions; `None` if F-RTO sends none now.
+    /// Mutable access to the number of new segments that may replace retransmissions; `None` if F-RTO sends none now.
     pub(super) fn budget(&mut self) -> Option<&mut u8> {
         match self {
             Self::WaitProof { budget, .. } => Some(budget),

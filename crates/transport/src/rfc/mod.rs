@@ -1,7 +1,7 @@
 //! TCP as the RFCs specify it: the sender of flavour `rfc`.
 //!
-//! The connection is established (RFC 9293 section 3.5 is not simulated), the receiver's application reads at once, so
-//! that its window is constant unless it is Linux's, and every segment is full-sized, so that the windows of RFC 5681
+//! The connection is established (RFC 9293 section 3.5 is not simulated). The receiver's application reads at once, so
+//! the receiver's window is constant unless Linux's is modelled. Every segment is full-sized, so the windows of RFC 5681
 //! count segments.
 //!
 //! ```text
@@ -15,7 +15,7 @@
 //!                                                └──────┘ <───┘
 //! ```
 //!
-//! Each mechanism has a file; [`RfcConfig`](crate::RfcConfig) chooses which are used.
+//! Each mechanism has a file; [`RfcConfig`](crate::RfcConfig) selects the mechanisms in use.
 
 mod ack;
 mod answers;
@@ -64,12 +64,12 @@ use rack::Rack;
 use sack_recovery::SackRecovery;
 use tlp::TailLossProbe;
 
-/// Values derived from the configuration that every segment needs.
+/// Values derived from the configuration once, since every segment needs them.
 #[derive(Clone, Copy, Debug)]
 struct Fixed {
     uses_sack: bool,
     counts_duplicates: bool,
-    /// Whether the sending times of arrived segments are needed, by RACK or by the policies of RTTs and timers.
+    /// True if the sending times of arrived segments are needed, by RACK or by the policies of RTTs and timers.
     wants_times: bool,
     needs: Needs,
 }
@@ -97,59 +97,60 @@ pub(crate) struct RfcSender {
     /// Number of segments that the application has written.
     available: u64,
     flight: Flight,
-    /// One past the last segment that the receiver's window allows, once acknowledgements advertise it (RFC 9293
-    /// section 3.8.6).
+    /// One past the last segment that the receiver's window allows (RFC 9293 section 3.8.6); `None` until
+    /// acknowledgements advertise a window.
     right_edge: Option<u64>,
-    /// Timestamp to echo: departure of the last acknowledgement.
+    /// Timestamp to echo: departure time of the last acknowledgement.
     echo: SimTime,
     congestion: Box<dyn CongestionControl>,
     rto: Rto,
     phase: Phase,
-    /// Duplicate acknowledgements since the last new one.
+    /// Number of duplicate acknowledgements since the last acknowledgement of new data.
     dupacks: u32,
     /// One past the highest segment sent when the last loss was found: RFC 6582's `recover`, RFC 6675's
     /// `RecoveryPoint`.
     recover: Option<u64>,
-    /// Segment to retransmit regardless of the window.
+    /// Segment to retransmit regardless of the window; `None` if there is none.
     force: Option<u64>,
-    /// Whether `NewReno` has seen a partial acknowledgement in this recovery.
+    /// True if `NewReno` has seen a partial acknowledgement in this recovery.
     seen_partial: bool,
     sack: SackRecovery,
-    /// Rate reduction of the current recovery with SACK.
+    /// Proportional Rate Reduction of the current recovery; `None` outside recovery, or if it is not used.
     prr: Option<Prr>,
-    /// State of RACK, if losses are detected by transmission time.
+    /// State of RACK; `None` if losses are not detected by transmission time.
     rack: Option<Rack>,
-    /// Whether tail loss probes are sent.
+    /// True if tail loss probes are sent.
     probes: bool,
     tlp: TailLossProbe,
     frto: Frto,
-    /// Last window reduction, kept while it may prove spurious.
+    /// Last window reduction, kept while it may prove spurious; `None` otherwise.
     episode: Option<Episode>,
-    /// Whether any acknowledgement has reported a duplicate (RFC 3522 section 3.2 step 5).
+    /// True if any acknowledgement has reported a duplicate (RFC 3522 section 3.2 step 5).
     saw_d_sack: bool,
     ecn: Ecn,
-    /// Marks counted by acknowledgements, and the last echoed timestamp, by which reordered ACKs are recognised.
+    /// With AccECN: marks counted by acknowledgements, and the last echoed timestamp, by which reordered ACKs are
+    /// recognised.
     marks: Option<(MarksTold, Option<SimTime>)>,
     /// Without SACK: number of segments beyond the oldest that have arrived, inferred from duplicates.
     counted_arrivals: u64,
-    /// New segments that last left as one packet.
+    /// Last packet of new segments that leave together, as with segmentation offload.
     packet: Packet,
     /// Number of new segments that limited transmit sent beyond the window since the first duplicate.
     limited_sent: u64,
     /// Number of arrived segments not yet credited to congestion control.
     uncredited: u64,
     window_use: WindowUse,
-    /// Pacer that spreads the window over the RTT.
+    /// Pacer that spreads the window over the RTT; `None` without pacing.
     pacer: Option<Pacer>,
-    /// Phase last reported to congestion control.
+    /// Phase of loss recovery that was last reported to congestion control.
     told_phase: Phase,
     /// One past the highest segment sent when the last loss was found: until it is acknowledged, some losses are not
     /// repaired.
     loss_free_from: u64,
     last_sent: Option<SimTime>,
-    /// Oldest segment at the last timeout.
+    /// Oldest unacknowledged segment at the last timeout; `None` before the first.
     timed_out_at: Option<u64>,
-    /// Without timestamps: segment whose RTT is being measured, and its sending time.
+    /// Segment whose RTT is being measured, and its sending time; used without timestamps.
     timed: Option<(u64, SimTime)>,
     rtt_sum_s: f64,
     rtt_samples: u64,
@@ -211,7 +212,7 @@ impl RfcSender {
         self.fixed.uses_sack
     }
 
-    /// Whether duplicates count as SACK reports, so that recovery works as with SACK.
+    /// True if duplicate ACKs count as SACK reports, so that recovery works as with SACK.
     fn counts_duplicates(&self) -> bool {
         self.fixed.counts_duplicates
     }

@@ -7,7 +7,7 @@ use crate::outcome::AckOutcome;
 use crossfade_core::SimTime;
 
 impl RfcSender {
-    /// Whether `dupthresh` duplicates signal a new loss.
+    /// True if duplicate ACKs, of which `dupthresh` have arrived, signal a new loss.
     pub(super) fn duplicates_show_loss(&self) -> bool {
         // RFC 6582 section 3.2 step 2: only if the ACK exceeds the segments in flight at the last loss; otherwise
         // duplicates answer needless retransmissions.
@@ -15,8 +15,8 @@ impl RfcSender {
             && self.recover.is_none_or(|recover| self.flight.snd_una() > recover)
     }
 
-    /// Infers arrivals from duplicates: each one means that a segment beyond the oldest has arrived. An ACK of new
-    /// segments fills the hole, and the segments behind it were counted before.
+    /// Infers arrivals from duplicate ACKs: each one means that a segment beyond the oldest has arrived. An ACK of new
+    /// segments fills the hole; the segments behind the hole were counted before.
     pub(super) fn count_arrivals(&mut self, news: &mut News) {
         if news.acked > 0 {
             news.delivered = news.acked.saturating_sub(self.counted_arrivals).max(1);
@@ -37,7 +37,7 @@ impl RfcSender {
         }
     }
 
-    /// Processes an acknowledgement in a fast recovery that counts duplicates.
+    /// Processes an acknowledgement in a fast recovery that counts duplicate ACKs as arrivals.
     pub(super) fn on_ack_counting(&mut self, now: SimTime, news: &News) -> AckOutcome {
         let snd_una = self.flight.snd_una();
         // Only an ACK beyond `recover` shows that no earlier duplicates are left (RFC 6582 section 3.2 step 2).
@@ -58,8 +58,8 @@ impl RfcSender {
         AckOutcome::New
     }
 
-    /// Inflates the window (RFC 5681 section 3.2 step 3): each duplicate beyond it stands for a segment that has left
-    /// the network.
+    /// Inflates the window by `segments` (RFC 5681 section 3.2 step 3): each further duplicate ACK stands for a segment
+    /// that has left the network.
     pub(super) fn inflate(&mut self, segments: u32) {
         let cwnd = self.congestion.cwnd() + f64::from(segments);
         self.set_cwnd(cwnd);

@@ -1,4 +1,4 @@
-//! Information newly reported by an acknowledgement.
+//! Facts that an acknowledgement reports for the first time.
 
 use crate::segment::{SackBlock, SackBlocks};
 use crossfade_core::SimTime;
@@ -8,25 +8,26 @@ use crossfade_core::SimTime;
 pub(super) struct Arrival {
     pub(super) seq: u64,
     pub(super) sent_at: SimTime,
-    /// Number of the transmission among all of the connection.
+    /// Number of the transmission among all transmissions of the connection.
     pub(super) turn: u64,
 }
 
-/// Evidence whether an acknowledgement answers a retransmission or its original (RFC 8985 section 6.2 step 2).
+/// Evidence by which an acknowledgement is attributed to a retransmission or its original (RFC 8985 section 6.2 step
+/// 2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Evidence {
     pub(super) now: SimTime,
     pub(super) timestamp_echo: Option<SimTime>,
     pub(super) min_rtt: Option<SimTime>,
-    /// Whether a SACK report of a retransmission counts whatever timestamp is echoed (Linux): the echo is of the last
-    /// in-order segment, which is always older.
+    /// True if a SACK report of a retransmission counts as its arrival whatever timestamp is echoed, as in Linux: the
+    /// echo is of the last in-order segment, which is always older.
     pub(super) trusts_sack: bool,
-    /// Whether sending times of arrived segments are needed, by RACK or by the policies of RTTs and timers.
+    /// True if sending times of arrived segments are needed, by RACK or by the policies of RTTs and timers.
     pub(super) wants_times: bool,
 }
 
 impl Evidence {
-    /// Whether the last transmission of a segment, at `sent_at`, may be the one that has arrived.
+    /// True if the last transmission of a segment, at `sent_at`, may be the one that has arrived.
     fn fits(&self, sent_at: SimTime, is_reported: bool) -> bool {
         let asks = !(is_reported && self.trusts_sack);
         self.timestamp_echo.is_none_or(|echo| !asks || echo >= sent_at)
@@ -34,7 +35,7 @@ impl Evidence {
     }
 }
 
-/// Information newly reported by an acknowledgement.
+/// Facts that an acknowledgement reports for the first time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct News {
     /// Number of segments by which `snd_una` advanced.
@@ -43,14 +44,14 @@ pub(super) struct News {
     pub(super) sacked: u64,
     /// Number of segments newly known to have arrived: RFC 6937's `DeliveredData`.
     pub(super) delivered: u64,
-    /// Whether a segment newly known to have arrived was never retransmitted.
+    /// True if a segment newly known to have arrived was never retransmitted.
     pub(super) original_arrived: bool,
     /// Lowest newly arrived segment that was never retransmitted. This field and the following ones down to
     /// `sacked_sent` are set only with [`Evidence::wants_times`].
     pub(super) lowest_original: Option<u64>,
     /// The highest segment newly known to have arrived.
     pub(super) highest: Option<u64>,
-    /// Latest transmission among the newly arrived segments.
+    /// Latest transmission among the newly arrived segments; set only with [`Evidence::wants_times`].
     pub(super) latest: Option<Arrival>,
     /// Highest newly arrived segment acknowledged cumulatively, or else the highest reported one: the last in a walk
     /// over reports and then cumulative acknowledgements.
@@ -59,14 +60,14 @@ pub(super) struct News {
     pub(super) acked_sent: Option<(SimTime, SimTime)>,
     /// Sending times of the first and last original newly reported by SACK.
     pub(super) sacked_sent: Option<(SimTime, SimTime)>,
-    /// Whether a retransmitted segment was acknowledged cumulatively.
+    /// True if a retransmitted segment was acknowledged cumulatively.
     pub(super) repetition_acked: bool,
-    /// Duplicate that the acknowledgement reported (RFC 2883).
+    /// Duplicate segments that the acknowledgement reported by D-SACK (RFC 2883).
     pub(super) duplicate: Option<SackBlock>,
 }
 
 impl News {
-    /// Counts an arrival, acknowledged cumulatively or reported by SACK.
+    /// Counts the arrival of a segment, acknowledged cumulatively or reported by SACK.
     pub(super) fn add(&mut self, arrival: Arrival, ever_repeated: bool, evidence: &Evidence) {
         self.delivered += 1;
         self.highest = self.highest.max(Some(arrival.seq));
@@ -94,8 +95,8 @@ impl News {
     }
 }
 
-/// Duplicate reported by the first block, if it lies below the cumulative acknowledgement or in the second block (RFC
-/// 2883 section 4).
+/// Duplicate segments that the first SACK block reports, if the block lies below the cumulative acknowledgement or in
+/// the second block (RFC 2883 section 4).
 pub(super) fn duplicate(next_expected: u64, sack: &SackBlocks) -> Option<SackBlock> {
     let blocks = sack.as_slice();
     let first = *blocks.first()?;

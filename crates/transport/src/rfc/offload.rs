@@ -1,23 +1,24 @@
-//! Segmentation offload as in Linux, even if the device does not offer it: segments that may leave together form one
-//! packet down to the device.
+//! Segmentation offload as in Linux, where it applies even if the device does not offer it: segments that may leave
+//! together form one packet down to the device.
 
 use crossfade_core::SimTime;
 
-/// Maximum segments of a packet: 65,536 bytes in segments of 1448 (`GSO_LEGACY_MAX_SIZE`).
+/// Maximum number of segments in an offloaded packet: 65,536 bytes in segments of 1448 (`GSO_LEGACY_MAX_SIZE`).
 pub(super) const LARGEST: u64 = 45;
 
-/// Packet of new segments that leave together.
+/// Offloaded packet of new segments that leave together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Packet {
-    /// Departure time.
+    /// Departure time of the packet.
     at: SimTime,
-    /// Number of its segments, and number of those that have not left.
+    /// Number of the packet's segments.
     size: u64,
+    /// Number of the packet's segments that have not left yet.
     left: u64,
 }
 
 impl Packet {
-    /// Whether segments of the packet are still to leave at `now`.
+    /// True if segments of the packet are still to leave at `now`.
     pub(super) fn is_open(&self, now: SimTime) -> bool {
         self.at == now && self.left > 0
     }
@@ -27,7 +28,7 @@ impl Packet {
         Self { at: now, size, left: size }
     }
 
-    /// Records that a segment of the packet leaves; returns whether it is the last of two or more.
+    /// Records that a segment of the packet leaves; returns true if it is the last of two or more.
     pub(super) fn on_sent(&mut self) -> bool {
         self.left -= 1;
         self.size > 1 && self.left == 0

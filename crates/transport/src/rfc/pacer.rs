@@ -8,39 +8,38 @@ use crossfade_core::SimTime;
 
 /// Minimum pacing rate, in segments per second.
 const LEAST: f64 = 0.1;
-/// Number of segments sent before pacing starts, if the first ones are unpaced; the burst that reaches it is the first
-/// paced one.
+/// Number of segments sent before pacing starts, with Linux's rules; the burst that reaches it is the first paced one.
 const UNPACED: u64 = 10;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pacer {
     /// Earliest start of the next burst.
     next: SimTime,
-    /// Start of the last burst, and the rest of its quantum in segments.
+    /// Start of the last burst, and number of segments that may still leave in it.
     burst: (SimTime, u64),
-    /// Whether a segment waits for `next`.
+    /// True if a segment waits for time `next`.
     waits: bool,
-    /// Number of segments sent so far.
+    /// Number of segments in all bursts so far, counted at the start of each burst.
     sent: u64,
 }
 
 impl Pacer {
-    /// Whether a segment may leave now.
+    /// True if a segment may leave at `now`.
     pub(crate) fn is_open(&self, now: SimTime) -> bool {
         self.next <= now || (self.burst.0 == now && self.burst.1 > 0)
     }
 
-    /// Returns this pacer with `waits` set: whether a segment waits until it opens.
+    /// Returns this pacer with `waits` set to whether a segment waits for it.
     pub(crate) fn waiting(self, waits: bool) -> Self {
         Self { waits, ..self }
     }
 
-    /// Time at which the waiting sender must be woken.
+    /// Time at which the sender must be woken; `None` if no segment waits.
     pub(crate) fn deadline(&self) -> Option<SimTime> {
         self.waits.then_some(self.next)
     }
 
-    /// Time at which the next burst may start, possibly in the past.
+    /// Earliest start of the next burst, possibly in the past.
     pub(crate) fn due(&self) -> SimTime {
         self.next
     }
@@ -50,7 +49,8 @@ impl Pacer {
         self.next.max(now)
     }
 
-    /// Charges a sent segment; `rate` is in segments per second, `quantum` the number that leaves back to back.
+    /// Records a segment sent at `now`, after which the next burst waits; `rate` is in segments per second, `quantum`
+    /// is the number of segments that leave back to back.
     pub(crate) fn on_sent(&mut self, now: SimTime, rate: f64, quantum: u64, policy: PacerPolicy) {
         // A rate of NaN counts as the minimum.
         let length = SimTime::from_secs_f64(1.0 / rate.max(LEAST));
@@ -72,7 +72,7 @@ impl Pacer {
     }
 }
 
-/// Pacing rate of a congestion control that sets none, in segments per second: a multiple of the window per RTT, with
+/// Pacing rate, in segments per second, for a congestion control that sets none: a multiple of the window per RTT, with
 /// `under_way` segments in flight (Linux's `tcp_update_pacing_rate`; RFC 9002 section 7.7).
 pub(crate) fn usual_rate(
     pacing: &Pacing,
@@ -86,8 +86,8 @@ pub(crate) fn usual_rate(
     ratio * cwnd.max(under_way as f64) / srtt.as_secs_f64()
 }
 
-/// Number of segments that leave back to back: as configured, or as congestion control sets, or the data of 1/1024 s
-/// for segmentation offload, at least two (Linux's `tcp_tso_autosize`).
+/// Number of segments that leave back to back: as configured, or as congestion control sets, or else the data of 1/1024
+/// s at `rate`, at least two (Linux's `tcp_tso_autosize`).
 pub(crate) fn quantum(pacing: Option<&Pacing>, congestion: &dyn CongestionControl, rate: Option<f64>) -> u64 {
     let configured = pacing.and_then(|pacing| pacing.quantum);
     configured
@@ -101,7 +101,7 @@ mod tests {
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    /// Departure times of 12 segments that are all ready at 5 ms.
+    /// Departure times, rounded to whole units, of 12 segments that are all ready at 5 ms.
     fn departures(rate: f64, quantum: u64, policy: PacerPolicy) -> Vec<u64> {
         let (mut pacer, mut now) = (Pacer::default(), MS * 5);
         let mut left = Vec::new();
@@ -123,7 +123,8 @@ mod tests {
         assert_eq!(departures(500.0, 5, PacerPolicy::rfc())[..11], [5, 5, 5, 5, 5, 15, 15, 15, 15, 15, 25]);
     }
 
-    /// `tcp_update_skb_after_send`: the packet that completes ten segments is the first that delays its successor.
+    /// In Linux the packet that completes ten segments is the first after which pacing delays its successor
+    /// (`tcp_update_skb_after_send`).
     #[test]
     fn linux_does_not_pace_the_first_ten() {
         let linux = |quantum| departures(1000.0, quantum, PacerPolicy::linux());

@@ -1,10 +1,10 @@
 //! Differences between Linux and the RFCs (docs/kernel.md), by mechanism. Each decision has a name and is fixed per
-//! connection; code queries the decision, not its source.
+//! connection; code asks for the decision, never for its source.
 
 use crate::config::{RfcConfig, Rules};
 use crossfade_core::SimTime;
 
-/// All decisions of a sender.
+/// Decisions of a sender in which Linux and the RFCs differ.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(super) window: WindowPolicy,
@@ -65,7 +65,7 @@ macro_rules! policy {
 policy! {
     /// Growth, reduction and use of the window.
     WindowPolicy {
-        /// Segments reported by duplicates count towards growth, not only those of an acknowledgement of new data.
+        /// Segments reported by duplicate ACKs count towards growth, not only those of an acknowledgement of new data.
         duplicates_credit: true, false;
         /// The acknowledgement that ends a recovery lets the window grow.
         recovery_end_credits: false, true;
@@ -73,9 +73,11 @@ policy! {
         reduces_from_window: false, true;
         /// A timeout in fast recovery reduces the window again, beyond once per window of data (RFC 5681 section 3.1).
         timeout_in_recovery_reduces: true, false;
-        /// The loss window is one segment more than the flight may still hold, instead of one segment.
+        /// After a timeout the window is one segment more than the number of segments that may still be in flight,
+        /// instead of one segment.
         loss_window_beside_flight: false, true;
-        /// Segments that may leave together form one packet, and small packets wait for more (`tcp_tso_should_defer`).
+        /// Segments that may leave together form one packet, and small packets wait for more segments
+        /// (`tcp_tso_should_defer`).
         leaves_in_packets: false, true;
     }
 }
@@ -83,14 +85,14 @@ policy! {
 policy! {
     /// Detection and undo of spurious timeouts and retransmissions.
     UndoPolicy {
-        /// F-RTO examines timeouts in fast recovery, but none that follows another timeout. Otherwise it examines only
-        /// timeouts outside recovery, and repeated ones of one segment (`tcp_enter_loss`).
+        /// F-RTO examines timeouts in fast recovery, but none that follows another timeout. If not set, it examines
+        /// only timeouts outside recovery, and repeated ones of one segment (`tcp_enter_loss`).
         f_rto_in_recovery: true, false;
-        /// The new segments that F-RTO sends are subject to the window.
+        /// The new segments that F-RTO sends after a timeout are subject to the window.
         proof_asks_window: false, true;
-        /// Whether the window after a justified timeout is three segments (RFC 5682 section 2.1 step 3a).
+        /// The window after a justified timeout is three segments (RFC 5682 section 2.1 step 3a).
         catches_up_slow_start: true, false;
-        /// Eifel considers whether the receiver reports duplicates (RFC 3522 section 3.2 step 5).
+        /// Eifel takes into account whether the receiver reports duplicates (RFC 3522 section 3.2 step 5).
         eifel_asks_d_sack: true, false;
         /// The burst after a restored window is limited (RFC 4015 section 3.2 step 5).
         bounds_burst: true, false;
@@ -98,21 +100,21 @@ policy! {
 }
 
 policy! {
-    /// RTT estimation.
+    /// RTT samples and their use.
     RttPolicy {
         /// Every acknowledgement and SACK report gives a sample, and the deviation falls once per RTT.
         from_every_report: false, true;
-        /// A spurious timeout raises the estimate (RFC 4015 section 3.2 step 8).
+        /// A spurious timeout raises the estimate of the RTT (RFC 4015 section 3.2 step 8).
         spurious_timeout_lengthens: true, false;
     }
 }
 
 policy! {
-    /// Start and expiry of timers.
+    /// Start, ticks and expiry of timers.
     TimerPolicy {
         /// All timers count ticks, including those of delayed ACKs.
         counts_ticks: false, true;
-        /// Probes and the reordering timer wait 2 ms longer (`TCP_TIMEOUT_MIN_US`).
+        /// Tail loss probes and the reordering timer wait 2 ms longer (`TCP_TIMEOUT_MIN_US`).
         waits_longer: false, true;
         /// A report of a segment sent before the oldest one restarts the retransmission timer.
         report_restarts: false, true;
@@ -122,41 +124,42 @@ policy! {
 }
 
 policy! {
-    /// Loss detection by time.
+    /// Loss detection by transmission time (RACK).
     RackPolicy {
-        /// A SACK report of a retransmission counts, whatever timestamp is echoed.
+        /// A SACK report of a retransmission counts as its arrival, whatever timestamp is echoed.
         trusts_reports: false, true;
         /// A retransmission lost in slow start after a timeout starts a fast recovery.
         recovers_after_timeout: false, true;
         /// A recovery that ends while a lost and retransmitted segment is outstanding is followed by another
         /// (`tcp_time_to_recover`).
         repairs_begin_recovery: false, true;
-        /// A congestion control with its own window sees one recovery until all losses are repaired.
+        /// A congestion control with its own window sees a single recovery until all losses are repaired.
         shows_one_recovery: true, false;
-        /// A timeout allows for reordering (RFC 8985 section 6.3).
+        /// The age from which a segment counts as lost at a timeout includes the reordering window (RFC 8985 section
+        /// 6.3).
         timeout_allows_reordering: true, false;
         /// The end of a recovery is processed before loss detection.
         ends_recovery_first: false, true;
-        /// The expiry of the reordering timer counts as an arrival (`tcp_rack_reo_timeout`).
+        /// The expiry of the reordering timer counts as an arrival in rate reduction (`tcp_rack_reo_timeout`).
         timer_counts_arrival: false, true;
     }
 }
 
 policy! {
-    /// Pacing of bursts.
+    /// Pacing of bursts by the sender's pacer.
     PacerPolicy {
         /// The first ten segments are not paced.
         first_ten_unpaced: false, true;
-        /// A late burst earns credit of up to half of its length; otherwise idle time earns none.
+        /// A late burst shortens the next wait by up to half of its length; if not set, idle time earns no credit.
         credits_late_bursts: false, true;
     }
 }
 
-/// Tick of a kernel with 250 ticks per second.
+/// Clock tick of a kernel with 250 ticks per second.
 const TICK: SimTime = SimTime::from_millis(4);
 
 impl TimerPolicy {
-    /// Extra delay of probes and the reordering timer.
+    /// Extra delay of tail loss probes and the reordering timer.
     pub(super) fn slack(self) -> SimTime {
         if self.waits_longer { SimTime::from_millis(2) } else { SimTime::ZERO }
     }

@@ -8,10 +8,11 @@ use crate::config::{RateReduction, ReductionBound};
 pub(super) struct Prr {
     rule: RateReduction,
     ssthresh: u64,
-    /// RFC 6937's `RecoverFS`: segments in flight at the start of recovery.
+    /// RFC 6937's `RecoverFS`: number of segments in flight at the start of recovery.
     recover_fs: u64,
-    /// RFC 6937's `prr_delivered` and `prr_out`.
+    /// RFC 6937's `prr_delivered`: number of segments delivered during this recovery.
     delivered: u64,
+    /// RFC 6937's `prr_out`: number of segments sent during this recovery.
     out: u64,
 }
 
@@ -20,13 +21,13 @@ pub(super) struct Prr {
 pub(super) struct Entry {
     pub(super) ssthresh: f64,
     pub(super) flight_size: u64,
-    /// Segments reported beyond `snd_una`, including the reports of the recovery's first acknowledgement.
+    /// Number of segments reported beyond `snd_una`, including the reports of the recovery's first acknowledgement.
     pub(super) sacked: u64,
-    /// Segments delivered by the recovery's first acknowledgement.
+    /// Number of segments delivered by the recovery's first acknowledgement.
     pub(super) delivered: u64,
-    /// Segments acknowledged cumulatively by the recovery's first acknowledgement.
+    /// Number of segments acknowledged cumulatively by the recovery's first acknowledgement.
     pub(super) acked: u64,
-    /// Window in segments, if it replaces the flight size (Linux).
+    /// Window in segments, if it replaces the flight size (Linux); otherwise `None`.
     pub(super) window: Option<f64>,
 }
 
@@ -48,18 +49,19 @@ impl Prr {
         }
     }
 
-    /// Whether no segment was sent in this recovery yet.
+    /// True if no segment was sent in this recovery yet.
     pub(super) fn is_new(&self) -> bool {
         self.out == 0
     }
 
-    /// Records a segment sent, new or retransmitted.
+    /// Records that a segment was sent, new or retransmitted.
     pub(super) fn on_sent(&mut self) {
         self.out += 1;
     }
 
-    /// Takes an acknowledgement that delivered `delivered` segments and leaves `pipe` in flight; `safe` if it advanced
-    /// `snd_una` and revealed no further loss (RFC 9937's `SafeACK`). Returns how many segments may follow.
+    /// Processes an acknowledgement that delivered `delivered` segments and leaves `pipe` in flight; `safe` if it
+    /// advanced `snd_una` and revealed no further loss (RFC 9937's `SafeACK`). Returns the number of segments that may
+    /// follow.
     pub(super) fn on_ack(&mut self, delivered: u64, pipe: u64, safe: bool) -> u64 {
         self.delivered += delivered;
         let owed = self.delivered.saturating_sub(self.out);
@@ -85,8 +87,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// Loses one of `flight_size` segments; each acknowledgement reports one more. Returns the numbers of reports after
-    /// which segments were sent.
+    /// Simulates a recovery after one of `flight_size` segments is lost, in which each acknowledgement reports one more
+    /// segment. Returns the number of segments sent after each report.
     fn sent_after(rule: RateReduction, flight_size: u64, ssthresh: f64) -> Vec<u64> {
         let entry = Entry { ssthresh, flight_size, sacked: 3, delivered: 1, acked: 0, window: None };
         let mut prr = Prr::start(rule, &entry);
@@ -110,9 +112,9 @@ mod tests {
         assert_eq!(sent[..8], [1, 0, 1, 0, 1, 0, 1, 0]);
     }
 
-    /// With ssthresh = 10, ceil(10 x 13 / `RecoverFS`) segments follow 13 deliveries: 8 of 20 - 5 + 2 (RFC 9937 section
-    /// 6.1, segments reported earlier will not be delivered), 7 of 20 and 6 of 20 + 2 (RFC 6937 section 3), 5 of a
-    /// window of 30 (Linux).
+    /// `RecoverFS` is the number that each source says. With ssthresh = 10, ceil(10 x 13 / `RecoverFS`) segments follow
+    /// 13 deliveries: 8 of 20 - 5 + 2 (RFC 9937 section 6.1, segments reported earlier will not be delivered), 7 of 20
+    /// and 6 of 20 + 2 (RFC 6937 section 3), 5 of a window of 30 (Linux).
     #[test]
     fn recover_fs_is_what_each_says() {
         let slow = RateReduction::Rfc6937(ReductionBound::SlowStart);

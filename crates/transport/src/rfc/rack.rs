@@ -10,10 +10,10 @@ const REO_WND_PERSIST: u32 = 16;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
-    /// Sending time of the transmission sent last among those that have arrived, and its number among all
-    /// transmissions.
+    /// Sending time of the latest transmission among those that have arrived, and its number among all transmissions;
+    /// `None` if none has arrived.
     newest: Option<(SimTime, u64)>,
-    /// RTT of the segment that arrived last.
+    /// RTT of the segment that arrived last, at its last transmission.
     rtt: SimTime,
     min_rtt: Option<SimTime>,
     /// One past the highest segment that has arrived.
@@ -21,19 +21,20 @@ pub(super) struct Rack {
     reordering_seen: bool,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
-    /// Segment number whose acknowledgement ends the round in which duplicates count once.
+    /// Segment number whose acknowledgement ends the round in which further duplicates do not count; `None` outside
+    /// such a round.
     dsack_round: Option<u64>,
-    /// Expiry of the reordering timer, if it runs.
+    /// Expiry of the reordering timer; `None` if it does not run.
     pub(super) deadline: Option<SimTime>,
 }
 
-/// State of the sender on which the reordering window depends.
+/// State of the sender on which RACK's reordering window depends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Surroundings {
     pub(super) snd_una: u64,
     pub(super) snd_max: u64,
     pub(super) in_recovery: bool,
-    /// Whether at least `dupthresh` segments are reported.
+    /// True if at least `dupthresh` segments are reported.
     pub(super) many_sacked: bool,
     pub(super) srtt: Option<SimTime>,
 }
@@ -54,12 +55,12 @@ impl Rack {
         }
     }
 
-    /// Minimum RTT.
+    /// Minimum RTT; `None` before the first sample.
     pub(super) fn min_rtt(&self) -> Option<SimTime> {
         self.min_rtt
     }
 
-    /// Takes the new information of an acknowledgement that arrived at `now` (section 6.2, steps 1 to 3).
+    /// Processes the new information of an acknowledgement that arrived at `now` (RFC 8985 section 6.2, steps 1 to 3).
     pub(super) fn on_ack(&mut self, now: SimTime, news: &News) {
         // Step 2; arrivals that may be of the original were excluded before.
         if let Some(Arrival { sent_at, turn, .. }) = news.latest {
@@ -77,7 +78,8 @@ impl Rack {
         self.fack = self.fack.max(news.highest.map_or(0, |seq| seq + 1));
     }
 
-    /// Takes a reported duplicate, which shows that the window was too short (section 6.2, step 4).
+    /// Enlarges the reordering window, once per round, after a reported duplicate has shown that it was too short (RFC
+    /// 8985 section 6.2, step 4).
     pub(super) fn on_duplicate(&mut self, around: &Surroundings) {
         self.dsack_round = self.dsack_round.filter(|round| around.snd_una < *round);
         if self.dsack_round.is_none() {
@@ -87,7 +89,8 @@ impl Rack {
         }
     }
 
-    /// Takes the end of a recovery (section 6.2, step 4).
+    /// Counts the end of a recovery, after 16 of which without a duplicate the reordering window shrinks again (RFC
+    /// 8985 section 6.2, step 4).
     pub(super) fn on_recovery_end(&mut self) {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
         if self.reo_wnd_persist == 0 {
@@ -95,7 +98,8 @@ impl Rack {
         }
     }
 
-    /// Reordering window: time for which a segment may be overtaken (section 6.2, step 4).
+    /// Reordering window: time for which a segment may be overtaken without counting as lost (RFC 8985 section 6.2,
+    /// step 4).
     fn reo_wnd(&self, around: &Surroundings) -> SimTime {
         if !self.reordering_seen && (around.in_recovery || around.many_sacked) {
             return SimTime::ZERO;
@@ -105,7 +109,7 @@ impl Rack {
         around.srtt.map_or(wnd, |srtt| wnd.min(srtt))
     }
 
-    /// Age at a timeout from which a segment is lost (section 6.3: `RACK.rtt + RACK.reo_wnd`).
+    /// Age from which a segment counts as lost at a timeout (RFC 8985 section 6.3: `RACK.rtt + RACK.reo_wnd`).
     pub(super) fn lost_on_timeout(&self, around: &Surroundings, policy: RackPolicy) -> SimTime {
         if policy.timeout_allows_reordering {
             self.rtt.saturating_add(self.reo_wnd(around))
@@ -114,7 +118,7 @@ impl Rack {
         }
     }
 
-    /// Latest transmission that has arrived, and the age from which an older one is lost (section 6.2, step 5:
+    /// Latest transmission that has arrived, and the age from which an older one is lost (RFC 8985 section 6.2, step 5:
     /// `RACK.rtt + RACK.reo_wnd`).
     pub(super) fn lost_after(&self, around: &Surroundings) -> Option<((SimTime, u64), SimTime)> {
         Some((self.newest?, self.rtt.saturating_add(self.reo_wnd(around))))
@@ -137,8 +141,8 @@ mod tests {
         }
     }
 
-    /// RFC 8985 section 6.2 step 4: a quarter of the minimum RTT of 40 ms, one more for each round with a duplicate,
-    /// for 16 recoveries after the last of them.
+    /// The reordering window is a quarter of the minimum RTT of 40 ms, one more quarter for each round with a
+    /// duplicate, for 16 recoveries after the last duplicate (RFC 8985 section 6.2 step 4).
     #[test]
     fn the_window_of_a_duplicate_persists_for_sixteen_recoveries() {
         let mut rack = Rack { reordering_seen: true, ..Rack::new(Some(MS * 40)) };
@@ -158,7 +162,7 @@ mod tests {
         assert_eq!(wnd(&rack), 10, "after 16");
     }
 
-    /// RFC 8985 section 6.2 step 4: the window is at most the smoothed RTT.
+    /// The reordering window is at most the smoothed RTT (RFC 8985 section 6.2 step 4).
     #[test]
     fn the_window_is_capped_by_the_smoothed_round_trip() {
         let mut rack = Rack { reordering_seen: true, ..Rack::new(Some(MS * 40)) };

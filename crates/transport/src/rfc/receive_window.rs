@@ -1,5 +1,5 @@
-//! The receive window of Linux. A segment that enlarges it is acknowledged at once (`tcp_grow_window`), and
-//! out-of-order segments reduce it (`__tcp_select_window`).
+//! Receive window of Linux. A segment that enlarges it is acknowledged at once (`tcp_grow_window`), and out-of-order
+//! segments reduce it (`__tcp_select_window`).
 //!
 //! The receiving program reads data as soon as they are in order. Without this model the window is always `w_max`; with
 //! it, `w_max` is an upper limit.
@@ -12,39 +12,42 @@ const LARGEST_BUFFER: u64 = 32 << 20;
 /// Largest segment in bytes whose buffer fits into a memory page. The model does not limit senders with larger
 /// segments, for which the kernel accounts memory differently.
 const LARGEST_SEGMENT: u64 = 4096 - 320;
-/// Data that a program is expected to read in the first round trip, in segments (`tcp_init_buffer_space`).
+/// Number of segments that a program is expected to read in the first round trip (`tcp_init_buffer_space`).
 const FIRST_ROUND: u64 = 10;
 
-/// The receiver's buffer and window, in bytes.
+/// Receive buffer and window of a connection, in bytes.
 #[derive(Clone, Debug)]
 pub(super) struct ReceiveWindow {
     mss: u64,
-    /// Buffer space of a segment (`truesize`).
+    /// Buffer space of a segment in bytes (`truesize`).
     segment_memory: u64,
     /// Share of the buffer that counts as window, in 1/256 (`scaling_ratio`).
     ratio: u64,
-    /// Limit `w_max` of the scenario, in bytes.
+    /// Upper limit of the window, `w_max` of the scenario, in bytes.
     w_max: u64,
     buffer: u64,
-    /// Upper limit of the advertised window (`rcv_ssthresh`).
+    /// Upper limit of the advertised window in bytes (`rcv_ssthresh`).
     open: u64,
-    /// Next in-order segment, number of segments beyond holes, and one past the highest of them.
+    /// Next in-order segment.
     rcv_nxt: u64,
+    /// Number of segments held beyond holes.
     waiting: u64,
+    /// One past the highest segment received.
     highest: u64,
-    /// Right edge of the advertised window, in bytes from the first on (`rcv_wup + rcv_wnd`).
+    /// Right edge of the advertised window, in bytes from the start of the stream (`rcv_wup + rcv_wnd`).
     edge: u64,
     /// Largest number of bytes read within an RTT (`rcvq_space.space`).
     read: u64,
     /// Start of the current measurement interval of one RTT, and bytes received before it.
     round: Option<(SimTime, u64)>,
-    /// The last timestamp echoed.
+    /// Last timestamp that a segment echoed.
     last_echo: SimTime,
-    /// Last advertised window in bytes (`rcv_wnd`). For the RTT by window: when its first byte arrived, and one past
-    /// its last byte.
+    /// Last advertised window in bytes (`rcv_wnd`).
     advertised: u64,
+    /// Arrival of the first byte of the window being timed for the RTT, and one past its last byte.
     window_begin: Option<(SimTime, u64)>,
-    /// RTT as the receiver estimates it; with timestamps, initially that of the handshake, if measured.
+    /// RTT as the receiver estimates it; with timestamps, initially the RTT of the handshake; `None` before a
+    /// measurement.
     rtt: Option<SimTime>,
 }
 
@@ -78,8 +81,9 @@ impl ReceiveWindow {
         }
     }
 
-    /// Takes the new segment `seq`, after which all segments before `rcv_nxt` have arrived. `echo` is the departure of
-    /// the acknowledgement whose timestamp it echoes, or 0. Returns whether the window has grown, which `may` allows.
+    /// Processes the new segment `seq`, after which all segments before `rcv_nxt` have arrived. `echo` is the departure
+    /// of the acknowledgement whose timestamp the segment echoes, or 0. Returns true if the window has grown, which
+    /// `may` permits.
     pub(super) fn on_segment(
         &mut self,
         now: SimTime,
@@ -110,8 +114,8 @@ impl ReceiveWindow {
         grows
     }
 
-    /// Window that an acknowledgement advertises now, in whole segments: limited by `open` and by the free buffer, and
-    /// never less than an earlier one promised. `None` if segments are too large for the model.
+    /// Window that an acknowledgement sent now advertises, in whole segments: limited by `open` and by the free buffer,
+    /// and never less than an earlier acknowledgement promised. `None` if segments are too large for the model.
     pub(super) fn advertise(&mut self) -> Option<u32> {
         if self.mss > LARGEST_SEGMENT {
             return None;
@@ -156,9 +160,9 @@ impl ReceiveWindow {
         self.window_begin = Some((now, received + self.advertised.min(self.w_max)));
     }
 
-    /// Enlarges the buffer when data are read: once per RTT, to twice the bytes read in it, plus the same relative
-    /// growth once more (`tcp_rcv_space_adjust`). The kernel checks after each copied segment, so of several read at
-    /// once it counts the first and leaves the `unread` bytes of the others to the next RTT.
+    /// Enlarges the buffer when data are read: once per RTT, to twice the bytes read in that RTT, plus the same
+    /// relative growth once more (`tcp_rcv_space_adjust`). The kernel checks after each copied segment, so of several
+    /// read at once it counts the first and leaves the `unread` bytes of the others to the next RTT.
     fn adjust(&mut self, now: SimTime, received: u64, unread: u64) {
         let copied = received - unread;
         let (begin, before) = *self.round.get_or_insert((now, copied));
@@ -174,7 +178,8 @@ impl ReceiveWindow {
         self.round = Some((now, copied));
     }
 
-    /// `tcp_rcvbuf_grow`: the buffer has room for this window and for all from the first hole on.
+    /// Enlarges the buffer until it has room for `window` bytes and for all data from the first hole on
+    /// (`tcp_rcvbuf_grow`).
     fn enlarge(&mut self, window: u64) {
         let span = self.highest.saturating_sub(self.rcv_nxt) * self.mss;
         self.buffer = self.buffer.max(((window + span) * 256 / self.ratio).min(LARGEST_BUFFER));
@@ -185,9 +190,9 @@ impl ReceiveWindow {
 mod tests {
     use super::*;
 
-    /// A capture of Linux 6.18 (10 Mbit/s, 40 ms there and back, segments of 1448 bytes): it advertises 80,480 bytes
-    /// from the sixth segment on, and acknowledges 33 to 64 one by one until it has 169,952, for the 10 segments of the
-    /// first round trip were 20 in the second.
+    /// The window grows as in a capture of Linux 6.18 (10 Mbit/s, RTT 40 ms, segments of 1448 bytes): it advertises
+    /// 80,480 bytes from the sixth segment on, and acknowledges segments 33 to 64 one by one until it has 169,952,
+    /// since the 10 segments of the first round trip became 20 in the second.
     #[test]
     fn the_window_grows_as_in_a_capture() {
         let us = SimTime::from_micros;
@@ -209,9 +214,9 @@ mod tests {
         assert_eq!((grown[5].1, grown.len(), grown[37].1), (80_480, 6 + 32, 172_320));
     }
 
-    /// A capture over losses of a fifth, arrivals in tenths of a millisecond: segments 9, 10 and 16 are missing first.
-    /// The right edge of the capture in segments: 48.0, 51.0, 54.0, 57.0, 60.0, 61.6, 62.6, 63.6, then 64.6 to 64.7
-    /// until 16 has come, and 87.1 with 62.
+    /// Segments beyond holes take up window, as in a capture with a loss rate of 1/5: segments 9, 10 and 16 are missing
+    /// first. The right edge of the capture in segments: 48.0, 51.0, 54.0, 57.0, 60.0, 61.6, 62.6, 63.6, then 64.6 to
+    /// 64.7 until 16 has come, and 87.1 with 62. Arrivals are in tenths of a millisecond.
     #[test]
     fn what_waits_beyond_holes_takes_room() {
         let times: [u64; 59] = [
@@ -244,9 +249,9 @@ mod tests {
         assert_eq!(after, [88, 88]);
     }
 
-    /// The kernel's own account (`tcp:tcp_rcvbuf_grow`; 100 Mbit/s, 100 ms there and back, losses of a twentieth, BBR):
-    /// what was read in a round trip, what was unread, in how many us and what lay beyond holes; the largest buffer is
-    /// reached in the second second.
+    /// The buffer grows as the kernel reports (`tcp:tcp_rcvbuf_grow`; 100 Mbit/s, RTT 100 ms, loss rate 1/20, BBR),
+    /// given the bytes read in a round trip, the bytes unread, the time in us and the bytes beyond holes; the largest
+    /// buffer is reached in the second second.
     #[test]
     fn the_buffer_grows_as_the_kernel_says() {
         // time, rtt, copied, inq, space, ooo, rcvbuf: and the next rcvbuf.
@@ -273,8 +278,8 @@ mod tests {
         }
     }
 
-    /// Nobody echoes when a segment left. The first window is of 44 segments, and grows by the first to 55, as far as
-    /// the first buffer goes; 100 come in each 100 ms.
+    /// Without timestamps the RTT is the time in which a window arrives: the first window is 44 segments, and one
+    /// segment arrives each ms.
     #[test]
     fn without_timestamps_a_round_trip_is_what_a_window_takes() {
         let mut window = ReceiveWindow::new(1460, 1000, None);
@@ -288,7 +293,7 @@ mod tests {
         assert_eq!(window.rtt, Some(SimTime::from_millis(44)));
     }
 
-    /// With a window below one segment the sender would wait forever.
+    /// The window is never below one segment, for which the sender would wait forever.
     #[test]
     fn there_is_room_for_a_segment_if_none_waits() {
         let rtt = Some(SimTime::from_millis(40));

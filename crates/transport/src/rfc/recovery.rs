@@ -1,4 +1,4 @@
-//! Fast recovery: its start, its end, and the window in it.
+//! Fast recovery of the sender of flavour `rfc`: its start, its end, and the window in it.
 
 use super::eifel::{Cause, Episode};
 use super::frto::Frto;
@@ -11,8 +11,8 @@ use crate::outcome::AckOutcome;
 use crossfade_core::SimTime;
 
 impl RfcSender {
-    /// Starts fast recovery after acknowledgements or the reordering timer have shown a loss. `safe` is PRR's
-    /// condition: the last acknowledgement showed no loss.
+    /// Starts fast recovery after acknowledgements or the reordering timer have shown a loss. `safe` is PRR's condition
+    /// for one more segment: the last acknowledgement advanced `snd_una` and revealed no further loss.
     pub(super) fn start_recovery(&mut self, now: SimTime, news: &News, safe: bool) {
         self.statistics.fast_retransmits += 1;
         let (snd_una, snd_max) = (self.flight.snd_una(), self.flight.snd_max());
@@ -95,7 +95,7 @@ impl RfcSender {
         outcome
     }
 
-    /// Sets the window by Proportional Rate Reduction, for each acknowledgement that reports an arrival.
+    /// Sets the window by Proportional Rate Reduction after an acknowledgement of `delivered` newly arrived segments.
     pub(super) fn reduce_rate(&mut self, delivered: u64, safe: bool) {
         let pipe = self.pipe();
         if let Some(prr) = &mut self.prr
@@ -106,7 +106,7 @@ impl RfcSender {
         }
     }
 
-    /// Retransmits the oldest segment, which is lost, whatever the window.
+    /// Marks the oldest segment as lost and retransmits it regardless of the window.
     pub(super) fn repeat_oldest(&mut self) {
         let snd_una = self.flight.snd_una();
         self.flight.mark_lost(snd_una);
@@ -119,7 +119,7 @@ impl RfcSender {
         self.set_cwnd(cwnd.max(1.0));
     }
 
-    /// Records the state before a reduction of the window, which an undo restores if the cause proves spurious.
+    /// Saves the state before a window reduction; an undo restores it if `cause` proves spurious.
     pub(super) fn begin_episode(&mut self, cause: Cause) {
         let snd_una = self.flight.snd_una();
         let was_repeated = self.flight.was_repeated(snd_una);
@@ -127,7 +127,8 @@ impl RfcSender {
         self.episode = Some(Episode::new(cause, snd_una, was_repeated, srtt, rttvar));
     }
 
-    /// Undoes the last reduction, whose cause was spurious, and resumes where it happened (RFC 4015 section 3.2).
+    /// Undoes the last window reduction, whose cause was spurious, and resumes sending where the reduction interrupted
+    /// it (RFC 4015 section 3.2).
     pub(super) fn take_back(
         &mut self,
         now: SimTime,

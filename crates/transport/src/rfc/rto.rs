@@ -1,4 +1,4 @@
-//! The retransmission timeout of RFC 6298, in real time.
+//! Retransmission timeout of RFC 6298, in real time rather than clock ticks.
 
 use super::{RttPolicy, TimerPolicy};
 use crate::config::{RtoConfig, RtoRule};
@@ -10,15 +10,16 @@ pub(crate) struct Rto {
     config: RtoConfig,
     srtt: Option<SimTime>,
     rttvar: SimTime,
-    /// RTT deviation as in Linux, which falls once per RTT; used if every report gives a sample.
+    /// RTT deviation as in Linux, which falls once per RTT; `None` unless every acknowledgement and SACK report gives a
+    /// sample.
     falling: Option<FallingDeviation>,
     timers: TimerPolicy,
     /// Timeout before back-off.
     base: SimTime,
     backoff: u32,
-    /// Timeout by the estimates and the back-off, cached since every segment needs it.
+    /// Timeout with back-off, cached since every segment needs it.
     current: SimTime,
-    /// Time at which the timer expires, if it runs.
+    /// Time at which the timer expires; `None` if it does not run.
     pub(crate) deadline: Option<SimTime>,
 }
 
@@ -59,7 +60,7 @@ impl Rto {
         self.rttvar
     }
 
-    /// Takes the RTT sample `rtt`, one of `samples` per window.
+    /// Updates the estimate with RTT sample `rtt`, one of `samples` per window.
     pub(crate) fn on_sample(&mut self, rtt: SimTime, samples: u64) {
         match self.srtt {
             // RFC 6298 (2.2).
@@ -75,8 +76,8 @@ impl Rto {
         }
     }
 
-    /// Takes the RTT sample `rtt`, one of `samples` per window, of an acknowledgement up to `snd_una`; `snd_max` is one
-    /// past the highest segment sent.
+    /// Updates the estimate with RTT sample `rtt`, one of `samples` per window, of an acknowledgement up to `snd_una`;
+    /// `snd_max` is one past the highest segment sent.
     pub(crate) fn on_ack_sample(&mut self, rtt: SimTime, samples: u64, snd_una: u64, snd_max: u64) {
         let (srtt, Some(falling)) = (self.srtt, &mut self.falling) else {
             return self.on_sample(rtt, samples);
@@ -136,15 +137,15 @@ impl Rto {
     }
 }
 
-/// Four times the RTT deviation, as Linux keeps it: it rises with every sample and falls once per RTT, and a sample
-/// below the smoothed RTT counts an eighth.
+/// RTT deviation times four, as Linux keeps it: it rises with every sample and falls once per RTT, and a sample below
+/// the smoothed RTT counts one eighth.
 #[derive(Clone, Copy, Debug, Default)]
 struct FallingDeviation {
-    /// Four times the mean deviation.
+    /// Four times the mean deviation of the RTT.
     mean: SimTime,
     /// Largest `mean` within this RTT.
     largest: SimTime,
-    /// Value that the timeout includes.
+    /// Four times the deviation that the timeout uses.
     used: SimTime,
     /// The current RTT ends when more than this segment is acknowledged.
     round_end: u64,

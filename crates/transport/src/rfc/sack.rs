@@ -1,11 +1,11 @@
-//! Loss recovery with SACK (RFC 6675 section 5).
+//! Loss detection and choice of segments in recovery with SACK (RFC 6675 section 5).
 
 use super::news::News;
 use super::{Phase, RfcSender};
 use crossfade_core::SimTime;
 
 impl RfcSender {
-    /// Looks for losses among what was not reported: by what was reported above (RFC 6675 section 4, `IsLost`) or by
+    /// Looks for losses among segments not reported: by reports of higher segments (RFC 6675 section 4, `IsLost`) or by
     /// time (RFC 8985 section 6).
     pub(super) fn find_losses(&mut self, now: SimTime, news: &News) {
         if !self.uses_sack() {
@@ -25,7 +25,8 @@ impl RfcSender {
         }
     }
 
-    /// RFC 8985 section 6.2 step 5; what may yet arrive sets the reordering timer.
+    /// Marks segments as lost by transmission time, and sets the reordering timer for overtaken segments that may still
+    /// arrive (RFC 8985 section 6.2 step 5).
     pub(super) fn find_losses_by_time(&mut self, now: SimTime) {
         let around = self.surroundings();
         if let Some(rack) = &mut self.rack
@@ -38,7 +39,7 @@ impl RfcSender {
         }
     }
 
-    /// The next segment of a recovery with SACK (RFC 6675 section 4, `NextSeg`), when the window allows one.
+    /// Chooses the next segment of a recovery with SACK (RFC 6675 section 4, `NextSeg`); the caller checks the window.
     pub(super) fn next_segment_with_sack(&mut self) -> Option<u64> {
         // (1): the lowest segment that is lost and not repeated.
         if let Some(seq) = self.flight.next_lost() {
@@ -49,7 +50,7 @@ impl RfcSender {
         if let Some(seq) = self.next_new() {
             return Some(seq);
         }
-        // RACK judges by time: it does not guess.
+        // With RACK losses are found by time, so rules (3) and (4), which guess, do not apply.
         if self.phase != Phase::Recovery || self.rack.is_some() {
             return None;
         }
@@ -58,8 +59,8 @@ impl RfcSender {
             self.sack.on_repeated(seq);
             return Some(seq);
         }
-        // (4): once in a recovery, the highest segment not reported; `HighRxt` stays. What was just repeated is not
-        // worth it.
+        // (4): once in a recovery, the highest segment not reported, unless it was retransmitted in this recovery;
+        // `HighRxt` stays.
         if self.config.rfc.rescue_retransmission && !self.sack.rescued {
             let highest = self.flight.highest_unsacked().filter(|seq| *seq >= self.sack.high_rxt)?;
             self.sack.rescued = true;

@@ -1,11 +1,11 @@
 //! State of a recovery with SACK (RFC 6675): a file of its own, since `mod.rs` and its parts both use it.
 
-/// Progress of loss recovery.
+/// Progress of a loss recovery with SACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SackRecovery {
     /// One past the highest retransmitted segment, RFC 6675's `HighRxt`.
     pub(super) high_rxt: u64,
-    /// Whether the rescue retransmission has been sent.
+    /// True if the rescue retransmission of this recovery has been sent.
     pub(super) rescued: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Events for congestion controls that need more than losses and growth, and enforcement of their rate.
+//! Reports to a congestion control that needs more than losses and growth, and pacing at its rate.
 
 use super::pacer::{quantum, usual_rate};
 use super::{Phase, RfcSender};
@@ -25,8 +25,8 @@ impl RfcSender {
         }
     }
 
-    /// Reports lost segments, and the phase of recovery if it has changed or begins `anew`, as with a timeout, which is
-    /// reported to every congestion control.
+    /// Reports lost segments, and the phase of loss recovery if it has changed or begins `anew`, as at every timeout. A
+    /// timeout is reported to every congestion control.
     #[inline(never)]
     pub(super) fn tell_phase(&mut self, now: SimTime, anew: bool) {
         if !self.fixed.needs.samples {
@@ -43,9 +43,9 @@ impl RfcSender {
         }
     }
 
-    /// Phase reported to the congestion control. If it sets its own window, a recovery ends only when all losses are
-    /// repaired (draft-ietf-ccwg-bbr, "Modulating cwnd in Loss Recovery"), not where RFC 6675 ends one and begins
-    /// another, since the control would conserve packets each time.
+    /// Phase of loss recovery reported to congestion control. If congestion control sets its own window, a recovery
+    /// ends only when all losses are repaired (draft-ietf-ccwg-bbr, "Modulating cwnd in Loss Recovery"), not where RFC
+    /// 6675 ends one and begins another, since the control would conserve packets each time.
     fn phase_of_control(&self) -> Phase {
         let lasts = self.phase == Phase::Open
             && self.told_phase == Phase::Recovery
@@ -60,9 +60,9 @@ impl RfcSender {
         self.flight.deliveries.as_ref().map_or(0, |deliveries| deliveries.lost())
     }
 
-    /// Reports the deliveries of an acknowledgement and its `ce` new marks. Before it, `prior_in_flight` segments were
-    /// in flight and `prior_lost` had been found lost. `answers_probe`: it answers a tail loss probe, or the original
-    /// that the probe retransmitted.
+    /// Reports the delivery-rate sample of an acknowledgement and its `ce` new marks. Before it, `prior_in_flight`
+    /// segments were in flight and `prior_lost` had been found lost. `answers_probe`: the acknowledgement answers a
+    /// tail loss probe, or the original that the probe retransmitted.
     #[inline(never)]
     pub(super) fn tell_delivery(
         &mut self,
@@ -118,7 +118,7 @@ impl RfcSender {
         }
     }
 
-    /// Whether the pacer holds the next segment back. If so, its timer wakes the sender.
+    /// True if the pacer holds the next segment back, in which case its timer wakes the sender.
     #[inline(never)]
     pub(super) fn is_held_back(&mut self, now: SimTime) -> bool {
         let Some(pacer) = self.pacer else { return false };
@@ -138,7 +138,7 @@ impl RfcSender {
         true
     }
 
-    /// Reports a segment that has left.
+    /// Records a sent segment in the pacer.
     #[inline(never)]
     pub(super) fn pace(&mut self, now: SimTime) {
         let rate = self.congestion.pacing_rate().or_else(|| self.usual_pacing_rate());
@@ -148,20 +148,21 @@ impl RfcSender {
         }
     }
 
-    /// Usual pacing rate; `None` without pacing, or before the first RTT sample.
+    /// Pacing rate in segments per second for a congestion control that sets none; `None` without pacing, or before the
+    /// first RTT sample.
     fn usual_pacing_rate(&self) -> Option<f64> {
         let (srtt, pacing) = (self.rto.srtt()?, self.config.rfc.pacing?);
         Some(usual_rate(&pacing, &*self.congestion, self.flight.size(), srtt))
     }
 
-    /// Gives the congestion control its random numbers.
+    /// Passes a stream of random numbers to congestion control, if it needs one.
     pub(crate) fn seed(&mut self, stream: impl FnOnce() -> Stream) {
         if self.fixed.needs.random {
             self.congestion.seed(stream());
         }
     }
 
-    /// State of the congestion control.
+    /// Current state of congestion control.
     pub(crate) fn info(&self) -> ControlInfo {
         self.congestion.info()
     }

@@ -14,7 +14,8 @@ use crate::segment::Ack;
 use crossfade_core::SimTime;
 
 impl RfcSender {
-    /// Cached because every segment needs it; tail loss probes need RACK.
+    /// Time of the sender's next timeout; `None` if no timer runs. Tail loss probes need RACK, so without RACK and
+    /// pacer only the retransmission timer counts.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Option<SimTime> {
         if self.rack.is_none() && self.pacer.is_none() { self.rto.deadline } else { self.first_timeout() }
@@ -90,7 +91,8 @@ impl RfcSender {
         }
     }
 
-    /// Treats all segments in flight as lost.
+    /// Treats the segments in flight as lost and restarts from the oldest one (after a timeout, or in Tahoe after any
+    /// loss).
     pub(super) fn start_over(&mut self, now: SimTime) {
         // RFC 2018 section 8; a SACK of the oldest segment without a cumulative acknowledgement shows that the receiver
         // has discarded it.
@@ -141,7 +143,8 @@ impl RfcSender {
         }
     }
 
-    /// Expiry of the reordering timer: segments overtaken for too long are lost (RFC 8985 section 6.2 step 5).
+    /// Processes an expiry of the reordering timer: segments overtaken for too long are lost (RFC 8985 section 6.2 step
+    /// 5).
     fn on_reordering_timeout(&mut self, now: SimTime) {
         self.find_losses_by_time(now);
         let Some(_) = self.flight.next_lost() else { return };
@@ -155,7 +158,7 @@ impl RfcSender {
         }
     }
 
-    /// RFC 8985 section 7.3.
+    /// Sends a tail loss probe: new data, or else the highest segment (RFC 8985 section 7.3).
     fn on_probe_timeout(&mut self, now: SimTime) {
         self.tlp.deadline = None;
         if self.flight.size() == 0 {
@@ -172,8 +175,8 @@ impl RfcSender {
         self.rto.restart(now, true);
     }
 
-    /// Takes an acknowledgement, which may show the outcome of the last probe, and restarts the probe's timer. Returns
-    /// whether it may answer the probe as well as the original.
+    /// Processes an acknowledgement, which may show the outcome of the last tail loss probe, and restarts the probe's
+    /// timer. Returns true if the acknowledgement may answer the probe as well as the original.
     pub(super) fn probe_after_ack(&mut self, now: SimTime, ack: &Ack, news: &News) -> bool {
         if !self.probes {
             return false;
@@ -199,7 +202,8 @@ impl RfcSender {
         answer == Answer::Ambiguous
     }
 
-    /// Starts the probe's timer, unless in recovery or with SACK reports beyond a hole (RFC 8985 section 7.2).
+    /// Starts the timer of the tail loss probe, unless in recovery or with SACK reports beyond a hole (RFC 8985 section
+    /// 7.2).
     pub(super) fn schedule_probe(&mut self, now: SimTime) {
         if self.probes && self.phase == Phase::Open && self.flight.sacked() == 0 && self.flight.size() > 0 {
             let timers = self.policy.timers;

@@ -1,4 +1,4 @@
-//! Tail loss probes (RFC 8985 section 7).
+//! Tail loss probes: their timer and the outcome of the last probe (RFC 8985 section 7).
 
 use super::TimerPolicy;
 use crate::segment::SackBlock;
@@ -11,19 +11,19 @@ const MAX_ACK_DELAY: SimTime = SimTime::from_millis(200);
 /// A tail loss probe whose outcome is not known yet.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    /// One past the highest segment sent at the time of the probe (`TLP.end_seq`).
+    /// One past the highest segment sent when the probe left (`TLP.end_seq`).
     end_seq: u64,
-    /// Segment that the probe retransmits, and whether its original left while the sender was application-limited.
+    /// Segment that the probe retransmits; `None` if the probe carries new data.
     repeats: Option<Original>,
 }
 
-/// State of the segment that a probe retransmits.
+/// Segment that a tail loss probe retransmits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Original {
     pub(super) app_limited: bool,
 }
 
-/// Outcome of a probe, as an acknowledgement shows it.
+/// Outcome of a tail loss probe, as an acknowledgement shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// The acknowledgement does not concern the probe, or shows no loss.
@@ -38,13 +38,13 @@ pub(super) enum Answer {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TailLossProbe {
     probe: Option<Probe>,
-    /// Time at which the probe is due, if the timer runs.
+    /// Time at which the next probe is due; `None` if the timer does not run.
     pub(super) deadline: Option<SimTime>,
 }
 
 impl TailLossProbe {
-    /// Starts the timer at `now` with `flight_size` segments in flight, to expire before the retransmission timer
-    /// (section 7.2, `TLP_calc_PTO`).
+    /// Starts the probe's timer at `now` with `flight_size` segments in flight, to expire before the retransmission
+    /// timer (RFC 8985 section 7.2, `TLP_calc_PTO`).
     pub(super) fn schedule(
         &mut self,
         now: SimTime,
@@ -64,8 +64,8 @@ impl TailLossProbe {
         self.deadline = Some(rto_deadline.map_or(deadline, |rto| deadline.min(rto)));
     }
 
-    /// Records that the probe leaves (section 7.3); `end_seq` is one past the highest segment sent, including the
-    /// probe.
+    /// Records that a probe leaves (RFC 8985 section 7.3); `end_seq` is one past the highest segment sent, including
+    /// the probe.
     pub(super) fn on_probe(&mut self, end_seq: u64, repeats: Option<Original>) {
         self.probe = Some(Probe { end_seq, repeats });
         self.deadline = None;
@@ -76,7 +76,8 @@ impl TailLossProbe {
         *self = Self::default();
     }
 
-    /// Takes an acknowledgement (section 7.4.2).
+    /// Processes an acknowledgement up to `next_expected`, which may show the outcome of the probe (RFC 8985 section
+    /// 7.4.2).
     pub(super) fn on_ack(
         &mut self,
         next_expected: u64,
@@ -112,8 +113,9 @@ impl TailLossProbe {
 mod tests {
     use super::*;
 
-    /// Section 7.4.2: segments 0 to 9 were sent, and the probe repeats the last. A D-SACK of it says that the original
-    /// had arrived; one of another segment says nothing, and the loss shows with the next acknowledgement.
+    /// A D-SACK of the probe's segment shows that the original had arrived; a D-SACK of another segment shows nothing,
+    /// and the next acknowledgement then shows the loss (RFC 8985 section 7.4.2). Segments 0 to 9 were sent, and the
+    /// probe retransmits the last.
     #[test]
     fn a_duplicate_report_answers_the_probe_if_it_is_of_it() {
         let original = Original { app_limited: false };

@@ -1,4 +1,4 @@
-//! Choice of the next segment, and permission to send it.
+//! Choice of the next segment of the sender of flavour `rfc`, and permission to send it.
 
 use super::offload::{LARGEST, Packet};
 use super::pacer::{quantum, usual_rate};
@@ -6,13 +6,13 @@ use super::{Phase, RfcSender};
 use crate::segment::Segment;
 use crossfade_core::SimTime;
 
-/// A lone segment waits for others only if the last transmission, and the next acknowledgement, are at most this far
-/// away.
+/// Maximum time since the last transmission, and until the next acknowledgement, for which a lone segment waits for
+/// others.
 const SOON: SimTime = SimTime::from_millis(1);
-/// A third of the window or more does not wait (`tcp_tso_win_divisor`).
+/// Inverse share of the window from which segments leave without waiting for others: a third (`tcp_tso_win_divisor`).
 const WIN_DIVISOR: u64 = 3;
 
-/// Number of whole segments in a window. The conversion by way of a signed number is faster by a third.
+/// Number of whole segments in a window of `cwnd`. Conversion by way of a signed number is faster by a third.
 fn whole(cwnd: f64) -> u64 {
     u64::try_from(cwnd as i64).unwrap_or(0)
 }
@@ -74,10 +74,10 @@ impl RfcSender {
         })
     }
 
-    /// Whether a new segment waits for the next acknowledgement, so that more segments leave together
-    /// (`tcp_tso_should_defer`). It waits if less than a whole offloaded packet and less than a third of the window may
-    /// leave, the last transmission was shortly before (with pacing: the next one was due), and the acknowledgement of
-    /// the oldest segment is due. A packet whose first segment has left does not wait.
+    /// True if a new segment waits for the next acknowledgement, so that more segments leave together
+    /// (`tcp_tso_should_defer`): if less than a whole offloaded packet and less than a third of the window may leave,
+    /// the last transmission was shortly before (with pacing: the next one was due), and the acknowledgement of the
+    /// oldest segment is due. A packet whose first segment has left does not wait.
     fn waits_for_company(&self, now: SimTime, under_way: u64, window: u64) -> bool {
         let last = self.pacer.map_or(self.last_sent, |pacer| Some(pacer.due()));
         if !self.policy.window.leaves_in_packets
@@ -101,7 +101,7 @@ impl RfcSender {
         sent_at.saturating_add(srtt) <= now.saturating_add(SOON)
     }
 
-    /// Records that a new segment has left. Returns whether it is the last of an offloaded packet of two or more
+    /// Records that a new segment has left. Returns true if it is the last of an offloaded packet of two or more
     /// segments, or of the application's data; such segments carry PSH.
     fn ends_packet(&mut self, now: SimTime) -> bool {
         if !self.packet.is_open(now) {
@@ -116,7 +116,7 @@ impl RfcSender {
         self.packet.on_sent() || self.flight.snd_max() == self.available
     }
 
-    /// Maximum number of segments in an offloaded packet, by the pacing rate, or the rate that pacing would have
+    /// Maximum number of segments in an offloaded packet, by the pacing rate or the rate that pacing would have
     /// (`tcp_tso_autosize`).
     fn most_in_packet(&self) -> u64 {
         let pacing = self.config.rfc.pacing.unwrap_or_default();
@@ -126,7 +126,7 @@ impl RfcSender {
         quantum(Some(&pacing), &*self.congestion, rate).clamp(1, LARGEST)
     }
 
-    /// Takes the segment that leaves whatever the window; `None` if there is none, or if it has arrived meanwhile.
+    /// Takes the segment that leaves regardless of the window; `None` if there is none, or if it has arrived meanwhile.
     fn forced(&mut self) -> Option<u64> {
         let seq = self.force.take()?;
         let is_missing = self.flight.fate(seq).is_some_and(|fate| fate != super::flight::Fate::Sacked);
@@ -161,13 +161,13 @@ impl RfcSender {
         chosen
     }
 
-    /// Whether the window allows no other segment.
+    /// True if the window allows no further segment.
     pub(super) fn is_window_full(&self) -> bool {
         let (under_way, window) = self.use_of_window(whole(self.congestion.cwnd()));
         under_way >= window
     }
 
-    /// Segments in flight, and their limit for the next segment.
+    /// Number of segments in flight, and their limit if the next segment is to leave.
     fn use_of_window(&self, cwnd: u64) -> (u64, u64) {
         let size = self.flight.size();
         let limited_transmit = self.config.limited_transmit;
@@ -186,7 +186,7 @@ impl RfcSender {
         }
     }
 
-    /// Chooses a segment after a timeout that F-RTO is examining.
+    /// Chooses the next segment after a timeout that F-RTO is examining.
     #[cold]
     fn choose_as_proof(&mut self, cwnd: u64) -> Option<u64> {
         if self.policy.undo.proof_asks_window && self.pipe() >= cwnd {
@@ -198,7 +198,7 @@ impl RfcSender {
         self.next_new()
     }
 
-    /// Chooses a new segment, if the application and the receiver allow one.
+    /// Next new segment; `None` if the application has none or the receiver's window does not allow it.
     pub(super) fn next_new(&self) -> Option<u64> {
         let seq = self.flight.snd_max();
         let in_window = self.flight.size() < u64::from(self.config.w_max)
@@ -206,13 +206,13 @@ impl RfcSender {
         (in_window && seq < self.available).then_some(seq)
     }
 
-    /// Takes the right edge of the receiver's window, which never moves back (RFC 9293 section 3.8.6.2.1).
+    /// Moves the right edge of the receiver's window to `edge`, but never back (RFC 9293 section 3.8.6.2.1).
     pub(super) fn widen(&mut self, edge: u64) {
         self.right_edge = self.right_edge.max(Some(edge));
     }
 
-    /// Reduces the window after an idle time of one timeout, when the acknowledgement clock has stopped (RFC 5681
-    /// section 4.1).
+    /// Reduces the window to the restart window after an idle time of one timeout, when the acknowledgement clock has
+    /// stopped (RFC 5681 section 4.1).
     fn restart_after_idle(&mut self, now: SimTime) {
         let Some(last_sent) = self.last_sent else { return };
         if self.flight.size() > 0 || self.next_new().is_none() {

@@ -1,12 +1,13 @@
-//! Whether the congestion window was in use: a window that was not tested does not grow (RFC 7661 section 4.3).
+//! Use of the congestion window: a window that did not limit the sender does not grow (RFC 7661 section 4.3).
 
-/// State of the sender about its last window of data.
+/// Record of whether the last window of data was limited by the congestion window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WindowUse {
-    /// Segments below this were sent while the window limited the sender.
+    /// Segments below this number were sent while the window limited the sender.
     limited_below: u64,
-    /// Largest number of segments in flight lately, and the acknowledgement until which it counts.
+    /// Largest number of segments in flight within the last window of data.
     peak: u64,
+    /// Segment number whose acknowledgement ends the use of `peak`.
     peak_until: u64,
 }
 
@@ -24,7 +25,7 @@ impl WindowUse {
         }
     }
 
-    /// Whether an acknowledgement up to `snd_una` may let the window grow.
+    /// True if an acknowledgement up to `snd_una` may let the window grow.
     pub(crate) fn is_limited(&self, snd_una: u64, cwnd: f64, ssthresh: f64) -> bool {
         // In slow start half a window in use suffices: the segments in flight arrived, and may be doubled (RFC 7661
         // section 4.3, the validated phase).

@@ -1,10 +1,10 @@
-//! A network that does what it likes with a connection, and what the connection promises whatever it does. For the
-//! tests, and for `fuzz/`.
+//! An adversarial network for a connection, and the guarantees that the connection must keep on any network. Used by
+//! the tests and by `fuzz/`.
 
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_transport::{Ack, CongestionControlKind, Receiver, Segment, Sender, SenderConfig};
 
-/// Every congestion control that there is.
+/// All congestion controls.
 pub(crate) const RULES: [CongestionControlKind; 7] = [
     CongestionControlKind::Reno,
     CongestionControlKind::Cubic,
@@ -15,10 +15,10 @@ pub(crate) const RULES: [CongestionControlKind; 7] = [
     CongestionControlKind::BbrV3,
 ];
 
-/// Nobody waits any more from here on: 9 years.
+/// Time from which on the network waits no longer, about 9 years: timeouts must not exceed the range of times.
 const LAST: SimTime = SimTime::from_nanos(u64::MAX >> 6);
 
-/// Next action of the network. Indices choose among the packets in flight.
+/// Next action of the network or the application. Indices choose among the packets in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     Poll,
@@ -32,25 +32,25 @@ pub(crate) enum Op {
     RepeatAck(usize),
     Wait(u64),
     WaitForTimeout,
-    /// The application writes so much more, as far as there is more.
+    /// The application writes this number of segments, as far as its total allows.
     Write(u64),
 }
 
 /// Guarantees of a flavour beyond delivery in order and exactly once.
 pub(crate) trait Promises: Default {
-    /// A segment has left.
+    /// Checks a segment that has just left the sender.
     fn on_sent(&mut self, _segment: &Segment) {}
-    /// Checks that no further packet may leave now.
+    /// Checks the sender when it sends no further packet now.
     fn on_silence(&self, _sender: &Sender) {}
-    /// A segment has reached the receiver.
+    /// Records a segment that has reached the receiver.
     fn on_arrival(&mut self, _segment: &Segment) {}
-    /// An acknowledgement is about to reach the sender.
+    /// Checks an acknowledgement that is about to reach the sender.
     fn on_ack(&mut self, _config: &SenderConfig, _ack: &Ack) {}
-    /// Something happened.
+    /// Checks the sender after any action.
     fn check(&self, config: &SenderConfig, sender: &Sender);
 }
 
-/// A connection and everything that is between its ends.
+/// A connection over the adversarial network: both ends, and the packets between them.
 pub(crate) struct Play<P> {
     config: SenderConfig,
     pub(crate) sender: Sender,
@@ -58,8 +58,9 @@ pub(crate) struct Play<P> {
     pub(crate) now: SimTime,
     pub(crate) data: Vec<Segment>,
     acks: Vec<Ack>,
-    /// Segments that the application has written, and the total at the end.
+    /// Number of segments that the application has written so far.
     written: u64,
+    /// Number of segments that the application writes in all.
     total: u64,
     delivered: u64,
     sent_up_to: u64,
@@ -67,7 +68,7 @@ pub(crate) struct Play<P> {
 }
 
 impl<P: Promises> Play<P> {
-    /// A connection that has `config.segments` to send at first and `total` in the end.
+    /// Creates a connection whose application writes `config.segments` segments at first and `total` in all.
     pub(crate) fn new(config: impl Into<SenderConfig>, total: u64) -> Self {
         let config = config.into();
         let mut sender = Sender::new(config);
@@ -183,7 +184,7 @@ impl<P: Promises> Play<P> {
         self.promises.check(&self.config, &self.sender);
     }
 
-    /// The network behaves from now on: everything must arrive.
+    /// Lets the network deliver everything from now on; all segments must arrive.
     pub(crate) fn finish(&mut self) {
         self.write(self.total);
         for _ in 0..20_000 {
@@ -211,7 +212,7 @@ impl<P: Promises> Play<P> {
     }
 }
 
-/// Takes an item out of the middle: the oldest first for small `i`.
+/// Removes and returns item number `i` modulo the number of items; `None` if there are none.
 fn take<T>(items: &mut Vec<T>, i: usize) -> Option<T> {
     (!items.is_empty()).then(|| items.remove(i % items.len()))
 }

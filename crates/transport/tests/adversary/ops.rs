@@ -1,4 +1,4 @@
-//! Any sequence of what a network may do.
+//! Random sequences of actions of the adversarial network.
 
 use crate::adversary::Op;
 use proptest::prelude::*;

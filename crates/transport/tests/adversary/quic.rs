@@ -1,10 +1,10 @@
-//! Guarantees of QUIC's recovery.
+//! Guarantees of QUIC's sender and receiver on any network.
 
 use crate::adversary::Promises;
 use crossfade_transport::{Ack, CongestionControlKind, Segment, Sender, SenderConfig};
 use std::collections::BTreeSet;
 
-/// Guarantees of QUIC: packet numbers are never reused, and acknowledgements are true.
+/// Guarantees of QUIC: packet numbers are never reused, and acknowledgements report only packets that have arrived.
 #[derive(Default)]
 pub(crate) struct Numbers {
     pub(crate) sent: u64,
@@ -18,7 +18,7 @@ impl Promises for Numbers {
         self.sent += 1;
     }
 
-    /// A sender with data in flight, or to send, has a running timer.
+    /// Checks that a timer runs if data is in flight or waits to be sent.
     fn on_silence(&self, sender: &Sender) {
         let is_idle = sender.is_done() || sender.next_timeout().is_some();
         assert!(is_idle, "no timer runs, and {} have arrived", sender.snd_una());

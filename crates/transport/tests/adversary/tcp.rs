@@ -1,9 +1,10 @@
-//! Guarantees of TCP's senders.
+//! Guarantees of TCP's senders on any network.
 
 use crate::adversary::Promises;
 use crossfade_transport::{Sender, SenderConfig};
 
-/// Guarantees of TCP.
+/// Guarantees of TCP: sane windows, a running timer while data is in flight, at most two copies of a segment in the
+/// pipe.
 #[derive(Default)]
 pub(crate) struct Tcp;
 

@@ -1,4 +1,4 @@
-//! Congestion controls alone.
+//! Guarantees of congestion controls alone, without sender and segments.
 
 use super::controls::{Control, control};
 use super::operations::{Op, ops};
@@ -6,21 +6,21 @@ use crossfade_core::SimTime;
 use crossfade_transport::congestion::{AckSample, CongestionControl};
 use proptest::prelude::*;
 
-/// Phase of loss recovery of the flow of [`ControlAlone`].
+/// Phase of loss recovery in [`ControlAlone`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     Open,
-    /// Repairs what was lost; the window does not grow.
+    /// Repairs losses; the window does not grow.
     Recovery {
         until: u64,
     },
-    /// Starts over after a timeout; what was under way says nothing of new losses.
+    /// Restarts after a timeout; segments sent before it reveal no new losses.
     Loss {
         until: u64,
     },
 }
 
-/// The simplest flow that tells a congestion control what happened: no segments, only counts.
+/// Simplest flow that reports events to a congestion control: it has no segments, only counts.
 struct ControlAlone {
     congestion: Box<dyn CongestionControl>,
     control: Control,
@@ -29,13 +29,13 @@ struct ControlAlone {
     snd_max: u64,
     sacked: u64,
     phase: Phase,
-    /// Phase after a timeout, before new data are acknowledged.
+    /// True after a timeout until new data is acknowledged.
     timed_out: bool,
-    /// Marks count again from here on.
+    /// Segment number from which marks count again.
     marks_from: u64,
-    /// Windows, segments under way and phase before the last reduction, if that can be undone.
+    /// Windows, number of segments in flight and phase before the last reduction; `None` if it cannot be undone.
     before: Option<((f64, f64), u64, Phase)>,
-    /// Growth that was allowed and not made since the window last fell.
+    /// Growth, in segments, that acknowledgements allowed and the control did not make since the window last fell.
     unused: f64,
 }
 
@@ -178,7 +178,7 @@ impl ControlAlone {
         self.marks_from = self.snd_max;
     }
 
-    /// The reduction was wrong: all is as it was, and stays so.
+    /// Reports the last reduction as spurious; the state before it must be restored, once.
     fn spurious(&mut self) {
         let before = self.before.take();
         let reduced = self.windows();

@@ -1,16 +1,17 @@
-//! A congestion control whose account is audited: whatever the sender tells it has to add up, and whatever it answers
-//! has to be something that a sender can use.
+//! A congestion control with an audit: the events that the sender reports must add up, and the control's answers must
+//! be usable.
 
 use crossfade_core::{SimTime, Stream};
 use crossfade_transport::congestion::{
     AckSample, CongestionControl, ControlInfo, LostSegment, Needs, Phase, RateSample, SendEvent,
 };
 
-/// Hands everything on to a control and keeps books.
+/// Passes all events to a congestion control, and checks them and its answers.
 pub(crate) struct Audited {
     congestion: Box<dyn CongestionControl>,
-    /// Transmissions and losses that were told.
+    /// Number of transmissions reported.
     sent: u64,
+    /// Number of losses reported.
     lost: u64,
     last: RateSample,
 }
@@ -29,7 +30,7 @@ impl Audited {
         assert!(self.congestion.send_quantum().is_none_or(|quantum| quantum > 0));
     }
 
-    /// Conservation: each transmission has arrived, was lost, is in flight or is one too many.
+    /// Checks that the counts of a sample add up: each transmission has arrived, was lost or is in flight.
     fn check_books(&self, sample: &RateSample) {
         let last = &self.last;
         assert!(sample.now >= last.now && sample.departure >= sample.now, "{last:?}, then {sample:?}");

@@ -1,4 +1,4 @@
-//! The congestion controls, and what each promises.
+//! Congestion controls under test, and the guarantees of each.
 
 use crossfade_core::SimTime;
 use crossfade_transport::BbrConfig;
@@ -8,32 +8,33 @@ use crossfade_transport::congestion::{
 };
 use proptest::prelude::*;
 
-/// Makes a control with a window and a threshold.
+/// Constructor of a congestion control with an initial window and threshold, in segments.
 pub(crate) type Make = fn(f64, f64) -> Box<dyn CongestionControl>;
 
-/// A congestion control, and what it promises beyond what all do.
+/// A congestion control under test, and its guarantees beyond the common ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Control {
     pub(crate) make: Make,
-    /// A window that is not in use does not grow.
+    /// True if a window that is not in use does not grow.
     pub(crate) validates: bool,
-    /// A spurious reduction is undone.
+    /// True if a spurious reduction is undone.
     pub(crate) undoes: bool,
-    /// The least threshold that a reduction leaves.
+    /// Smallest threshold that a reduction leaves, in segments.
     pub(crate) least_ssthresh: f64,
-    /// The window to which a mark may raise a smaller one.
+    /// Window in segments to which a mark may raise a smaller one.
     pub(crate) least_marked: f64,
-    /// Growth that acknowledgements allowed earlier may come with a later one: CUBIC's, which counts an acknowledgement
-    /// once, is that of Reno's estimate, which counts segments, as soon as that is the larger (RFC 9438 section 4.3).
+    /// True if growth that acknowledgements allowed earlier may come with a later one: CUBIC, which counts each
+    /// acknowledgement as one, grows to Reno's estimate, which counts segments, as soon as the estimate is larger (RFC
+    /// 9438 section 4.3).
     pub(crate) catches_up: bool,
 }
 
-/// A rule of an RFC.
+/// Creates a control with the usual guarantees of a control specified by an RFC.
 const fn rfc(make: Make) -> Control {
     Control { make, validates: true, undoes: true, least_ssthresh: 2.0, least_marked: 1.0, catches_up: false }
 }
 
-/// CUBIC.
+/// Creates a control with the guarantees of CUBIC.
 const fn cubic(make: Make) -> Control {
     Control { catches_up: true, ..rfc(make) }
 }
@@ -68,8 +69,8 @@ const CONTROLS: [Control; 9] = [
     },
 ];
 
-/// Controls whose windows follow marks, rates or the kernel's rules, and which are tested for the common guarantees
-/// alone.
+/// Congestion controls whose windows follow marks, rates or the kernel's rules; they are tested for the common
+/// guarantees only.
 const OTHERS: [Make; 9] = [
     |cwnd, ssthresh| Box::new(LinuxReno::new(cwnd, ssthresh)),
     |cwnd, ssthresh| Box::new(LinuxCubic::new(cwnd, ssthresh, true)),

@@ -1,5 +1,5 @@
-//! Every congestion control and every recovery keeps its promises whatever happens: one sequence of
-//! operations drives them all.
+//! Guarantees of every congestion control and every recovery under random sequences of operations, which drive all of
+//! them.
 
 mod alone;
 mod audit;

@@ -1,4 +1,4 @@
-//! Operations, drawn at random.
+//! Random operations that drive congestion controls and recoveries.
 
 use proptest::prelude::*;
 

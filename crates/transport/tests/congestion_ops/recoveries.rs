@@ -1,4 +1,4 @@
-//! Every recovery with every control.
+//! Guarantees of every loss recovery with every congestion control.
 
 use super::audit::Audited;
 use super::controls::{Make, any_control};
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 const SEGMENTS: u64 = 400;
 
-/// A sender, a receiver, and the segments between them. Acknowledgements arrive at once.
+/// A sender, a receiver, and the data segments between them. Acknowledgements arrive at once.
 struct Connection {
     config: SenderConfig,
     own_window: bool,
@@ -22,7 +22,7 @@ struct Connection {
     now: SimTime,
     under_way: Vec<Segment>,
     delivered: u64,
-    /// The window before the recovery under way.
+    /// Window in segments before the recovery in progress; `None` outside recovery.
     in_recovery: Option<f64>,
 }
 
@@ -107,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// The clock goes on; timers that expire meanwhile do so late.
+    /// Advances the clock by `span`; timers that expire within it are handled late, at its end.
     fn pass(&mut self, span: SimTime) {
         self.now += span;
         if let Some(ack) = self.receiver.on_timeout(self.now) {
@@ -154,7 +154,7 @@ impl Connection {
             })
     }
 
-    /// The network behaves from now on: everything must arrive.
+    /// Lets the network deliver everything from now on; all segments must arrive.
     fn finish(&mut self) {
         for _ in 0..20_000 {
             self.send(u64::MAX);
@@ -174,7 +174,7 @@ impl Connection {
     }
 }
 
-/// Takes an item out of the middle: the oldest first for small `at`.
+/// Removes and returns item number `at` modulo the number of items; `None` if there are none.
 fn take<T>(items: &mut Vec<T>, at: u64) -> Option<T> {
     (!items.is_empty()).then(|| items.remove((at % items.len() as u64) as usize))
 }

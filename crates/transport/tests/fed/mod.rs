@@ -1,4 +1,4 @@
-//! BBR version 3 fed with samples.
+//! BBR version 3 fed with samples that a test constructs.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
@@ -8,10 +8,10 @@ use crossfade_transport::congestion::{BbrV3, CongestionControl, LostSegment, Rat
 
 pub const MS: SimTime = SimTime::from_millis(1);
 
-/// 2000 segments a second and 40 ms: 80 in a bandwidth-delay product.
+/// Delivery rate in segments per second; with an RTT of 40 ms the bandwidth-delay product is 80 segments.
 pub const RATE: f64 = 2000.0;
 
-/// A control that hears what the test says.
+/// A BBR version 3 control, and the counts from which its samples are built.
 pub struct Fed {
     pub control: BbrV3,
     pub now: SimTime,
@@ -32,7 +32,7 @@ impl Fed {
         Self::new(BbrConfig { extra_acked_cap: Some(SimTime::ZERO), ..BbrConfig::linux_v3() })
     }
 
-    /// Marks count at any round trip.
+    /// Creates the profile of Linux, in which marks count at any RTT.
     pub fn linux_with_ecn() -> Self {
         let (extra_acked_cap, ecn_max_rtt) = (Some(SimTime::ZERO), Some(SimTime::ZERO));
         Self::new(BbrConfig { extra_acked_cap, ecn_max_rtt, ..BbrConfig::linux_v3() })
@@ -42,13 +42,14 @@ impl Fed {
         self.control.info().state
     }
 
-    /// A round of one acknowledgement, 40 ms after the last.
+    /// Feeds a round of one acknowledgement of 80 segments, 40 ms after the last one; returns the state.
     pub fn round(&mut self, change: impl FnOnce(&mut RateSample)) -> &'static str {
         self.now += MS * 40;
         self.ack(80, change)
     }
 
-    /// An acknowledgement of `newly` segments, the first of which left after the last acknowledgement.
+    /// Feeds an acknowledgement of `newly` segments, the first of which left after the last acknowledgement; `change`
+    /// edits the sample. Returns the state.
     pub fn ack(&mut self, newly: u64, change: impl FnOnce(&mut RateSample)) -> &'static str {
         let prior_delivered = self.delivered;
         self.delivered += newly;
@@ -74,7 +75,7 @@ impl Fed {
         self.state()
     }
 
-    /// `count` of the `in_flight` segments that the last of them left with are lost.
+    /// Reports `count` losses, when `in_flight` segments were in flight as the last lost segment left.
     pub fn lose(&mut self, count: u64, in_flight: u64) {
         for lost in 1..=count {
             self.lost += 1;
@@ -87,7 +88,7 @@ impl Fed {
         }
     }
 
-    /// Rounds until the state begins.
+    /// Feeds rounds until `state` begins; returns their number.
     pub fn until(&mut self, state: &str) -> u64 {
         let rounds = (1..200).find(|_| self.round(|_| {}) == state);
         rounds.unwrap_or_else(|| panic!("{} instead of {state}", self.state()))

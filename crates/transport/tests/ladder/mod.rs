@@ -1,7 +1,7 @@
 //! A sender on one side of a ladder diagram; the test is the network and the receiver.
 //!
-//! Times are milliseconds since the last rung. Segments are numbered from 0, after those of the warm-up.
-//! What the sender wants to send must be taken, all of it, before time goes on.
+//! Times are in milliseconds since the last rung. Segments are numbered from 0, after those of the warm-up. The test
+//! must take all segments that the sender may send before time goes on.
 
 #![allow(dead_code, unused_macros, unreachable_pub, reason = "each test file uses its part")]
 
@@ -17,7 +17,7 @@ pub const fn ms(time: u64) -> SimTime {
     SimTime::from_millis(time)
 }
 
-/// Configuration of the scripts: an initial window of ten segments, no timestamps, RTO at least 200 ms.
+/// Configuration for the packetdrill scripts: an initial window of ten segments, no timestamps, RTO at least 200 ms.
 pub fn config(variant: Variant) -> TcpConfig {
     TcpConfig {
         initial_ssthresh: f64::INFINITY,
@@ -28,23 +28,23 @@ pub fn config(variant: Variant) -> TcpConfig {
     }
 }
 
-/// Configuration of the scripts, with RACK and tail loss probes.
+/// Configuration for the packetdrill scripts, with RACK and tail loss probes.
 pub fn rack(variant: Variant) -> TcpConfig {
     let config = config(variant);
     TcpConfig { rfc: RfcConfig { rack: true, tail_loss_probe: true, ..config.rfc }, ..config }
 }
 
-/// Configuration of the scripts, with timestamps.
+/// Configuration `config` with timestamps.
 pub fn with_timestamps(config: TcpConfig) -> TcpConfig {
     TcpConfig { rfc: RfcConfig { timestamps: true, ..config.rfc }, ..config }
 }
 
-/// Slow start that counts what is acknowledged, as Linux does.
+/// Reno whose slow start counts all acknowledged segments, as in Linux.
 pub fn byte_counting() -> Box<dyn CongestionControl> {
     Box::new(Reno::new(10.0, f64::INFINITY).with_slow_start(SlowStart::standard(f64::INFINITY)))
 }
 
-/// Three segments in ten are taken away by a loss, as the scripts for Linux expect.
+/// CUBIC, which a loss reduces to seven tenths of the window, as the scripts for Linux expect.
 pub fn cubic() -> Box<dyn CongestionControl> {
     Box::new(Cubic::new(10.0, f64::INFINITY).with_slow_start(SlowStart::standard(8.0)))
 }
@@ -52,7 +52,7 @@ pub fn cubic() -> Box<dyn CongestionControl> {
 pub struct Ladder {
     pub sender: Sender,
     now: SimTime,
-    /// The segments of the warm-up.
+    /// Number of segments sent in the warm-up.
     base: u64,
 }
 
@@ -66,7 +66,8 @@ impl Ladder {
         Self { sender, now: SimTime::ZERO, base: 0 }
     }
 
-    /// One segment goes there and back, so that the round trip is known (the scripts know it from the handshake).
+    /// Sends one segment and acknowledges it after `rtt` ms, so that the RTT is known (the scripts know it from the
+    /// handshake).
     pub fn warm_up(mut self, rtt: u64) -> Self {
         self.write(1);
         let sent = self.poll();
@@ -80,7 +81,7 @@ impl Ladder {
         self.sender.write(segments);
     }
 
-    /// Goes on; no timer may expire meanwhile.
+    /// Advances time by `millis` ms; no timer may expire meanwhile.
     pub fn wait(&mut self, millis: u64) {
         assert_eq!(self.poll(), [], "taken by nobody");
         self.now += ms(millis);
@@ -89,7 +90,8 @@ impl Ladder {
         }
     }
 
-    /// `echo` is the time of the transmission that is answered.
+    /// Delivers an acknowledgement after `after` ms; `echo` is the sending time in ms of the transmission that it
+    /// answers.
     pub fn ack(
         &mut self,
         after: u64,
@@ -108,7 +110,7 @@ impl Ladder {
             .on_ack(self.now, &Ack { next_expected, sack: blocks, timestamp_echo, ece, ..Ack::default() })
     }
 
-    /// The receiver has room for so many segments from `next` on.
+    /// Delivers an acknowledgement after `after` ms that advertises a window of `window` segments from `next` on.
     pub fn advertise(&mut self, after: u64, next: u64, window: u32) -> AckOutcome {
         self.wait(after);
         let next_expected = next + self.base;
@@ -122,7 +124,7 @@ impl Ladder {
             .collect()
     }
 
-    /// The next timer expires exactly `after` the last rung.
+    /// Lets the next timer expire, which must happen exactly `after` ms after the last rung; returns the timer.
     pub fn expire(&mut self, after: u64) -> Option<Expired> {
         assert_eq!(self.poll(), [], "taken by nobody");
         self.now += ms(after);
@@ -146,7 +148,7 @@ impl Ladder {
         self.now
     }
 
-    /// Goes on to the next timer, whichever it is, and lets it expire. Returns the time.
+    /// Advances time to the next timer, whichever it is, and lets it expire. Returns its time.
     pub fn wake(&mut self) -> SimTime {
         self.now = self.sender.next_timeout().unwrap();
         self.sender.on_timeout(self.now);
@@ -158,7 +160,7 @@ impl Ladder {
     }
 }
 
-/// `send!(ladder, 0..3, 7..8)`: these segments leave now, in this order, and no others.
+/// Checks the segments that leave now: after `send!(ladder, 0..3, 7..8)` these and no others must leave, in this order.
 macro_rules! send {
     ($ladder:expr $(, $range:expr)*) => {{
         let expected: Vec<u64> = [$($range),*].into_iter().flat_map(|range: std::ops::Range<u64>| range).collect();
@@ -167,8 +169,8 @@ macro_rules! send {
     }};
 }
 
-/// `ack!(ladder, +10, 3, sack 5..6, 8..9)`: 10 ms later an acknowledgement arrives that waits for segment 3.
-/// `echo 20` is the time of the segment that it answers.
+/// Delivers an acknowledgement: `ack!(ladder, +10, 3, sack 5..6, 8..9)` arrives 10 ms later, expects segment 3 next,
+/// and has these SACK blocks. `echo 20` is the sending time in ms of the segment that it answers.
 macro_rules! ack {
     ($ladder:expr, + $after:expr, $next:expr) => { $ladder.ack($after, $next, &[], None, false) };
     ($ladder:expr, + $after:expr, $next:expr, sack $($block:expr),+) => {
@@ -183,7 +185,7 @@ macro_rules! ack {
     ($ladder:expr, + $after:expr, $next:expr, ece) => { $ladder.ack($after, $next, &[], None, true) };
 }
 
-/// `timer!(ladder, +25, Reordering)`: 25 ms later this timer expires, and none before.
+/// Lets a timer expire: `timer!(ladder, +25, Reordering)` must expire 25 ms later, and no other timer before.
 macro_rules! timer {
     ($ladder:expr, + $after:expr, $which:ident) => {
         assert_eq!($ladder.expire($after), Some(crossfade_transport::Expired::$which))

@@ -1,5 +1,5 @@
-//! One flow over one bottleneck: packets of 1500 bytes wait in a drop-tail queue and are sent at a rate,
-//! acknowledgements come back after the rest of the round trip, perhaps held back and released together.
+//! One flow over one bottleneck: packets of 1500 bytes wait in a drop-tail queue and are sent at a rate;
+//! acknowledgements arrive after the rest of the RTT, optionally held back and released together.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
@@ -16,29 +16,30 @@ pub const fn ms(time: u64) -> SimTime {
     SimTime::from_millis(time)
 }
 
-/// 10 Mbit/s in packets of 1500 bytes.
+/// Rate of 10 Mbit/s in packets of 1500 bytes per second.
 pub const P10: f64 = 10e6 / 12_000.0;
 
-/// Configuration of the path between the hosts.
+/// Configuration of the path between the two hosts.
 #[derive(Clone, Copy)]
 pub struct Conditions {
-    /// Packets a second.
+    /// Rate of the bottleneck in packets per second.
     pub rate: f64,
-    /// Round trip with one packet's transmission.
+    /// RTT including one packet's transmission.
     pub rtt: SimTime,
-    /// Packets that wait; one more is dropped.
+    /// Capacity of the queue in packets; one more is dropped.
     pub queue: usize,
-    /// Share of packets lost before the queue.
+    /// Probability of a packet's loss before the queue.
     pub loss: f64,
-    /// Acknowledgements come only at multiples of this.
+    /// Interval at whose multiples acknowledgements are released; `None`: at once.
     pub ack_gap: Option<SimTime>,
     pub ack_loss: f64,
-    /// A token bucket before the queue that drops: packets a second, and how many pass at once.
+    /// Token bucket before the queue, which drops packets: rate in packets per second, and size in packets; `None`: no
+    /// bucket.
     pub bucket: Option<(f64, f64)>,
-    /// The sender's receiver window.
+    /// Receiver window in segments.
     pub w_max: u32,
     pub segments: Option<u64>,
-    /// Which random numbers.
+    /// Run number, which selects the random numbers.
     pub run: u64,
 }
 
@@ -59,7 +60,7 @@ impl Conditions {
     }
 }
 
-/// Sender as in Linux, with an acknowledgement for each packet.
+/// Configuration of a sender as in Linux, whose packets are all acknowledged.
 pub fn linux(conditions: &Conditions) -> TcpConfig {
     TcpConfig {
         initial_window: 10.0,
@@ -71,7 +72,7 @@ pub fn linux(conditions: &Conditions) -> TcpConfig {
     }
 }
 
-/// State after an acknowledgement.
+/// State of the connection after an acknowledgement.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub now: SimTime,
@@ -82,8 +83,9 @@ pub struct Row {
     pub rtt: SimTime,
     pub pipe: u64,
     pub delivered: u64,
-    /// Number of packets sent, and of those dropped for lack of room or tokens.
+    /// Number of packets sent so far.
     pub sent: u64,
+    /// Number of packets dropped so far for lack of room or tokens.
     pub dropped: u64,
 }
 
@@ -95,7 +97,7 @@ impl Row {
 
 #[derive(Clone)]
 enum Event {
-    /// The packet in transmission has left.
+    /// The packet in transmission has left the bottleneck.
     Sent,
     Arrival(Segment),
     Ack(Ack),
@@ -112,7 +114,7 @@ pub struct Path {
     pending: HashMap<u64, Event>,
     next_id: u64,
     queue: VecDeque<Segment>,
-    /// Tokens in the bucket, and the time of that count.
+    /// Number of tokens in the bucket, and the time of that count.
     tokens: (f64, SimTime),
     random: Stream,
     pub delivered: u64,
@@ -146,12 +148,12 @@ impl Path {
         }
     }
 
-    /// Run without rows.
+    /// Keeps no rows of the run, which saves memory.
     pub fn quiet(self) -> Self {
         Self { keeps_rows: false, ..self }
     }
 
-    /// Packets that wait, the one in transmission included.
+    /// Number of packets in the queue, including the one in transmission.
     pub fn queued(&self) -> usize {
         self.queue.len()
     }
@@ -166,7 +168,7 @@ impl Path {
         SimTime::from_secs_f64(1.0 / self.conditions.rate)
     }
 
-    /// Takes a token, if there is a bucket.
+    /// Takes a token, if there is a bucket; returns false if the packet must be dropped.
     fn conforms(&mut self) -> bool {
         let Some((rate, burst)) = self.conditions.bucket else { return true };
         let (tokens, since) = self.tokens;
@@ -196,7 +198,7 @@ impl Path {
         }
     }
 
-    /// Goes on until `end`, and says how many packets arrived for the first time meanwhile.
+    /// Simulates until `end`; returns the number of packets that arrived for the first time meanwhile.
     pub fn run_until(&mut self, end: SimTime) -> u64 {
         let before = self.delivered;
         self.transmit();
@@ -273,7 +275,7 @@ impl Path {
         self.schedule(at, Event::Ack(ack));
     }
 
-    /// Utilisation of the link from `from` to `to`.
+    /// Share of the link's rate that delivered packets use between `from` and `to`.
     pub fn utilisation(&mut self, from: SimTime, to: SimTime) -> f64 {
         self.run_until(from);
         let delivered = self.run_until(to);

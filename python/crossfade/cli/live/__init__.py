@@ -1,1 +1,1 @@
-"""``crossfade live`` and ``crossfade doctor``: real programs behind the links of a scenario."""
+"""Commands ``crossfade live`` and ``crossfade doctor``: real programs behind the links of a scenario."""

@@ -1,11 +1,11 @@
-"""Curves in a terminal: eight dots to a character."""
+"""Curves in a terminal as braille patterns: eight dots in a character."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-# Unicode's braille patterns: the bit of each dot, by row and column of a character.
+# Braille patterns of Unicode: first code point, and bit of each dot by row and column of a character.
 _BLANK = 0x2800
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
@@ -15,9 +15,9 @@ Curve = Sequence[tuple[float, float]]
 def plot(
     curves: Sequence[Curve], width: int, height: int, x: tuple[float, float], top: float
 ) -> list[list[tuple[str, int | None]]]:
-    """Lines of characters, each with the number of the last curve that has a dot in it (None: nobody).
+    """Characters of each line, each with the number of the last curve that has a dot in it (None: no dot).
 
-    ``x`` is what is seen from left to right, ``top`` the value at the upper edge; the lower one is 0.
+    ``x`` is the range from left to right, ``top`` the value at the upper edge; the lower edge is 0.
     """
     dots = [[0] * width for _ in range(height)]
     owner: list[list[int | None]] = [[None] * width for _ in range(height)]
@@ -43,7 +43,7 @@ def plot(
 
 
 def nice_top(value: float) -> float:
-    """A round number at or above a value, for the upper edge."""
+    """Round number at or above a value, for the upper edge of a plot."""
     if not value > 0.0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))

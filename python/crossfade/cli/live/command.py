@@ -1,4 +1,4 @@
-"""``crossfade live``: reads the command line, and becomes the process that emulates (:mod:`helper`)."""
+"""Command ``crossfade live``: checks its options, then becomes the process of :mod:`helper`."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ CONGESTION = re.compile(r"[\w-]{1,15}", re.ASCII)
 
 
 class LiveCommand(TyperCommand):
-    """A command that keeps what follows ``--`` apart: COMMAND and its options."""
+    """Command class that separates COMMAND and its options, which follow ``--``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse what comes before ``--``; an error there exits with 125."""
+        """Parse the options before ``--``; an error in them exits with 125."""
         place = args.index("--") if "--" in args else len(args)
         ctx.meta["command"] = args[place + 1 :]
         try:
@@ -81,7 +81,7 @@ def live(
 
 
 def _config(command: list[str], scenario: str | None, asked: AskedLive) -> Config:
-    """The helper's configuration, checked as far as possible without the hosts."""
+    """Configuration of the helper, checked as far as possible without hosts."""
     _check(command, scenario, asked)
     overrides = read_assignments("--set", asked.set)
     source = _shaped(asked) if scenario is None else scenario
@@ -124,7 +124,7 @@ def _config(command: list[str], scenario: str | None, asked: AskedLive) -> Confi
             if asked.large_segments is None
             else asked.large_segments
         ),
-        # A transfer is compared with simulated ones, which have no handshake.
+        # A workload is compared with simulated transfers, which have no handshake.
         data_only=asked.data_only or asked.workload is not None,
         rebind=None if asked.rebind is None else _rebind(asked.rebind),
         corrupt=asked.corrupt,
@@ -146,7 +146,7 @@ def _config(command: list[str], scenario: str | None, asked: AskedLive) -> Confi
 
 
 def _check(command: list[str], scenario: str | None, asked: AskedLive) -> None:
-    """Refuse options that contradict each other or this machine, before any host exists."""
+    """Raise an error for options that conflict with each other or this machine, before hosts are created."""
     if sys.platform != "linux":
         raise ScenarioError("live: Linux only")
     if not hasattr(_crossfade, "Live"):
@@ -198,9 +198,9 @@ def _check(command: list[str], scenario: str | None, asked: AskedLive) -> None:
 
 
 def _one_point(source: str, overrides: dict[str, Any], asked: AskedLive) -> plans.Plan:
-    """A plan of one point: the one that is asked for, else the first.
+    """Plan of one point: the requested one, else the first.
 
-    What is set stands in the place of what is swept.
+    Keys of ``--set`` replace the axes of these keys.
     """
     seed, point, at = asked.seed, asked.point, read_conditions("--where", asked.where) or None
     text = plans.load(source, Options(seed=seed)).text
@@ -220,7 +220,7 @@ def _one_point(source: str, overrides: dict[str, Any], asked: AskedLive) -> plan
 
 
 def _shaped(asked: AskedLive) -> str:
-    """The scenario of a link that is the same both ways."""
+    """Scenario of a link that is equal in both directions."""
 
     def given(text: str | None, usual: str) -> str:
         return json_text.dumps(usual if text is None else text)
@@ -237,14 +237,17 @@ def _shaped(asked: AskedLive) -> str:
 
 
 def check_new(option: str, path: Path | None) -> None:
-    """Raise ``OutputError`` where there is something of that name: a journal takes the place of nothing, nor
-    does it go to a pipe or a device, from which nobody could replay it."""
+    """Raise ``OutputError`` if a file of this name exists.
+
+    A journal overwrites nothing, and is not written to a pipe or a device, from which it could not be
+    replayed.
+    """
     if path is not None and os.path.lexists(path):
         raise OutputError(f"{option} {shortened(path)}: not overwritten (it must be the name of a new file)")
 
 
 def seconds(option: str, text: str) -> float:
-    """A time on the command line in seconds."""
+    """Time on the command line in seconds."""
     found = in_numbers([text, "1 s", "1 ms"])
     if found is None or found[0][0] <= 0.0:
         raise ScenarioError(f"{option} {shortened(text)}: must be a time above 0 such as 10 s")
@@ -252,7 +255,7 @@ def seconds(option: str, text: str) -> float:
 
 
 def _rebind(text: str) -> list[float]:
-    """The times of ``--rebind``: of the first rebinding, and between two."""
+    """Times of ``--rebind`` in seconds: of the first rebinding, and between two rebindings."""
     times = text.split(",")
     if len(times) != 2:
         raise ScenarioError(f"--rebind {shortened(text)}: must be two times, such as 1 s,5 s")
@@ -269,12 +272,12 @@ def _pair(option: str, names: str, text: str | None) -> list[str] | None:
 
 
 def _become_helper(config: Config) -> int:
-    """This process becomes a fresh one, with one thread: only such a process may enter a user namespace."""
+    """Replace this process by the single-threaded helper, since threads prevent entering a user namespace."""
     reader = os.memfd_create("crossfade-live", 0)
     os.write(reader, config.to_json().encode())
     os.lseek(reader, 0, os.SEEK_SET)
     os.set_inheritable(reader, True)
-    # It hears of Ctrl-C once there is somebody who takes it.
+    # The helper unblocks SIGINT once it can handle it.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:

@@ -1,4 +1,4 @@
-"""Configuration that ``crossfade live`` passes to its helper; an unknown or missing key is an error."""
+"""Configuration that ``crossfade live`` passes to its helper as JSON; all keys must be known and present."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict
 
 
 class Source(TypedDict):
-    """Source of a plan: name, text, overrides and files."""
+    """Source of a plan: name, text, overrides, and texts of its files."""
 
     name: str
     text: str
@@ -18,7 +18,7 @@ class Source(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class Hosts:
-    """Options of the hosts: see ``_crossfade.Live``."""
+    """Options of the hosts, as :class:`_crossfade.Live` takes them."""
 
     bulk: bool
     congestion: str | None
@@ -27,16 +27,16 @@ class Hosts:
     large_segments: bool
     data_only: bool
     rebind: list[float] | None
-    """Times in seconds of the first rebinding of UDP ports, and between two."""
+    """Times in seconds of the first rebinding of UDP ports, and between two rebindings."""
     corrupt: bool
     awake: Literal["never", "while-passing", "always"]
     captures: list[str] | None
-    """Files, the far host's first."""
+    """Paths of the captures at the far host and at the near host; None: no captures."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Hosts):
-    """All that is asked for. Files and folders have whole names where another process opens them."""
+    """Configuration of a live run. Paths are absolute if another process opens them."""
 
     plan: Source
     run: int
@@ -60,14 +60,14 @@ class Config(Hosts):
     quiet: bool
 
     def hosts(self) -> dict[str, Any]:
-        """The fields of :class:`Hosts`, by name."""
+        """Fields of :class:`Hosts`, by name."""
         return {field.name: getattr(self, field.name) for field in fields(Hosts)}
 
     def to_json(self) -> str:
-        """All of them as JSON text."""
+        """Configuration as JSON text."""
         return json.dumps(asdict(self))
 
     @classmethod
     def read(cls, text: str) -> Config:
-        """Read what :meth:`to_json` wrote; ``TypeError`` if a key is missing or unknown."""
+        """Configuration from the text of :meth:`to_json`; ``TypeError`` for a missing or unknown key."""
         return cls(**json.loads(text))

@@ -1,4 +1,4 @@
-"""``crossfade doctor``: checks whether this machine has what live emulation needs."""
+"""Command ``crossfade doctor``, which checks the requirements of live emulation on this machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import crossfade._crossfade as _crossfade
 from crossfade.files.compiled import rust_version
 
-# What a child says of itself: it may enter a user namespace, which a process with threads may not.
+# Program of a child process that tries namespaces; a process with threads may not enter a user namespace.
 TRIAL = """
 import json
 import crossfade._crossfade as core
@@ -39,7 +39,7 @@ TUN = os.makedev(10, 200) if hasattr(os, "makedev") else 0
 
 @dataclass(frozen=True)
 class Check:
-    """Result of one check of what live emulation needs (``required``) or profits from."""
+    """Result of one check; ``required`` is true if live emulation cannot work without it."""
 
     name: str
     found: str
@@ -68,7 +68,7 @@ def doctor() -> int:
 
 
 def checks() -> Iterator[Check]:
-    """All checks; those of required things come first."""
+    """Results of all checks, required ones first."""
     if sys.platform != "linux":
         yield Check("system", sys.platform, False, required=True, mend="run it on Linux")
         yield _rustc()
@@ -142,7 +142,7 @@ def _tun(is_root: bool) -> Check:
 
 
 def _trial() -> Check:
-    """Check that two hosts can be made, by making them."""
+    """Check that two hosts can be created, by creating them."""
     command = [sys.executable, "-P", "-c", TRIAL]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = done.stderr.strip().splitlines()
@@ -162,7 +162,7 @@ def _congestion_controls() -> Check:
 
 
 def realtime() -> Check:
-    """Check --realtime by trying it: even root may lack it in a container or a control group."""
+    """Check --realtime by using it: even root may be refused in a container or a control group."""
     before = os.sched_getscheduler(0), os.sched_getparam(0)
     mend = (
         "capability CAP_SYS_NICE, or ulimit -r 1 by /etc/security/limits.conf; "
@@ -178,7 +178,7 @@ def realtime() -> Check:
 
 
 def _awake() -> Check:
-    """Check whether a live run may keep processors from sleeping."""
+    """Check that a live run may keep processors from sleeping."""
     may = os.access("/dev/cpu_dma_latency", os.W_OK)
     found = "stay awake while packets pass" if may else "sleep while packets pass: 0.1 ms later"
     return Check("idle processors", found, may, mend="sudo chmod 666 /dev/cpu_dma_latency")
@@ -198,6 +198,6 @@ def _read(path: str) -> str:
 
 
 def reason_against() -> str | None:
-    """Why live emulation cannot work here, as tests say when they are skipped; None where it can."""
+    """Reason why live emulation cannot work here, which tests print when skipped; None if it can."""
     missing = [check for check in checks() if check.required and not check.is_good]
     return "; ".join(f"{check.name}: {check.found}" for check in missing) or None

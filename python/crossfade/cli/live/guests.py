@@ -1,7 +1,7 @@
-"""The processes of a live run: a first one, in a process namespace of its own, and those that it starts.
+"""Processes of a live run: a first one in a process namespace of its own, and those that it starts.
 
-When the first one ends the kernel kills all others; it is killed itself when the helper ends. So nothing is
-left, whoever of them is killed.
+When the first process ends, the kernel kills all others, and when the helper ends, the first process is
+killed. No process is therefore left, whichever of them is killed.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from crossfade.cli.live.config import Config
 
 FAR, NEAR = 0, 1
-FAR_IPV6 = "fd77::1"  # as crates/live/src/host.rs has it
+FAR_IPV6 = "fd77::1"  # the address in crates/live/src/host.rs
 NOT_STARTED, NOT_FOUND = 126, 127
-# How long COMMAND waits for the far program to listen, and how long that one may take to end: it may write
-# logs then.
+# Longest wait in s of COMMAND for the far program to listen.
 LISTEN_S = 2.0
+# Time in s for the far program to end after SIGTERM, in which it may write logs.
 GOODBYE_S = 5.0
-# From when a program has left its host to when its end is known.
+# Longest wait in s from the exit of a program from its host until its exit status is known.
 REAPED_S = 0.1
-# Signals of the terminal that are COMMAND's: what comes before it is there is held for it.
+# Signals of the terminal for COMMAND; those before its start are held, and then passed to it.
 HELD = (signal.SIGINT, signal.SIGQUIT)
-# The words of the helper.
+# Orders of the helper to the first process: start, SIGTERM to COMMAND, and end of all.
 GO, STOP, END = b"g", b"s", b"e"
 
 
 class Guests:
-    """The first process, as its parent sees it."""
+    """Handle of the first process in its parent."""
 
     def __init__(self, live: Live, config: Config, printed: int | None = None) -> None:
-        """``printed`` takes what programs would print on a terminal."""
+        """``printed`` is a file for the terminal output of programs; None: the terminal."""
         orders, self._orders = os.pipe()
         self._reports, reports = os.pipe()
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
@@ -56,7 +56,7 @@ class Guests:
                 os.close(self._orders)
                 os.close(self._reports)
                 _make_first(_First(live, config, orders, reports, printed))
-            except BaseException as error:  # nobody is there to catch it
+            except BaseException as error:  # a forked process has no caller to catch it
                 _say(f"error: {error}")
             finally:
                 os._exit(NOT_STARTED)
@@ -65,13 +65,15 @@ class Guests:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def order(self, word: bytes) -> None:
-        """Tell it what to do; nothing happens where it is gone."""
+        """Send an order to the first process; without effect if it has ended."""
         with contextlib.suppress(BrokenPipeError):
             os.write(self._orders, word)
 
     def result(self, timeout_s: float) -> int | None:
-        """The exit code of COMMAND if it has ended, or ends in time; raises ``ChildProcessError`` where all
-        are gone without one."""
+        """Exit code of COMMAND if it ends in time, else None.
+
+        Raises ``ChildProcessError`` if all processes ended without one.
+        """
         if not select.select([self._reports], [], [], timeout_s)[0]:
             return None
         line = os.read(self._reports, 100)
@@ -80,16 +82,16 @@ class Guests:
         return int(json.loads(line))
 
     def wait(self) -> None:
-        """Until all are gone."""
+        """Wait until all processes have ended."""
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
 
 
 def _make_first(first: _First) -> None:
-    """Start the first process, and last as long as it does.
+    """Start the first process, and wait until it ends.
 
-    This process is between it and the helper because who has made a process namespace may start no threads
-    any more, and only root gets out of that again.
+    This intermediate process is needed since a process that created a process namespace may not start threads
+    any more, and only root can leave the namespace.
     """
     _ignore_signals()
     _crossfade.die_with_parent()
@@ -107,28 +109,28 @@ def _ignore_signals() -> None:
 
 
 def _held() -> list[signal.Signals]:
-    """Signals of the terminal that came before COMMAND was there."""
+    """Signals of the terminal that arrived before COMMAND started."""
     pending = signal.sigpending()
     return [number for number in HELD if number in pending]
 
 
 class _First:
-    """The first process: starts the others, tells how COMMAND ended, and takes in what has ended."""
+    """The first process: starts the others, reports the exit code of COMMAND, and reaps ended processes."""
 
     def __init__(self, live: Live, config: Config, orders: int, reports: int, printed: int | None) -> None:
         self._live, self._config = live, config
         self._orders, self._reports, self._printed = orders, reports, printed
 
     def close(self) -> None:
-        """Close what the process itself alone needs."""
+        """Close the pipes of the first process in another one."""
         os.close(self._orders)
         os.close(self._reports)
 
     def run(self) -> NoReturn:
-        """Be that process."""
+        """Run as the first process, without return."""
         _ignore_signals()
         _crossfade.die_with_parent()
-        # A signal wakes the waiting below.
+        # A signal writes to this pipe, which wakes ``select`` below.
         awake, waker = os.pipe()
         os.set_blocking(waker, False)
         signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
@@ -136,7 +138,7 @@ class _First:
         if os.read(self._orders, 1) != GO:
             os._exit(0)
         with contextlib.suppress(_crossfade.ScenarioError):
-            # Without one of its own, /proc is that of the host: programs work with it all the same.
+            # Without a mount namespace, /proc stays the one of this machine; programs work with it too.
             _crossfade.new_mount_namespace()
             if self._config.internet:
                 _use_name_server(NAME_SERVER)
@@ -177,11 +179,11 @@ class _First:
                 far = [pid for pid in far if pid not in gone]
                 time.sleep(0.005)
             os._exit(0)
-        else:  # the helper is gone
+        else:  # end of file: the helper has ended
             os._exit(0)
 
     def _start_command(self) -> int:
-        """COMMAND, which gets each signal of the terminal once, whether it came before the fork or after."""
+        """Start COMMAND, to which each signal of the terminal is passed once, before or after the fork."""
         told, tell = os.pipe()
 
         def become() -> None:
@@ -197,7 +199,7 @@ class _First:
         return pid
 
     def _start_far(self) -> list[int]:
-        """Programs of the far host; it is waited for that they listen."""
+        """Start the programs of the far host, and wait until they listen; returns their process ids."""
         started, listening = [], 0
         if folder := self._config.serve:
             has_ipv6 = self._config.ipv6
@@ -213,11 +215,11 @@ class _First:
         return started
 
     def _has_ended(self, pid: int) -> bool:
-        """Whether the far program has ended before COMMAND starts; a word where that was with an error."""
+        """True if the far program has ended before COMMAND starts; a message if it failed."""
         until = time.monotonic() + REAPED_S
         ended, status = os.waitpid(pid, os.WNOHANG)
         while not ended and _listening(pid) is None and time.monotonic() < until:
-            time.sleep(0.001)  # it is ending
+            time.sleep(0.001)  # the program is ending
             ended, status = os.waitpid(pid, os.WNOHANG)
         code = os.waitstatus_to_exitcode(status)
         if ended and code != 0 and not self._config.quiet and not _held():
@@ -226,8 +228,10 @@ class _First:
         return bool(ended)
 
     def _wait_until_it_listens(self, pid: int, before: int) -> int:
-        """Until a program of the far host listens at more sockets than there were, has ended, or does not
-        seem to, or until Ctrl-C; gives how many there are."""
+        """Wait until a program of the far host listens, ends, exceeds the limit, or Ctrl-C is pressed.
+
+        It listens if its host has more listening sockets than ``before``; returns their number.
+        """
         until = time.monotonic() + LISTEN_S
         while (now := _listening(pid)) is not None and now <= before and not _held():
             if time.monotonic() > until:
@@ -256,14 +260,14 @@ class _First:
                 for stream in (stream for stream in (1, 2) if os.isatty(stream)):
                     os.dup2(self._printed, stream)
             become()
-        except BaseException as error:  # this process must not go on as its parent
+        except BaseException as error:  # a forked process must not go on in its parent's code
             _say(f"error: {error}")
         finally:
             os._exit(NOT_STARTED)
 
 
 def _use_name_server(address: str) -> None:
-    """Names are asked for at an address, by this process and those that it starts."""
+    """Set the address of the name server for this process and those that it starts."""
     with tempfile.NamedTemporaryFile("w") as file, contextlib.suppress(_crossfade.ScenarioError):
         file.write(f"nameserver {address}\n")
         file.flush()
@@ -272,7 +276,7 @@ def _use_name_server(address: str) -> None:
 
 
 def _ended() -> list[tuple[int, int]]:
-    """Processes that have ended, and how."""
+    """Process ids and wait statuses of the processes that have ended."""
     found = []
     with contextlib.suppress(ChildProcessError):
         while (one := os.waitpid(-1, os.WNOHANG))[0] != 0:
@@ -281,7 +285,7 @@ def _ended() -> list[tuple[int, int]]:
 
 
 def sudo_user() -> pwd.struct_passwd | None:
-    """The user who called sudo, None without sudo; ``ScenarioError`` if that user does not exist."""
+    """User who called sudo, None without sudo; ``ScenarioError`` if that user does not exist."""
     name = os.environ.get("SUDO_USER")
     if os.geteuid() != 0 or not name:
         return None
@@ -295,9 +299,7 @@ def sudo_user() -> pwd.struct_passwd | None:
 
 
 def _leave_sudo() -> None:
-    """Under sudo, be the user who called it; raises where that cannot be, and nothing is run as
-    root instead.
-    """
+    """Under sudo, change to the user who called it; an error is raised and COMMAND is not run as root."""
     if (user := sudo_user()) is not None:
         name = user.pw_name
         os.initgroups(name, user.pw_gid)
@@ -307,7 +309,7 @@ def _leave_sudo() -> None:
 
 
 def _execute(command: list[str], server: str) -> None:
-    """Become a program."""
+    """Replace this process by a program; exits with 126 or 127 if it cannot be started."""
     os.environ["CROSSFADE_SERVER"] = server
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
     try:
@@ -321,7 +323,7 @@ def _execute(command: list[str], server: str) -> None:
 
 
 def _serve(folder: str, has_ipv6: bool) -> None:
-    """A static web server at port 80 of all addresses."""
+    """Run a static web server at port 80 of all addresses."""
     import socket
     from functools import partial
     from http import HTTPStatus
@@ -332,7 +334,7 @@ def _serve(folder: str, has_ipv6: bool) -> None:
 
     class Quiet(SimpleHTTPRequestHandler):
         def send_head(self) -> Any:
-            # What a link in the folder leads to is not in the folder; a pipe or a device has no end.
+            # Not served: targets of links outside the folder, and pipes and devices, which have no end.
             asked = Path(self.translate_path(self.path))
             for path in (asked, asked / "index.html", asked / "index.htm"):
                 real = os.path.realpath(path)
@@ -344,33 +346,33 @@ def _serve(folder: str, has_ipv6: bool) -> None:
             return super().send_head()
 
         def log_message(self, *_: object) -> None:
-            """Nobody reads it."""
+            """Print no log."""
 
     class Server(ThreadingHTTPServer):
         address_family = socket.AF_INET6 if has_ipv6 else socket.AF_INET
-        # Connections that are made at once wait for each other, and do not try again a second later.
+        # Many simultaneous connections wait here; beyond the queue, a client retries a second later.
         request_queue_size = 128
 
         def server_bind(self) -> None:
             if has_ipv6:
                 self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-            # HTTPServer's would ask name servers, which the far host cannot reach, what it is called.
+            # HTTPServer.server_bind would ask name servers, which the far host cannot reach, for its name.
             TCPServer.server_bind(self)
 
         def handle_error(self, *_: object) -> None:
-            """A client that has gone away is not the business of COMMAND."""
+            """Ignore errors of a connection, such as a client that is gone."""
 
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
-    # A client that has gone away ends its connection, not the server.
+    # A client that closes early ends its connection, not the server.
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     Server(("::" if has_ipv6 else "", 80), partial(Quiet, directory=folder)).serve_forever()
 
 
 def _listening(pid: int) -> int | None:
-    """Number of TCP and UDP sockets that wait on the host of a process; None if it has ended."""
+    """Number of listening TCP and UDP sockets on the host of a process; None if it has ended."""
     try:
         if os.readlink(f"/proc/{pid}/ns/net") == os.readlink("/proc/self/ns/net"):
-            return 0  # it is not there yet
+            return 0  # the process is still on the host of this one
     except OSError:
         return None
     found = 0

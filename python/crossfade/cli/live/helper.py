@@ -1,6 +1,7 @@
-"""The process of a live run: ``python -m crossfade.cli.live.helper FD``; FD holds what is asked for as JSON.
+"""Process of a live run: ``python -m crossfade.cli.live.helper FD``; FD holds its configuration as JSON.
 
-It has one thread until its guests are there, because only such a process may enter a user namespace and fork.
+It has one thread until its guests have started, since only such a process may enter a user namespace and
+fork.
 """
 
 from __future__ import annotations
@@ -31,23 +32,23 @@ from crossfade.errors import CrossfadeError, as_bug, one_line
 from crossfade.files import whole_file, write_text
 from crossfade.files.version import version
 
-# COMMAND was ended by --duration, as by timeout(1).
+# Exit code if --duration ended COMMAND, as of timeout(1).
 TIMED_OUT = 124
 INTERRUPTED = 130
-# COMMAND did not end so long after SIGTERM; then SIGKILL comes, as to its other processes.
+# Time in s from SIGTERM to SIGKILL for COMMAND and its other processes.
 GRACE_S = 5.0
 KILLED = 128 + signal.SIGKILL
-# What is between the hosts when COMMAND has ended still arrives, if that takes no longer.
+# Longest wait in s, after the end of COMMAND, for packets between the hosts to arrive.
 LINGER_S = 2.0
 QUIET_S = 0.1
 LOOK_S = 0.02
 USUAL_MTU = 1500
-# As many bytes as no frame has.
+# Snapshot length in bytes above the size of any frame, so that captures keep frames whole.
 WHOLE_FRAMES = 1 << 18
 
 
 class _Run:
-    """One live run."""
+    """One live run, from its hosts to its report."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -56,10 +57,10 @@ class _Run:
         self._plan = plans.read(given["name"], given["text"], given["overrides"], given["files"].__getitem__)
         is_shown = config.watch or config.page is not None
         watch = is_shown or config.bulk or config.events is not None or config.record is not None
-        # Link events, opportunities and the air come from the journal; one that nobody asked for has no name.
+        # Link events, opportunities and air captures need the journal, an unnamed file without --record.
         read = (config.link_events, config.opportunities, config.air_pcap)
         is_read = any(file is not None for file in read)
-        # What entered, for the frames that it was in.
+        # Packets that entered the link, as contents of the captured air frames.
         self._packets = None if config.air_pcap is None else _nameless()
         self._snaplen = WHOLE_FRAMES if config.snaplen is None else config.snaplen
         self._journal = _nameless() if is_read and config.record is None else None
@@ -73,7 +74,7 @@ class _Run:
             "version": version(),
         }
         self._live = _crossfade.Live(self._plan.core, json.dumps(asked))
-        # With plots on the terminal, what programs print there waits until it is free again.
+        # While plots use the terminal, output of programs to it goes to a file, and is printed at the end.
         self._printed = _nameless() if config.watch else None
         waits = None if self._printed is None else self._printed.fileno()
         self._way_out = WayOut(self._live, config.mtu or USUAL_MTU) if config.internet else None
@@ -82,10 +83,10 @@ class _Run:
         self._viewers: list[Viewer] = []
 
     def carry_out(self) -> int:
-        """Start, wait, stop, tell. Gives the exit code."""
+        """Start the run, wait for its end, stop it and report; returns the exit code."""
         for number in (signal.SIGTERM, signal.SIGHUP, *((signal.SIGINT,) if self._guests is None else ())):
             signal.signal(number, self._stop)
-        # Not before: while modules are loaded, Python drops a ``KeyboardInterrupt`` that hits a callback.
+        # SIGINT stays blocked until here: during imports, Python drops a ``KeyboardInterrupt`` in a callback.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         self._start()
         try:
@@ -107,7 +108,7 @@ class _Run:
         self._is_to_pause = True
 
     def _start(self) -> None:
-        """Threads inherit the priority of their process, which then gives it up."""
+        """Start the emulation, whose threads inherit real-time priority; the process itself then drops it."""
         if self._config.realtime:
             try:
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
@@ -120,14 +121,14 @@ class _Run:
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         if self._way_out is not None:
             terminal.say(WARNING)
-        # A port that is not free is known before COMMAND begins.
+        # The port is opened before COMMAND starts, so that a used port is an error before any work.
         if self._config.page is not None:
             self._viewers.append(Page(self._config.page, link_rates(self._plan.description)))
         if self._config.watch:
             self._viewers.append(Screen())
             signal.signal(signal.SIGTSTP, self._pause)
         if self._guests is not None:
-            # Ctrl-C is COMMAND's from here: it decides whether to end.
+            # From here on, COMMAND receives Ctrl-C and decides if it ends; the helper ignores it.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGQUIT, signal.SIG_IGN)
             if self._config.is_shell and not self._config.quiet:
@@ -136,7 +137,7 @@ class _Run:
             self._guests.order(GO)
 
     def _look(self) -> None:
-        """Show what has been seen, if anybody looks."""
+        """Pass new samples to the viewers, and handle Ctrl-Z."""
         if self._is_to_pause:
             self._is_to_pause = False
             self._lend_terminal()
@@ -147,7 +148,7 @@ class _Run:
                     viewer.show(self._seen)
 
     def _lend_terminal(self) -> None:
-        """Stop, as Ctrl-Z asks, and take the screen again when somebody lets it go on."""
+        """Stop as Ctrl-Z demands, and take the screen again when the process continues."""
         (screen,) = (viewer for viewer in self._viewers if isinstance(viewer, Screen))
         screen.close()
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
@@ -191,14 +192,14 @@ class _Run:
                     guests.order(STOP)
                     told_s = now_s
             elif now_s >= told_s + GRACE_S:
-                break  # it does not listen to SIGTERM
+                break  # COMMAND ignores SIGTERM
         self._linger()
         if told_s is not None and not self._stopped:
             return TIMED_OUT
         return KILLED if code is None else code
 
     def _linger(self) -> None:
-        """The far host shall see the end of what COMMAND has sent."""
+        """Wait until packets that COMMAND has sent have reached the far host."""
         until = time.monotonic() + LINGER_S
         quiet_since = time.monotonic()
         while (now := time.monotonic()) < until and now < quiet_since + QUIET_S:
@@ -237,17 +238,17 @@ class _Run:
 
 
 def _nameless() -> BinaryIO:
-    """A file that is gone when nobody has it open any more."""
+    """Temporary file without a name, which disappears when it is closed."""
     return cast(BinaryIO, tempfile.TemporaryFile())
 
 
 def _path(file: BinaryIO) -> str:
-    """A name under which this process can open a file that has none."""
+    """Path under which this process can open a file that has no name."""
     return f"/proc/self/fd/{file.fileno()}"
 
 
 def _drop_empty(journal: str | None) -> None:
-    """Remove a journal in which nothing was recorded: its name is free for the command as it should be."""
+    """Remove a journal in which nothing was recorded, so that its name is free for the corrected command."""
     if journal is not None:
         with suppress(OSError):
             found = os.lstat(journal)
@@ -256,7 +257,7 @@ def _drop_empty(journal: str | None) -> None:
 
 
 def main() -> int:
-    """Do what is asked for; gives the exit code."""
+    """Carry out the configured run; returns the exit code."""
     with os.fdopen(int(sys.argv[1])) as file:
         config = Config.read(file.read())
     _crossfade.keep_panics()
@@ -281,5 +282,5 @@ if __name__ == "__main__":
     exit_code = main()
     with suppress(OSError):
         sys.stderr.flush()
-    # Nothing is left to clean up: the kernel removes hosts and processes.
+    # No clean-up is needed: the kernel removes hosts and processes.
     os._exit(exit_code)

@@ -1,8 +1,8 @@
-"""``--internet``: a way out of the far host, by slirp4netns, which needs no right and leaves nothing behind.
+"""Option ``--internet``: access of the far host to the internet by slirp4netns, without privileges.
 
-It takes the packets that reach a device of the far host apart, and opens sockets of this machine, as the user
-who called, for what is in them: a service of this machine that listens at all addresses, or at one that is
-not loopback, is reached as any other. It ends when its pipe does, and with it all that it had.
+slirp4netns terminates the connections of packets that reach a device of the far host, and opens sockets of
+this machine as the calling user in their place. A service of this machine that listens on all addresses, or
+on one other than loopback, can be reached. The process ends when its pipe is closed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 PROGRAM = "slirp4netns"
 MISSING = f"{PROGRAM} is not installed"
 DEVICE = "tap0"
-# Its network on the far host. Its third address answers for the name servers of this machine.
+# Network of slirp4netns on the far host; its third address forwards to the name servers of this machine.
 NETWORK, NAME_SERVER = "10.78.0.0/24", "10.78.0.3"
 READY_S = 10.0
-# The most bytes of a packet that it takes (its manual).
+# Largest MTU in bytes that slirp4netns accepts (its manual).
 MOST_MTU = 65521
 
 WARNING = (
@@ -35,7 +35,7 @@ WARNING = (
 
 
 class WayOut:
-    """The program, as long as a run lasts."""
+    """The process slirp4netns during a run."""
 
     def __init__(self, live: Live, mtu: int) -> None:
         if shutil.which(PROGRAM) is None:
@@ -44,11 +44,10 @@ class WayOut:
         ready, told = os.pipe()
         command = [PROGRAM, "--configure", f"--mtu={min(mtu, MOST_MTU)}", f"--cidr={NETWORK}"]
         command += ["--disable-host-loopback", "--netns-type=path"]
-        # What takes COMMAND's packets apart sees none of this machine's files, and keeps no right that it
-        # had.
+        # The parser of COMMAND's packets has no access to files of this machine, and drops its privileges.
         command += ["--enable-sandbox"]
         command += [f"--exit-fd={ending}", f"--ready-fd={told}"]
-        # Never blocks who writes, and keeps no more than a pipe holds: the rest of what is said is lost.
+        # Pipe for error messages that never blocks slirp4netns; output beyond the size of a pipe is lost.
         self._said, saying = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._process = subprocess.Popen(
             [*command, live.far_namespace(), DEVICE],
@@ -56,11 +55,11 @@ class WayOut:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=saying,
-            start_new_session=True,  # Ctrl-C is COMMAND's
+            start_new_session=True,  # Ctrl-C goes to COMMAND only
         )
         for given in (ending, told, saying):
             os.close(given)
-        # An end of file says that it has ended instead.
+        # A byte means that slirp4netns is ready; an end of file, that it has ended.
         is_ready = select.select([ready], [], [], READY_S)[0] and os.read(ready, 1)
         os.close(ready)
         if not is_ready:
@@ -72,15 +71,15 @@ class WayOut:
         live.lead_on(DEVICE)
 
     def close(self) -> None:
-        """End it, and wait until it has."""
+        """End the process, and wait for its end."""
         os.close(self._end)
         self._process.wait()
         os.close(self._said)
 
     def _reason(self) -> str:
-        """Output of the program, in one line."""
+        """Output of the process, in one line."""
         try:
             said = os.read(self._said, 10_000).decode(errors="replace").split()
-        except BlockingIOError:  # a child of its own is left, and is silent
+        except BlockingIOError:  # nothing written, but a child of slirp4netns still holds the pipe open
             said = []
         return shortened(" ".join(said)) if said else "it said nothing"

@@ -1,4 +1,4 @@
-"""Options of ``crossfade live``: the link, the hosts, the programs on them, and the records of the run."""
+"""Options of ``crossfade live``: the link, the hosts, their programs, and the records of the run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crossfade.cli.options import PointOption, QuietOption, SeedOption, SetOptio
 
 @dataclass(frozen=True)
 class AskedLive:
-    """The options of ``crossfade live``, as texts of the command line."""
+    """Options of ``crossfade live``, as texts of the command line."""
 
     set: SetOption = None
     rate: Annotated[

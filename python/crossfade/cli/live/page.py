@@ -1,4 +1,4 @@
-"""``--page PORT``: moving plots in a browser, at a loopback address that only who has the token may read."""
+"""Option ``--page PORT``: moving plots in a browser, at a loopback address that needs a token."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from crossfade.results.rows import LINKS
 
 
 class Page:
-    """A page on loopback, as long as a run lasts."""
+    """Server of the page on loopback during a run."""
 
     def __init__(self, port: int, rates: Sequence[float | None] = (None, None)) -> None:
         try:
@@ -32,23 +32,23 @@ class Page:
 
     @property
     def address(self) -> str:
-        """Address of the page."""
+        """Address of the page, with its token."""
         return f"{self._server.origin}/?token={self._server.token}"
 
     def show(self, seen: Seen) -> None:
-        """The page asks when it wants to."""
+        """Provide new frames, which the page requests by itself."""
         self._server.seen = seen
 
     def close(self) -> None:
-        """Answer no more."""
+        """Stop the server."""
         self._server.shutdown()
         self._server.server_close()
 
 
 def link_rates(description: Mapping[str, Any]) -> list[float | None]:
-    """The rate of the links from the far host and of those to it, in bit/s: the least of each way.
+    """Rate of the links from the far host, and of those to it, in bit/s: the least of each direction.
 
-    None where no link of a way has a rate, and of networks that are no links in a row.
+    None for a direction without a rate, and for networks other than a path of links.
     """
     links = description.get("path", {}).get("links", [])
     return [
@@ -65,7 +65,7 @@ def link_rates(description: Mapping[str, Any]) -> list[float | None]:
 
 
 class _Server(LoopbackServer):
-    """The page, the rates of the links, and what was seen since a frame."""
+    """HTTP server of the page, the rates of the links, and the frames since a given one."""
 
     refusal = (HTTPStatus.FORBIDDEN, "text/plain", "the address has a token\n")
     seen: Seen | None = None

@@ -1,4 +1,4 @@
-"""``--watch``: moving plots in the terminal."""
+"""Option ``--watch``: moving plots in the terminal."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from crossfade.cli.live.watching import WAYS, Frame, Seen
 WINDOW_S = 20.0
 DRAW_S = 0.25
 COLORS = ("cyan", "yellow", "magenta", "green", "red", "blue")
-# Left of a plot stand its values, and what separates them.
+# Columns left of a plot, for the labels of its vertical axis and a separator.
 MARGIN = 9
-# More sockets have no line of their own below the plots.
+# Largest number of sockets with a line below the plots.
 MOST_SOCKETS = len(COLORS)
 
 
 class Screen:
-    """The terminal, as long as a run lasts."""
+    """The terminal's alternate screen during a run."""
 
     def __init__(self) -> None:
         self._console = terminal.console(stderr=True)
@@ -33,7 +33,7 @@ class Screen:
         self._drawn_s = float("-inf")
 
     def show(self, seen: Seen) -> None:
-        """Draw what there is, not too often."""
+        """Draw the latest frames, at most every ``DRAW_S`` seconds."""
         frames, _ = seen.frames()
         if not frames or frames[-1].time_s < self._drawn_s + DRAW_S:
             return
@@ -42,21 +42,21 @@ class Screen:
         self._refreshed.update(as_one(picture(frames, width, height)), refresh=True)
 
     def close(self) -> None:
-        """Give the terminal back."""
+        """Return the terminal to its normal state."""
         self._refreshed.stop()
 
     def resume(self) -> None:
-        """Take the terminal again, after `close`."""
+        """Take the terminal again after :meth:`close`."""
         self._refreshed.start(refresh=True)
 
 
 def as_one(lines: Sequence[Text]) -> Text:
-    """Lines of which what does not fit is cut off: one that went on in the next would tear plots apart."""
+    """Join lines, each cut at the width, since a wrapped line would tear the plots."""
     return Text("\n", no_wrap=True, overflow="crop", end="").join(lines)
 
 
 def picture(frames: Sequence[Frame], width: int, height: int) -> list[Text]:
-    """Lines for a screen of that size."""
+    """Lines for a screen of this size."""
     now = frames[-1].time_s
     seen = (max(0.0, now - WINDOW_S), max(now, WINDOW_S))
     frames = [frame for frame in frames if frame.time_s >= seen[0]]
@@ -77,7 +77,7 @@ def picture(frames: Sequence[Frame], width: int, height: int) -> list[Text]:
         ("congestion window (segments)", of_sockets("cwnd", 1.0)),
         ("smoothed RTT (ms)", of_sockets("srtt_s", 1e3)),
     ]
-    # A title line each, and a line of times at the end; what has no room is left out, from the end.
+    # Each plot has a title line, and a line of times ends the plots; last plots without room are left out.
     room = height - len(below) - 2
     plots = plots[: max(1, room // 4)]
     rows = max(2, room // len(plots) - 1)

@@ -1,4 +1,4 @@
-"""Display of a live run while it goes on, for the terminal and the page."""
+"""Display of a live run in progress, for the terminal and the page."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ if TYPE_CHECKING:
     from crossfade._crossfade import Live
 
 PERIOD_S = 0.1
-# More is forgotten, the oldest first: an hour.
+# Largest number of kept frames, one hour of them; the oldest are dropped first.
 MOST_FRAMES = 36_000
 WAYS = ("from the far host", "to the far host")
 
 
 @dataclass(frozen=True)
 class Frame:
-    """An instant: the sockets that send data, and both ways between the hosts."""
+    """State at one time of the sockets that send data, and of both directions between the hosts."""
 
     time_s: float
     sockets: dict[str, dict[str, Any]]
-    """By socket, ``HOST:PORT-PORT``: cwnd, srtt_s, delivery_rate_bps, retransmissions, congestion."""
+    """State by socket ``HOST:PORT-PORT``: cwnd, srtt_s, delivery_rate_bps, retransmissions, congestion."""
     ways: list[dict[str, float]]
-    """By direction, from the far host and to it: rate_bps since the last frame, lost, dropped, inside."""
+    """Counters from the far host, then to it: rate_bps since the last frame, lost, dropped, inside."""
 
 
 class Viewer(Protocol):
-    """Something that shows a run."""
+    """Display of a live run."""
 
     def show(self, seen: Seen) -> None:
-        """Show what has been seen so far."""
+        """Show the frames so far."""
 
     def close(self) -> None:
-        """Take the end of the run: nothing more is shown."""
+        """End the display at the end of the run."""
 
 
 class Seen:
-    """All frames of a run; read by other threads than the one that looks."""
+    """Frames of a run; other threads than the one that adds them may read them."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -49,14 +49,14 @@ class Seen:
         self._before: dict[str, Any] | None = None
 
     def look(self, live: Live) -> bool:
-        """Take in what has been seen since the last look; whether there was anything."""
+        """Add a frame from the samples since the last call; returns True if there were any."""
         found = json.loads(live.seen(self._next))
         self._next = tuple(found["next"])
         if not found["links"]:
             return False
         link = found["links"][-1]
         latest: dict[str, dict[str, Any]] = {}
-        for socket in found["sockets"]:  # the last of each that was there meanwhile
+        for socket in found["sockets"]:  # the last sample of each socket since the previous frame
             name = f"{socket['host']}:{socket['port']}-{socket['remote_port']}"
             latest[name] = {key: value for key, value in socket.items() if key not in _NAMED}
         frame = Frame(link["time_s"], latest, [self._way(link, way) for way in range(len(WAYS))])
@@ -76,7 +76,7 @@ class Seen:
         }
 
     def frames(self, since: int = 0) -> tuple[list[Frame], int]:
-        """Frames from number ``since`` on, as far as they are not forgotten, and the number of the next."""
+        """Frames from number ``since`` on that are not dropped yet, and the number of the next frame."""
         with self._lock:
             forgotten = self._count - len(self._frames)
             return list(self._frames)[max(0, since - forgotten) :], self._count

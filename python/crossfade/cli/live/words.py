@@ -1,4 +1,4 @@
-"""The closing report of a live run, in words."""
+"""Text of the closing report of a live run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def lines(report: dict[str, Any]) -> Iterator[str]:
-    """The closing report, a few lines."""
+    """Lines of the closing report."""
     for way, name in zip(report["directions"], ("from the far host", "to the far host"), strict=True):
         line = f"live: {name}: {way['packets']:,} packets, {way['arrived']:,} arrived, {way['lost']:,} lost"
         line += f", {way['dropped']:,} dropped by the queue"
@@ -39,12 +39,12 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
 
 
 def whose(report: dict[str, Any]) -> str:
-    """The congestion controls that sent data; of the named flows of a scenario each."""
+    """Congestion controls that sent data, with the names of the scenario's flows if they have names."""
     flows = dict.fromkeys((flow["name"], flow["congestion"]) for flow in report["flows"])
     named = [f"{congestion} ({name})" for name, congestion in flows if name and congestion]
     return ", ".join(named or report["congestion"])
 
 
 def milliseconds(seconds: float) -> str:
-    """A time with three digits."""
+    """Time in milliseconds with three significant digits."""
     return f"{1e3 * seconds:.3g} ms"

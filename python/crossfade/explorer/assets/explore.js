@@ -1,18 +1,18 @@
-// The controls, what they ask the server for, and the three figures. At most one question of a kind is under way; what
-// was asked for last is asked next.
+// Controls of the explorer, their requests to the server, and the three figures. At most one request of each kind is in progress;
+// the latest request that waits is sent next.
 "use strict";
 (() => {
   const told = JSON.parse(document.getElementById("data").textContent);
   const form = document.getElementById("controls");
   const problem = document.getElementById("problem");
   const hue = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  // Black is the colour of the text, which is light on a dark page.
+  // Black curves take the colour of the text, which is light on a dark page.
   const colourOf = (sender) => told.colours[sender] === "#000000" ? hue("--text") : told.colours[sender];
   const STEPS = 400;
   const integers = ["w_max", "rto", "slots", "retransmissions", "queue", "rtt", "seconds", "seed"];
   const MODELS = { paper: "TCP of the exact analysis", link: "queue, path and ARQ" };
 
-  // The state: what stands in the address behind the #.
+  // The state of the controls, kept in the address behind the #.
   const state = { ...told.usual };
   const shown = { paper: new Set(["tahoe", "reno", "newreno"]), link: new Set(["reno", "cubic", "bbr-v1"]) };
   const senders = () => told.senders[state.model];
@@ -29,7 +29,7 @@
   state.rto = Math.max(state.rto, 2 * state.w_max + 2);
   const query = () => new URLSearchParams(state).toString();
 
-  // Sliders: places 0 to STEPS along a range.
+  // Sliders have positions 0 to STEPS along a range.
   const placeOf = (range, value) => range.log ? Math.log(value / range.low) / Math.log(range.high / range.low) : (value - range.low) / (range.high - range.low);
   const valueAt = (range, share) => range.log ? range.low * (range.high / range.low) ** share : range.low + share * (range.high - range.low);
   const words = (name) => integers.includes(name) ? `${state[name]} ${told.ranges[name].unit}`.trim() : state[name].toPrecision(3);
@@ -57,7 +57,7 @@
     sliders[name]();
     return label;
   }
-  // The exact analysis needs a timeout of at least 2 w_max + 2 slots: the other slider gives way.
+  // The exact analysis needs a timeout of at least 2 w_max + 2 slots: the slider that was not moved is adapted.
   function keepTimeout(moved) {
     if (state.rto >= 2 * state.w_max + 2) return;
     if (moved === "rto") state.w_max = Math.floor((state.rto - 2) / 2);
@@ -100,7 +100,7 @@
       setTimeout(() => { made.textContent = "Copy link"; }, 1500);
     }),
   );
-  // The controls of a model stand there only with it.
+  // Controls that only one model has.
   const ofModel = { paper: ["w_max", "rto", "slots"], link: ["retransmissions", "queue", "rtt", "seconds"] };
   function build() {
     document.body.dataset.model = state.model;
@@ -122,7 +122,7 @@
   }
   document.getElementById("rate").textContent = told.rate;
 
-  // Questions to the server.
+  // Requests to the server.
   const waiting = {}, busy = {};
   async function ask(what, text, draw) {
     waiting[what] = text;
@@ -135,7 +135,7 @@
         const found = await (await fetch(`${what}?${asked}`)).json();
         problem.hidden = !found.error;
         problem.textContent = found.error ?? "";
-        // What was asked of the other model is late.
+        // An answer for the model shown before is dropped.
         if (!found.error && new URLSearchParams(asked).get("model") === state.model) draw(found);
       } catch {
         problem.hidden = false;
@@ -149,8 +149,8 @@
   function changed(isFinal) {
     history.replaceState(null, "", `#${query()}`);
     form.elements.fd_t.disabled = state.channel === "iid";
-    // The curves do not depend on where the slider of their x axis stands. OldTahoe takes longest, and waits for the end of a drag;
-    // so do all where the window is large.
+    // The curves do not depend on the slider of their x axis. OldTahoe takes longest to compute, and waits for the end of a drag, as do all
+    // senders with windows above 24.
     const waits = (name) => state.model === "paper" && (name === "old-tahoe" || state.w_max > 24);
     const variants = [...shown[state.model]].filter((name) => isFinal || !waits(name)).sort();
     const decides = { paper: ["w_max", "rto"], link: ["retransmissions", "queue", "rtt", "seconds", "seed"] }[state.model];
@@ -164,7 +164,7 @@
 
   // Figures.
   let redraws = 0;
-  // Ticks that are not seen keep the numbers of the two axes apart in their corner.
+  // Invisible ticks keep the numbers of the two axes apart in the corner.
   const apart = { ticks: "outside", ticklen: 5, tickcolor: "rgba(0,0,0,0)" };
   const axis = (title, more) => ({ title: { text: title, standoff: 6 }, gridcolor: hue("--grid"), zeroline: false, automargin: true, ...apart, ...more });
   const layout = (x, y, more) => ({
@@ -174,7 +174,7 @@
   const draw = (id, traces, plan) => Plotly.react(document.querySelector(`#${id} .drawing`), traces, plan, { displayModeBar: false });
   const points = ([x, y], name, color, symbol, size = 6, more) => ({ x, y, name, mode: "markers", type: "scatter", marker: { color, symbol, size }, ...more });
 
-  // Curves that lie on each other, within what a line is thick, are said to.
+  // A note names curves that coincide within the thickness of a line.
   const SAME = 0.005;
   const top = () => state.model === "link" ? told.rate : 1;
   function tellSame() {

@@ -1,8 +1,9 @@
 """Jindal and Sahoo, "Improving Performance of TCP with Efficient MIMO-based MAC".
 
-Figures 4 to 8 and the table of spatial reuse are scenarios in ``scenarios/papers/mimo-mac``; the claims are
-``claims.toml`` beside them. ``k`` is no figure of the paper: its constant, over how much of the best
-throughput may be missing where it counts as saturated. What the paper leaves open is in ``readings.toml``.
+Figures 4 to 8 and the table of spatial reuse are scenarios in ``scenarios/papers/mimo-mac``, with the claims
+in ``claims.toml``. Figure ``k`` is not in the paper: it shows the paper's constant k over the share of the
+best throughput that may be missing where the throughput counts as saturated. Choices that the paper leaves
+open are in ``readings.toml``.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ REUSE_COLUMNS = [*REUSE_AXES, "links", "exchanges", "exact", "exchanges_mean", "
 
 
 def table(name: str, options: Options) -> Table:
-    """The rows of a figure, under the columns that the design fixes."""
+    """Rows of a figure, under its fixed columns."""
     find(KEY, name, FIGURES)
     if name == "reuse":
         return _reuse(options)
@@ -69,7 +70,7 @@ def _at_optimum(chain: Chain, points: Mapping[int | None, Point], definition: st
 
 
 def _fig5(options: Options, optima: Sequence[str]) -> Iterable[dict[str, Cell]]:
-    """Rows of figure 5: with the optimal limit, and without a limit (an empty cell)."""
+    """Rows of figure 5: with the optimal limit of the window, and without a limit (an empty cell)."""
     for chain, points in chains(RUNS.results("fig5", options)).items():
         yield from (_at_optimum(chain, points, definition) for definition in optima)
         if None in points:
@@ -82,7 +83,7 @@ def _fig6(options: Options, optima: Sequence[str]) -> Iterable[dict[str, Cell]]:
 
 
 def _fig8(options: Options, optima: Sequence[str]) -> Iterable[dict[str, Cell]]:
-    """The rules, and the optimum that they come near to."""
+    """Rows of figure 8: the rules for the window, and the optimum that they approximate."""
     over = options.over or {}
     rules = {name: values for name, values in over.items() if name != "cwl"}
     found = RUNS.results("fig8", replace(options, over=rules))
@@ -92,21 +93,21 @@ def _fig8(options: Options, optima: Sequence[str]) -> Iterable[dict[str, Cell]]:
         yield from (_at_optimum(chain, points, definition) for definition in optima)
 
 
-# Definitions of "saturated" that the table of k has, unless asked otherwise, and its kinds of access.
+# Default definitions of saturation in the table of k, and its kinds of access.
 SHARES = [f"{KNEE}{percent}" for percent in (1, 2, 3, 4, 5, 6, 7, 8, 10)]
 K_KINDS = (
     {"mac": ["nulling", "nulling-genie"], "rule": ["paper", "full"], "interference_class": ["equal"]},
     # Chen et al.
     {"mac": ["plain"], "interference_class": ["wider"]},
 )
-# Two hops take one packet, whatever is saturated.
+# A chain of two hops has an optimum of one packet by any definition.
 K_HOPS = [4, 6, 8, 10, 12, 16]
 
 
 def _k(options: Options) -> Iterable[dict[str, Cell]]:
-    """The mean of k over the chains of a kind, for each definition of saturated.
+    """Rows of figure ``k``: mean of k over the chains of a kind, for each definition of saturation.
 
-    A cell is empty where an optimum lies at the end of the grid of windows.
+    A cell is empty if an optimum lies at the end of the grid of windows.
     """
     wanted, optima = asked("fig6", options)
     if "optimum" not in (options.over or {}):
@@ -130,7 +131,7 @@ def _k(options: Options) -> Iterable[dict[str, Cell]]:
 
 
 def _reuse(options: Options) -> Table:
-    """The largest set of exchanges, beside the mean of saturated UDP."""
+    """Rows of the reuse table: largest set of exchanges, and mean number in runs of saturated UDP."""
     over = {}
     for column, values in (options.over or {}).items():
         if column not in REUSE_AXES:

@@ -1,4 +1,4 @@
-"""Checks of the paper's own kinds: k, the growth of the optimum, pairs of ways to run TCP, and reuse."""
+"""Checks of kinds of this paper only: k, growth of the optimum, pairs of senders, and spatial reuse."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from crossfade.results.points import Point
 def _grid(
     check: Mapping[str, Any], options: Options, cwl: Iterable[int | str] | None
 ) -> tuple[dict[Chain, dict[int | None, Point]], str]:
-    """The chains that a check is about, at these limits of the window (None: those of figure 6).
+    """Chains of a check at the limits ``cwl`` of the window (None: those of figure 6).
 
-    With them the definition of saturated.
+    Also returns the definition of saturation.
     """
     wanted, (definition, *_) = asked("fig6", options)
     over = dict(wanted.over or {}) | {"hops": check["hops"]}
@@ -61,7 +61,7 @@ def _kind(side: Mapping[str, Any], check: Mapping[str, Any]) -> str:
 def _judged(
     where: str, value: float, low: float | None, high: float | None, between: Sequence[float]
 ) -> Outcome:
-    """Whether a value lies in a range, its interval included; an unknown end may lie anywhere."""
+    """True if a value and its interval lie in a range, False if outside; an unknown end may lie anywhere."""
     least, most = (-math.inf if low is None else low), (math.inf if high is None else high)
     inside = between[0] <= least and most <= between[1]
     outside = most < between[0] or least > between[1]
@@ -71,12 +71,12 @@ def _judged(
 
 
 def _beyond(chain: Chain) -> Outcome:
-    """Verdict for an optimum at the end of the grid: undecided."""
+    """Outcome for an optimum at the end of the grid: undecided."""
     return Outcome(f"{chain}: beyond the grid of windows", math.nan, None, None, -math.inf)
 
 
 def _knees(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """The k of the optimum of each chain, or their mean, lies ``between`` two numbers."""
+    """Check that k of each chain, or its mean over chains, lies ``between`` two numbers."""
     grid, definition = _grid(check, options, None)
     share = share_of(check.get("optimum", definition))
     found = {chain: optimum_of(chain, points, share) for chain, points in grid.items()}
@@ -102,7 +102,7 @@ def _knees(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _proportional(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """The optimum of each chain is within ``packets`` of the mean k times its hops there and back."""
+    """Check that the optimum of each chain is within ``packets`` of the mean k times its round-trip hops."""
     grid, definition = _grid(check, options, None)
     found = {chain: optimum_of(chain, points, share_of(definition)) for chain, points in grid.items()}
     optima = [one for one in found.values() if one is not None]
@@ -116,7 +116,7 @@ def _proportional(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _grows(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """The optimum of the longer chain of each of ``pairs`` is the larger one."""
+    """Check that in each of ``pairs`` the longer chain has the larger optimum."""
     longer = {**check, "hops": sorted({hops for pair in check["pairs"] for hops in pair})}
     grid, definition = _grid(longer, options, None)
     found = {
@@ -137,10 +137,10 @@ def _grows(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _pairs(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """One way to run TCP against another, as shares of the second: ``above`` or ``below`` a limit.
+    """Check that one sender's throughput as a share of another's is ``above`` or ``below`` a limit.
 
     A side has ``mac``, ``interference_class`` and ``cwl``: a number, a rule (``1/2.8``), ``optimal`` (by the
-    reading's definition), ``best`` (of figure 6) or ``unlimited``. With ``some`` one chain is enough.
+    reading's definition), ``best`` (of figure 6) or ``unlimited``. With ``some`` one chain suffices.
     """
     sides = _sides(check)
     searched = any(side["cwl"] in ("optimal", "best") for side in sides)
@@ -179,7 +179,7 @@ def _of_side(
 ) -> Sample:
     if limit in ("optimal", "best"):
         found = optimum_of(chain, points, 0.0 if limit == "best" else share_of(definition))
-        # The best that was tried, where it lies at the end.
+        # The best limit that was tried, if the optimum lies at the end of the grid.
         cwl: int | None = max(one for one in points if one is not None) if found is None else found.cwl
     elif limit == "unlimited":
         cwl = None
@@ -189,7 +189,7 @@ def _of_side(
 
 
 def _compared(where: str, samples: Sequence[Sample], check: Mapping[str, Any]) -> Outcome:
-    """The first over the second less 1, against a limit."""
+    """Outcome for the first value divided by the second, less 1, against a limit."""
     difference = samples[0] - samples[1]
     divisor = abs(samples[1].mean)
     coverage = each_of(len(check["hops"])) if check.get("some") else COVERAGE
@@ -201,7 +201,7 @@ def _compared(where: str, samples: Sequence[Sample], check: Mapping[str, Any]) -
 
 
 def _largest(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """The largest set of exchanges of each chain is its hops over a number, rounded up or down."""
+    """Check that the largest set of exchanges of each chain is its hops over a number, rounded up or down."""
     set = {"mesh.mac": _mac({}, check, options), "run.runs": 1} | check["mesh"]
     scenario = (SCENARIOS / "mesh-chain.toml").read_text(encoding="utf-8").partition("[sweep]")[0]
     over = {"mesh.hops": check["hops"]}
@@ -217,7 +217,7 @@ def _largest(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _round_trips(check: Mapping[str, Any], _: Options) -> list[Outcome]:
-    """The round trip of a packet that is alone is at most so many exchanges."""
+    """Check that the round trip of a lone packet takes at most a number of exchanges."""
     outcomes = []
     scenario = (SCENARIOS / "mesh-chain.toml").read_text(encoding="utf-8").partition("[sweep]")[0]
     for hops in check["hops"]:
@@ -230,7 +230,7 @@ def _round_trips(check: Mapping[str, Any], _: Options) -> list[Outcome]:
 
 
 def _ack_share(check: Mapping[str, Any], _: Options) -> list[Outcome]:
-    """Share of the air that acknowledgements of TCP take, where nothing else is sent."""
+    """Check of the share of the air that TCP's acknowledgements take, if nothing else is sent."""
     scenario = (SCENARIOS / "mesh-chain.toml").read_text(encoding="utf-8").partition("[sweep]")[0]
     mesh = api.check(scenario, set={"mesh.hops": 1}).mesh
     assert mesh is not None

@@ -10,16 +10,16 @@ from crossfade.tables import Cell, Table
 
 RTHC = Along("rthc")
 APART = ("mac", "rule", "interference_class")
-# The intervals of what is drawn, where their columns have other names than those of the figure's own.
+# Columns of the drawn metric's interval, by their names in the figure's table.
 ENDS = {
     "ip_goodput_bps": {"ci95": "ci95"},
     "one_way_delay_mean_s": {"ci95": "delay_ci95"},
     "optimal_cwl": {"ci95_low": "optimal_cwl_low", "ci95_high": "optimal_cwl_high"},
 }
-# What figure k draws: the mean of k, and which part of the best throughput may be missing.
+# Columns of figure k: the mean of k, and the share of the best throughput that may be missing.
 MEAN_K, MISSING = "mean_k", "missing_percent"
 MEAN_K_ENDS = (f"{MEAN_K}_ci95_low", f"{MEAN_K}_ci95_high")
-# The k that the text gives: of nulling with equal ranges and with wider interference, and of plain 802.11.
+# Values of k in the text: nulling with equal ranges and with wider interference, and plain 802.11.
 STATED = {"equal": {"1/2.8": 1.0 / 2.8}, "wider": {"1/3": 1.0 / 3.0, "1/5": 1.0 / 5.0}}
 
 
@@ -37,7 +37,7 @@ def _by_hops(table: Table) -> Table:
 
 
 def _by_limit(y: str, stated: bool = False) -> Callable[[Table], Table]:
-    """Curves along the hops, told apart by what limits the window; with lines of what the text states."""
+    """Curves over the hops, distinguished by the window's limit, with lines for values in the text."""
 
     def limit(row: Mapping[str, Cell], several: bool) -> str:
         if row["optimum"]:
@@ -65,7 +65,7 @@ def _by_limit(y: str, stated: bool = False) -> Callable[[Table], Table]:
 
 
 def _k_with_lines(table: Table) -> Table:
-    """The curves of k, and what the text states as lines."""
+    """Curves of k, with lines for values in the text."""
     records = table.records()
     told = varying(records, ("interference_class",))
     shown: list[dict[str, Cell]] = []

@@ -1,7 +1,7 @@
-"""The optimal limits of the windows of chains: where throughput is saturated, by one of several definitions.
+"""Optimal limits of the windows of chains: where throughput saturates, by one of several definitions.
 
-``argmax`` is the limit with the best throughput, ``knee-5`` the smallest within 5 % of the best. Nowhere does
-the paper say which share of the best counts as saturated.
+``argmax`` is the limit with the best throughput, ``knee-5`` the smallest limit within 5 % of the best. The
+paper does not say which share of the best counts as saturated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DEFINITIONS = "argmax, or knee- with the percentage of the best throughput that 
 
 
 class Chain(NamedTuple):
-    """Conditions of an optimal window."""
+    """Chain of nodes and its conditions, for which the optimal window is sought."""
 
     mac: str
     rule: str | None
@@ -35,7 +35,7 @@ class Chain(NamedTuple):
 
     @property
     def rthc(self) -> int:
-        """The hops there and back."""
+        """Number of hops there and back."""
         return 2 * self.hops
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ def _percent(definition: str) -> float:
 
 @dataclass(frozen=True)
 class Optimum:
-    """The optimal limit of a chain's window, with the ends of its 95 % bootstrap interval.
+    """Optimal limit of a chain's window in packets, with the ends of its 95 % bootstrap interval.
 
     An upper end of None lies beyond the largest limit that was tried.
     """
@@ -69,17 +69,17 @@ class Optimum:
     cwl: int
     low: float | None
     high: float | None
-    # Where it lies in each draw of the runs (for every chain the same runs); None from a single run.
+    # Optimum of each bootstrap draw of the runs (the same draws for every chain); None for a single run.
     draws: np.ndarray | None
 
     @property
     def k(self) -> float:
-        """The limit over the hops there and back."""
+        """The paper's constant k: the limit divided by the hops there and back."""
         return self.cwl / self.chain.rthc
 
 
 def optimum_of(chain: Chain, points: Mapping[int | None, Point], share: float) -> Optimum | None:
-    """The smallest limit within a share of the best throughput; None where that is the largest tried."""
+    """Smallest limit within a share of the best throughput; None if it is the largest that was tried."""
     curve = {float(cwl): Sample.of(point, METRIC) for cwl, point in points.items() if cwl is not None}
     found, last = knee_of(curve, share), max(curve)
     if found.x == last and len(curve) > 1:
@@ -89,7 +89,7 @@ def optimum_of(chain: Chain, points: Mapping[int | None, Point], share: float) -
 
 
 def within_the_grid(chain: Chain, points: Mapping[int | None, Point], definition: str) -> Optimum:
-    """Like :func:`optimum_of`; ``ScenarioError`` where the optimum lies at the end of the grid."""
+    """Like :func:`optimum_of`, but raises ``ScenarioError`` if the optimum lies at the end of the grid."""
     found = optimum_of(chain, points, share_of(definition))
     if found is None:
         last = max(cwl for cwl in points if cwl is not None)
@@ -101,7 +101,7 @@ def within_the_grid(chain: Chain, points: Mapping[int | None, Point], definition
 
 
 class Mean(NamedTuple):
-    """A mean k, without unit, and its 95 % interval; an end of None is not known."""
+    """Mean of k, without unit, and its 95 % interval; an end is None if it is unknown."""
 
     k: float
     low: float | None
@@ -109,10 +109,9 @@ class Mean(NamedTuple):
 
 
 def mean_k(optima: Sequence[Optimum]) -> Mean:
-    """The mean of k over chains, as the paper takes it, with a bootstrap interval over runs.
+    """Mean of k over chains, as in the paper, with a bootstrap interval over runs.
 
-    Where draws of a chain lie at the end of the grid often enough to be in its interval, the upper end is
-    not known.
+    The upper end is unknown if the interval of some chain reaches the end of the grid.
     """
     k = math.fsum(one.k for one in optima) / len(optima)
     drawn_ks = [one.draws / one.chain.rthc for one in optima if one.draws is not None]
@@ -134,6 +133,6 @@ def growth(smaller: Optimum, larger: Optimum) -> tuple[float, float, float]:
 
 
 def varying(records: Iterable[Mapping[str, Cell]], columns: Iterable[str]) -> list[str]:
-    """The columns with more than one value, empty cells not counted: the columns that distinguish curves."""
+    """Columns with more than one value, empty cells not counted, which distinguish curves."""
     rows = list(records)
     return [column for column in columns if len({row[column] for row in rows} - {None}) > 1]

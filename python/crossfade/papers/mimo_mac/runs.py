@@ -1,4 +1,4 @@
-"""The runs behind the figures: their axes as columns, what is asked of a figure, and points by chains."""
+"""Runs behind the figures: their axes as columns, their options, and their points by chain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crossfade.tables import Cell
 
 KEY = "mimo-mac"
 
-# What the paper's "saturation throughput" is taken for, and its nodes know, unless a reading or an axis says.
+# Default definition of the paper's "saturation throughput", and default knowledge of its nodes.
 SATURATED = "knee-5"
 ARRAYS = "nulling-genie"
 CLASSES = {"equal": "250 m", "wider": "450 m"}
@@ -37,7 +37,7 @@ def _class(value: Any) -> Cell:
 
 
 def _per_hop(rule: Any) -> dict[str, float]:
-    """``1/2.8`` as the scenario has it."""
+    """Scenario value of a rule such as ``1/2.8``."""
     above, _, below = str(rule).partition("/")
     allowed = "a rule such as 1/5"
     over, under = real("k_rule", above, allowed), real("k_rule", below or 1, allowed)
@@ -57,7 +57,7 @@ AXES = {
     "hops": Axis("mesh.hops"),
     "cwl": Axis("tcp.cwnd_limit", cell=lambda value: value if isinstance(value, int) else None),
     "k_rule": Axis("tcp.cwnd_limit", read=_per_hop, cell=_rule),
-    # What is made of several points, no key of a scenario.
+    # The optimum is computed from several points, and is no key of a scenario.
     "optimum": Axis(""),
 }
 COLUMNS = [
@@ -66,17 +66,17 @@ COLUMNS = [
     *("optimal_cwl_low", "optimal_cwl_high", "packets"),
 ]
 
-# A quarter of the figures' 20 s; the warm-up stays.
+# Keys set by --quick: a quarter of the figures' measured 20 s; the warm-up is unchanged.
 QUICK = {"run.duration": "7 s"}
 
 
 def window(rule: str, rthc: int) -> int:
-    """The limit of the window that a rule makes of a round trip of so many hops: rounded, at least 1."""
+    """Limit of the window by a rule for a round trip of ``rthc`` hops, in packets: rounded, at least 1."""
     return max(1, int(_per_hop(rule)["per_hop"] * rthc + 0.5))
 
 
 def asked(name: str, options: Options) -> tuple[Options, list[str]]:
-    """Options of a figure with those of the reading, and the definitions of the optimum."""
+    """Options of a figure with the keys of the reading, and the definitions of the optimum."""
     read, axes = options.reading.of(name) if options.reading else ({}, {})
     over = {**axes, **(options.over or {})}
     optima = [str(definition) for definition in items(over.pop("optimum", [SATURATED]))]
@@ -86,7 +86,7 @@ def asked(name: str, options: Options) -> tuple[Options, list[str]]:
 
 
 def values_of(point: Point) -> dict[str, Cell]:
-    """Values of a point in the figures."""
+    """Columns of a point that are not axes."""
     hops = int(point.scenario["mesh"]["hops"])
     flow = point.scenario["flows"]["file"]
     limit = flow["tcp"].get("cwnd_limit")
@@ -114,7 +114,7 @@ def _packets(point: Point) -> int:
 
 
 def chains(results: Results) -> dict[Chain, dict[int | None, Point]]:
-    """The points of each chain by the limit of the window; None is without a limit."""
+    """Points of each chain by the limit of the window (None: without a limit)."""
     found: dict[Chain, dict[int | None, Point]] = {}
     for point in results.points:
         axes = RUNS.axes_of(point)

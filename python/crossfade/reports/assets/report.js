@@ -1,5 +1,5 @@
-// Draws the figures of a report with plotly, and sorts its table. What there is to draw is in #data; see
-// charts.py for what it holds.
+// Draws the figures of a report with plotly, and sorts its table. The data are the JSON text of #data, whose
+// layout charts.py describes.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -14,7 +14,7 @@
     return `rgba(${r},${g},${b},${share})`;
   };
 
-  // What can be switched and chosen. Names come escaped.
+  // Controls of curves, methods and other axes. Names are escaped already.
   function buildControls() {
     const several = (items, kind, text) =>
       items.map((item, at) => `<label><input type="checkbox" class="${kind}" value="${at}" checked>${text(item)}</label>`).join("");
@@ -38,7 +38,7 @@
     document.getElementById("tools").innerHTML = '<button type="button" class="csv">Save all metrics as CSV</button>';
   }
 
-  // Metrics of the whole first, then those of each flow and link.
+  // Choice of the metric: metrics of the whole run first, then those of each flow and link.
   function figureControls(chosen) {
     const groups = {};
     for (const [name, metric] of Object.entries(data.metrics)) {
@@ -52,7 +52,7 @@
       '<label><input type="checkbox" class="log">logarithmic</label></div>';
   }
 
-  // A curve as it is drawn: its line with its mark.
+  // Sample of a curve for its label: line and mark.
   function swatch(curve) {
     const shapes = {
       circle: "M4 0A4 4 0 1 1-4 0A4 4 0 1 1 4 0Z", square: "M-3.5-3.5H3.5V3.5H-3.5Z", "triangle-up": "M0-4.5L4.2 3H-4.2Z",
@@ -70,8 +70,8 @@
     return `<svg class="swatch" viewBox="-16 -7 32 14" aria-hidden="true"><line x1="-16" x2="16" y1="0" y2="0" stroke="${hue}" stroke-width="1.6" stroke-dasharray="${dash}"/>${mark}</svg>`;
   }
 
-  // The lines to draw: those of the curves and methods that are switched on, at the chosen values of the
-  // other axes, and of these the rows in which the metric is defined.
+  // Lines to draw for a metric: curves and methods that are switched on, at the chosen values of the
+  // other axes, without rows in which the metric is undefined.
   function shownLines(metric) {
     const curves = checked(".curve").map(Number);
     const methods = checked(".method").map((at) => data.methods[at].name);
@@ -148,7 +148,7 @@
       automargin: true, gridcolor: color("--grid"), linecolor: color("--faint"), mirror: true, showline: true,
       ticks: "outside", tickcolor: color("--faint"), zeroline: false,
     };
-    // Short numbers as they are, others as powers of ten.
+    // Number format of an axis: plain for short numbers, otherwise powers of ten.
     const numbers = (values, factor) => {
       const sizes = values.filter((value) => value).map((value) => Math.abs(value / factor));
       const short = Math.min(...sizes) > 0.002 && Math.max(...sizes) < 2e4;
@@ -166,7 +166,7 @@
       const decades = Math.log10(Math.max(...present) / Math.min(...present));
       Object.assign(y, { dtick: decades > 1.5 ? 1 : "D2", tickfont: { size: 11 } });
     }
-    // The limits hold for all rows together: not where only some are shown.
+    // The limits are those of all rows, and unsuitable if only some rows are shown.
     if (metric.limits && log === metric.log && !data.held.length)
       y.range = log ? metric.limits.map(Math.log10) : metric.limits;
     return {
@@ -177,7 +177,7 @@
       font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: color("--text") },
       hoverlabel: { bgcolor: color("--panel"), bordercolor: color("--faint"), font: { color: color("--text") }, align: "left" },
       modebar: { color: color("--faint"), activecolor: color("--accent"), bgcolor: "rgba(0,0,0,0)" },
-      uirevision: `${name} ${log}`, // a zoom stays while curves are switched on and off
+      uirevision: `${name} ${log}`, // the zoom stays when curves are switched on or off
       ...(printing ? { width: 660, height: 340 } : {}),
     };
   }
@@ -189,14 +189,14 @@
     figure.querySelector(".what").innerHTML = metric.title;
     Plotly.react(figure.querySelector(".drawing"), traces(metric, lines), layout(figure, metric, name), {
       displaylogo: false,
-      // These and no others: one of plotly's own would upload the figure.
+      // Only these buttons: one of plotly's default buttons uploads the figure.
       modeBarButtons: [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"]],
       toImageButtonOptions: { format: "svg", filename: name.replace(/[^A-Za-z0-9_.-]/g, "-") },
     });
   }
   const drawAll = () => figures.forEach(draw);
 
-  // The table has a column for each figure: its metric.
+  // The table has a column for the metric of each figure.
   function fillColumn(figure, at) {
     const metric = data.metrics[figure.querySelector(".metric").value];
     const head = document.querySelector(`th[data-figure="${at}"]`);
@@ -214,7 +214,7 @@
     const order = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
     const rows = all("#rows tbody tr").sort((one, other) => {
       const [a, b] = [cells[Number(one.dataset.row)], cells[Number(other.dataset.row)]];
-      if (a === null || b === null) return (a === null) - (b === null); // what is undefined comes last
+      if (a === null || b === null) return (a === null) - (b === null); // undefined values come last
       return (up ? 1 : -1) * order(a, b);
     });
     document.querySelector("#rows tbody").append(...rows);
@@ -224,7 +224,7 @@
     const quote = (cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
     const columns = [...Object.entries(data.axes), ["method", data.method], ["runs", data.runs]];
     for (const [name, metric] of Object.entries(data.metrics)) {
-      // Bounds on the throughput are metrics of their own.
+      // Bounds on the throughput are left out: they are separate metrics.
       const values = metric.values.map((value, row) => (metric.lowers && metric.lowers[row] !== null ? null : value));
       columns.push([name, values], [`${name}_ci95`, metric.halves]);
     }
@@ -243,7 +243,7 @@
     };
     select.addEventListener("change", choose);
     log.addEventListener("change", () => draw(figure));
-    choose(); // a browser may have kept what was chosen when the page was last open
+    choose(); // a browser may restore the earlier choice when the page is opened again
   });
   all(".curve, .method, .intervals, .held").forEach((input) => input.addEventListener("change", drawAll));
   all(".all-curves").forEach((button) =>

@@ -1,4 +1,4 @@
-//! Links of multi-link devices: their facts for `check`, and their counts.
+//! Links of multi-link devices: their facts for `check`, their counts and their metrics.
 
 use super::quotients::{mean_s, of_some};
 use crate::metric::{MetricInfo, MetricOf, count};
@@ -9,17 +9,17 @@ use crossfade_scenario::WlanSetup;
 use crossfade_sim::NetworkStatistics;
 use serde::Serialize;
 
-/// A link.
+/// Facts about a link of multi-link devices, for `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct LinkFacts {
     name: String,
     band: &'static str,
-    /// The widest channel of its stations in MHz.
+    /// Widest channel of the link's stations in MHz.
     width_mhz: u16,
-    /// Stations that use it.
+    /// Number of stations that use the link.
     stations: usize,
     neighbours: usize,
-    /// Bit rate of whole packets that the link's first station reaches alone, in the highest mode.
+    /// Goodput in bit/s of whole packets for the first station alone on the link, in the highest mode.
     alone_bps: f64,
 }
 
@@ -47,11 +47,11 @@ pub(super) fn facts(setup: &WlanSetup, packet_size: u32) -> Vec<LinkFacts> {
     setup.model.links.iter().zip(&config.links).filter_map(of).collect()
 }
 
-/// Counts of one link, both ways.
+/// Counts of one link in both directions.
 pub(super) struct LinkMeasured {
     down: StationStatistics,
     up: StationStatistics,
-    /// MPDUs that all links together sent down and up.
+    /// Number of MPDUs that all links together sent down, and up.
     all: [u64; 2],
     seconds: f64,
 }
@@ -62,7 +62,7 @@ impl LinkMeasured {
     }
 }
 
-/// The links, if there are any.
+/// Counts of each link of multi-link devices; empty without such devices.
 pub(super) fn measured(run: &NetworkStatistics) -> Vec<LinkMeasured> {
     let [_, forward, reverse, _] = crate::parts::PATH;
     let (Some(down), Some(up)) = (run.link(forward), run.link(reverse)) else { return Vec::new() };
@@ -72,7 +72,7 @@ pub(super) fn measured(run: &NetworkStatistics) -> Vec<LinkMeasured> {
     each.map(|(down, up)| LinkMeasured { down: down.clone(), up: up.clone(), all, seconds }).collect()
 }
 
-/// The metrics of links, in the order of tables.
+/// Published metrics of the links, in the order of tables.
 #[rustfmt::skip]
 pub(super) static METRICS: &[MetricOf<LinkMeasured>] = &[
     MetricOf::part(WLAN_LINK, "wlan_link_goodput_bps", "bit/s", "Goodput of a link", "Whole packets, headers included, that came to stations on a link of multi-link devices.", |of| of.goodput_bps(&of.down)),
@@ -88,7 +88,7 @@ pub(super) static METRICS: &[MetricOf<LinkMeasured>] = &[
     MetricOf::part(WLAN_LINK, "wlan_link_uplink_reordering_delay_s", "s", "Reordering delay of a link's uplink", "How long MPDUs that the access point had received on a link waited for earlier ones of any link, in the mean.", |of| mean_s(of.up.mpdus.head_of_line_delay_s, of.up.packets.arrivals)),
 ];
 
-/// Additional counts in rows, for quotients over all runs together.
+/// Counts of the links that rows keep for quotients over all runs together.
 #[rustfmt::skip]
 pub(super) static KEPT: &[MetricOf<LinkMeasured>] = &[
     MetricOf::part(WLAN_LINK, "wlan_link_ppdus", "1", "", "", |of| count(of.down.ppdus)),
@@ -99,7 +99,7 @@ pub(super) static KEPT: &[MetricOf<LinkMeasured>] = &[
     MetricOf::part(WLAN_LINK, "wlan_link_uplink_arrivals", "1", "", "", |of| count(of.up.packets.arrivals)),
 ];
 
-/// The published ones.
+/// Published metrics of the links, without their computation.
 pub(super) fn infos() -> impl Iterator<Item = &'static MetricInfo> {
     METRICS.iter().map(|metric| &metric.info)
 }

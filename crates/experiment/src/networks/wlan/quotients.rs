@@ -5,7 +5,7 @@ pub(super) fn of_some(count: u64, of: u64) -> f64 {
     if of == 0 { f64::NAN } else { count as f64 / of as f64 }
 }
 
-/// The mean of times with this sum.
+/// Mean of `of` times whose sum is `sum_s` seconds; NaN for 0 times.
 pub(super) fn mean_s(sum_s: f64, of: u64) -> f64 {
     if of == 0 { f64::NAN } else { sum_s / of as f64 }
 }

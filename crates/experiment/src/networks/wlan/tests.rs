@@ -35,10 +35,11 @@ fn of_part(result: &PointResult, part: &str, name: &str) -> f64 {
     part.metrics.iter().find(|(known, _)| *known == name).unwrap().1.value
 }
 
-/// Formula and simulation agree within 1 %: one station, stations that contend, stations that are sent to.
+/// Formula and simulation agree within 1 % for one station, for stations that contend, and for stations to which the
+/// access point sends.
 ///
-/// Of ten runs the 95 % interval is 0.36 % wide on either side for five stations and 10 s, and at most 0.1 % in all
-/// other cases: a simulation that is 1.4 % off fails in all but one case of a hundred, and one that is right never.
+/// The 95 % interval of ten runs of 10 s is 0.36 % wide on either side for five stations, and at most 0.1 % in all
+/// other cases: a simulation that is 1.4 % off fails with a probability of 99 %.
 #[test]
 fn formula_and_simulation_agree() {
     let both = ["methods", "[\"formula\", \"simulation\"]"];
@@ -54,7 +55,7 @@ fn formula_and_simulation_agree() {
             json!([["flows.full", { "traffic": "saturated", "direction": "up", "count": 5 }], ["wlan.rts", true]]),
             0.01,
         ),
-        // The same with DCF: an empty slot follows a success unless the winner sends again. One alone meets none.
+        // With DCF an empty slot follows a success unless the winner sends again, so a station alone meets none.
         (
             json!([
                 ["wlan.backoff", "dcf"],
@@ -65,7 +66,7 @@ fn formula_and_simulation_agree() {
         ),
         (json!([["wlan.backoff", "dcf"], ["wlan.ampdu.window", 1]]), 0.006),
         (json!([["flows.full", { "traffic": "saturated", "count": 3 }]]), 0.01),
-        // Eight stations in one PPDU, down, and up when they are asked, with RUs of one size.
+        // Eight stations in one PPDU with RUs of one size, on the downlink and, triggered, on the uplink.
         (
             json!([["flows.full", { "traffic": "saturated", "count": 8 }], ["wlan.ofdma.users", 8], ["run.duration", "4 s"]]),
             0.006,
@@ -88,8 +89,8 @@ fn formula_and_simulation_agree() {
     }
 }
 
-/// Links add up, by the formula and as simulated within 1 %: two and three alike, two that differ in band and width,
-/// and stations that contend on both; one of them is on one link alone.
+/// Goodputs of links add up, by formula and in simulation within 1 %: two and three equal links, two that differ in
+/// band and width, and stations that contend on both links, one of them only on one.
 #[test]
 fn links_add_up() {
     let of = |links: Value, more: Value| {
@@ -141,8 +142,8 @@ fn links_add_up() {
     }
 }
 
-/// A station with a single radio for two links has at most what one link has, and what a check says of it; as much of a
-/// second link as both directions leave is what one that uses them at once has beyond that.
+/// A station with a single radio for two links (EMLSR) gets less than the goodput of one link, and the less the longer
+/// its delays; a station that uses both links at once gets twice as much. A key of the station overrides the network's.
 #[test]
 fn a_single_radio_has_one_link_at_a_time() {
     let of = |more: Value| {
@@ -165,7 +166,7 @@ fn a_single_radio_has_one_link_at_a_time() {
     let slow = of(json!([["wlan.multi_link", "emlsr"], ["wlan.emlsr", slow]]));
     assert!((both / one / 2.0 - 1.0).abs() < 0.01, "{both} and {one}");
     assert!(slow < 0.8 * usual && usual < one, "{slow}, {usual}, {one}");
-    // The table of stations says otherwise than the network.
+    // The key in the table of stations overrides that of the network.
     let own =
         of(json!([["wlan.multi_link", "emlsr"], ["wlan.stations", { "desk": { "multi_link": "str" } }]]));
     assert!((own / both - 1.0).abs() < 1e-12, "{own} and {both}");
@@ -173,8 +174,8 @@ fn a_single_radio_has_one_link_at_a_time() {
     assert!((own / usual - 1.0).abs() < 1e-12, "{own} and {usual}");
 }
 
-/// Rows of several links do not depend on the number of threads, and what stations say of links is told in a row's
-/// resolved scenario.
+/// Rows of a network with several links do not depend on the number of threads, and the resolved scenario has the
+/// stations' links.
 #[test]
 fn rows_of_links_are_equal_for_any_number_of_threads() {
     let set = json!([
@@ -205,7 +206,7 @@ fn rows_of_links_are_equal_for_any_number_of_threads() {
     assert!(one.contains("wlan_link:1.wlan_link_goodput_bps"));
 }
 
-/// Two fast stations and a slow one, by airtime and in turns: formula and simulation say the same of each.
+/// Formula and simulation agree for two fast stations and a slow one, with airtime fairness and in turns.
 #[test]
 fn shares_of_the_air_agree() {
     for fair in [true, false] {
@@ -232,8 +233,8 @@ fn shares_of_the_air_agree() {
     }
 }
 
-/// The anomaly: one FIFO and a slow station, against queues by airtime. The delay of a call beside downloads falls at
-/// least fivefold.
+/// With one FIFO and a slow station the delay of a call beside downloads is at least five times that with queues by
+/// airtime (the 802.11 performance anomaly).
 #[test]
 fn queues_end_the_anomaly() {
     let of = |access_point: Value| {
@@ -261,9 +262,9 @@ fn queues_end_the_anomaly() {
     assert!(metric(&new[0], "goodput_bps") > 1.3 * metric(&old[0], "goodput_bps"));
 }
 
-/// The testbed of the anomaly with a CUBIC download to each station, once these have filled the FIFO, which takes them a
-/// minute: sparse packets to a fast and to the slow station wait at least five times as long in one FIFO as behind
-/// FQ-CoDel by airtime with AQL, the 10 ms before the access point included.
+/// With a CUBIC download to each station, once these have filled the FIFO after a minute, sparse packets to a fast and
+/// to the slow station wait at least five times as long in one FIFO as behind FQ-CoDel by airtime with AQL, the 10 ms
+/// before the access point included.
 #[test]
 fn latency_falls_fivefold_for_fast_and_slow() {
     let of = |access_point: Value| {
@@ -570,7 +571,7 @@ fn what_cannot_be_is_said_in_a_line() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A flow of TCP over fading channels with Minstrel, with acknowledgements in the same air.
+/// Data and acknowledgements of a TCP flow share the air, over fading channels with Minstrel.
 #[test]
 fn data_and_acknowledgements_share_the_air() {
     let found = results(&json!([
@@ -590,7 +591,7 @@ fn data_and_acknowledgements_share_the_air() {
     assert!(metric(result, "uplink_mpdus_per_ampdu") > 1.0);
 }
 
-/// Uploads through a wired segment of 1 Mbit/s wait in its queue, of 300 ms, as downloads do.
+/// Uploads through a wired segment of 1 Mbit/s wait in its queue of 300 ms, as downloads do.
 #[test]
 fn a_wired_queue_bounds_both_directions() {
     for direction in ["down", "up"] {
@@ -607,7 +608,7 @@ fn a_wired_queue_bounds_both_directions() {
     }
 }
 
-/// A network without stations of 802.11ax in its table is served as before, and an OFDMA of neither direction is none.
+/// `stations_per_ppdu` is the mean number of stations in a multi-user PPDU, and absent without OFDMA.
 #[test]
 fn several_stations_are_counted_where_there_are_any() {
     let of = |ofdma: Value| {

@@ -1,19 +1,19 @@
-//! Parameters of RLP, and readings of the paper as presets.
+//! Parameters of the RLP of IS-99, and readings of its description as presets.
 
 use crate::arq::ArqError;
 use std::fmt;
 use std::str::FromStr;
 
-/// Unit of the limit n of retransmissions.
+/// Unit of the limit n of retransmissions in RLP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Persistence {
-    /// Rounds: expiries of the retransmission timer of a frame, each the end of a round.
+    /// n limits rounds: expiries of a frame's retransmission timer, each of which ends a round.
     Rounds,
-    /// Retransmissions that were asked for, over all rounds.
+    /// n limits the retransmissions requested over all rounds.
     Retransmissions,
 }
 
-/// Number of NAKs that a round sends for one frame. Each NAK asks for one retransmission.
+/// Number of NAKs that a round of RLP sends for one frame. Each NAK requests one retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NaksPerRound {
     /// Every round sends one NAK.
@@ -22,51 +22,52 @@ pub enum NaksPerRound {
     Growing,
 }
 
-/// Clock of the receiver's retransmission timers.
+/// Clock of the retransmission timers of the RLP receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerClock {
-    /// Every frame time counts, whatever is received in it: wall-clock time.
+    /// Every frame time counts, with or without a reception: wall-clock time.
     EveryFrame,
     /// Every frame time counts, except those in which a retransmission is received.
     PausedByRetransmissions,
-    /// Only received frames that are not retransmissions count; idle frames do.
+    /// Only frame times count in which a good frame is received that is no retransmission; idle frames count.
     GoodNewFrames,
 }
 
-/// Times at which the receiver checks its timers.
+/// Times at which the RLP receiver checks its retransmission timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerCheck {
-    /// The timers are checked whenever a frame is received.
+    /// The timers are checked whenever a readable frame is received.
     GoodFrames,
     /// The timers are checked in every frame time.
     EveryFrame,
 }
 
-/// Parameters of the radio link protocol of IS-99. The default is reading `f`.
+/// Parameters of the radio link protocol (RLP) of IS-99. The default is [`Reading::F`] with n = 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RlpIs99Config {
-    /// The limit n after which a frame is given up; 3 in IS-99. With 0 no frame is retransmitted.
+    /// Limit n after which a frame is given up; 3 in IS-99. With 0 no frame is retransmitted.
     pub max_retransmissions: u32,
-    /// Unit of the limit n.
+    /// Unit of the limit n: rounds or retransmissions.
     pub persistence: Persistence,
-    /// Number of NAKs in a round.
+    /// Number of NAKs that a round sends for one frame.
     pub naks_per_round: NaksPerRound,
-    /// Clock of the retransmission timers.
+    /// Clock of the receiver's retransmission timers.
     pub timer_clock: TimerClock,
-    /// Times at which the timers are checked.
+    /// Times at which the receiver checks its retransmission timers.
     pub timer_check: TimerCheck,
-    /// Part of the retransmission timer for a NAK and its answer, in frames.
+    /// Part of the retransmission timer for the round trip of a NAK and its retransmission, in frame times.
     pub round_trip: u32,
-    /// Part of the retransmission timer for buffering, in frames; 5 in IS-99.
+    /// Part of the retransmission timer for buffering delays, in frame times; 5 in IS-99.
     pub guard: u32,
-    /// Number of frames that each end keeps, the receiver for resequencing and the sender for retransmission; 1 to 128.
+    /// Number of frames that each end stores, the receiver for resequencing and the sender for retransmission; 1 to
+    /// 128.
     pub buffer: u32,
     /// Least number of frames that leave the head of a resequencing buffer when it overflows.
     pub overflow: u32,
-    /// Whether idle frames carry V(S): otherwise the loss of a last frame is noticed only with the next data.
+    /// True if idle frames carry V(S); otherwise the loss of a last frame is noticed only with the next data.
     pub idle_frames_carry_v_s: bool,
-    /// Whether a frame is flagged as a retransmission. Without the flag, new frames after a burst of 128 or more lost
-    /// frames look old and are discarded; with it, bursts of up to 255 frames are recognised.
+    /// True if retransmissions carry a flag. Without it, new frames after a burst of 128 or more lost frames look old
+    /// and are discarded; with it, bursts of up to 255 frames are recognised.
     pub retransmissions_are_flagged: bool,
 }
 
@@ -76,28 +77,30 @@ impl Default for RlpIs99Config {
     }
 }
 
-/// A consistent reading of the paper's sentences about timers, which contradict each other in part.
+/// Consistent reading of the sentences of Chockalingam and Bao about timers, which contradict each other in part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Reading {
-    /// The literal reading: timers run by wall-clock time, and round r sends r NAKs.
+    /// Literal reading: timers run by wall-clock time, and round r sends r NAKs.
     A,
-    /// Like `a`, but retransmissions stop the timers' clock.
+    /// Timers run by wall-clock time, except while retransmissions are received; round r sends r NAKs.
     B,
-    /// Like `b`, but with one NAK in each round.
+    /// Timers run by wall-clock time, except while retransmissions are received; every round sends one NAK.
     C,
-    /// Like `c`, but timers are checked in every frame time.
+    /// Timers run by wall-clock time, except while retransmissions are received, and are checked in every frame time,
+    /// not only on a readable frame; every round sends one NAK.
     D,
     /// Timers run by good new frames, and round r sends r NAKs.
     E,
-    /// Like `e`, but n limits the retransmissions of a frame over all rounds.
+    /// Timers run by good new frames, round r sends r NAKs, and n limits the retransmissions of a frame over all
+    /// rounds. This is the default.
     #[default]
     F,
-    /// Like `e`, but with one NAK in each round.
+    /// Timers run by good new frames, and every round sends one NAK.
     G,
 }
 
 impl Reading {
-    /// All readings.
+    /// All readings, `a` to `g`.
     pub const ALL: [Self; 7] = [Self::A, Self::B, Self::C, Self::D, Self::E, Self::F, Self::G];
 
     /// Name of the reading, `a` to `g`.
@@ -113,7 +116,7 @@ impl Reading {
         }
     }
 
-    /// The parameters of this reading, with the limit n.
+    /// Parameters of this reading, with the limit n = `max_retransmissions`.
     pub fn config(self, max_retransmissions: u32) -> RlpIs99Config {
         use Reading::{A, B, C, D, E, F, G};
         RlpIs99Config {
@@ -158,7 +161,7 @@ impl FromStr for Reading {
 }
 
 impl RlpIs99Config {
-    /// Number of rounds before a frame is given up.
+    /// Number of rounds after which a frame is given up.
     pub fn rounds(&self) -> u32 {
         match (self.persistence, self.naks_per_round) {
             (Persistence::Rounds, _) | (Persistence::Retransmissions, NaksPerRound::One) => {

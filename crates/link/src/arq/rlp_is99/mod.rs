@@ -2,8 +2,8 @@
 //! stack on correlated fading DS-CDMA wireless links" (IEEE Trans. Vehicular Technology 49(1), 2000), section
 //! II.
 //!
-//! Selective repeat by negative acknowledgements only. What the paper leaves open is a parameter of
-//! [`RlpIs99Config`]; seven consistent readings are presets.
+//! The protocol is selective repeat with negative acknowledgements only. Each point that the paper leaves open is a
+//! parameter of [`RlpIs99Config`]; seven consistent readings are presets.
 
 mod config;
 mod receiver;

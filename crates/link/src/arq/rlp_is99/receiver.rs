@@ -1,4 +1,4 @@
-//! The receiver of RLP.
+//! Receiver of the RLP of IS-99.
 
 use super::config::{NaksPerRound, Persistence, RlpIs99Config, TimerCheck, TimerClock};
 use crate::arq::resequencer::{Place, Resequencer};
@@ -6,32 +6,32 @@ use crate::arq::{ArqReceiver, Content, Delivery, Feedback, Outcome, Pdu};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// A missing frame, with its round and timer.
+/// A missing frame, with its retransmission round and timer.
 struct Missing {
     position: u64,
-    /// Number of rounds so far: 0 before the first NAK.
+    /// Number of the current round; 0 before the first NAK.
     round: u32,
     naks: u32,
     /// End of the round, in ticks of the timers' clock.
     deadline: u64,
 }
 
-/// Receiver of RLP: puts frames into order, asks for missing ones, and gives up those that do not come.
+/// Receiver of the RLP of IS-99: puts frames into order, requests missing ones, and gives up those that do not come.
 ///
-/// Time is counted in frames, by [`TimerClock`]: the receiver must be told of every frame time, even if it receives
-/// nothing in it.
+/// Time is counted in frame times, by [`TimerClock`]: `on_pdu` must be called for every frame time, even without a
+/// readable frame.
 pub struct RlpIs99Receiver {
     config: RlpIs99Config,
     frames: Resequencer,
-    /// Missing frames by their position.
+    /// Missing frames in order of position.
     missing: Vec<Missing>,
     ticks: u64,
-    /// Earliest expiry of a timer.
+    /// Earliest expiry of a retransmission timer, in ticks.
     next_deadline: u64,
     naks: VecDeque<Feedback>,
 }
 
-/// Kind of a received frame for the timers' clock.
+/// Kind of a received frame, which decides whether the timers' clock advances.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
     Nothing,
@@ -40,7 +40,7 @@ enum Seen {
 }
 
 impl RlpIs99Receiver {
-    /// A receiver before its first frame.
+    /// Creates a receiver that has not received a frame.
     pub fn new(config: &RlpIs99Config) -> Self {
         Self {
             config: *config,
@@ -67,7 +67,7 @@ impl RlpIs99Receiver {
         }
     }
 
-    /// Takes a frame whose header was read, by the rules of section II, where `seq` is i.
+    /// Takes a frame with a readable header by the rules of section II, in which `seq` is called i.
     #[inline]
     fn on_frame(&mut self, now: SimTime, pdu: Pdu, is_good: bool) -> Seen {
         let sdu = match pdu.content {
@@ -94,7 +94,7 @@ impl RlpIs99Receiver {
                 Seen::New
             }
             // "If i = V(R) != V(N) or i > V(R), increment V(R) and store frame i into resequencing buffer":
-            // V(R) becomes i + 1, and what lies between is missing.
+            // V(R) becomes i + 1, and the frames between are missing.
             Place::New(position) => self.on_later_frame(now, position, sdu, is_good),
         }
     }
@@ -109,7 +109,7 @@ impl RlpIs99Receiver {
         if is_good { Seen::New } else { Seen::Nothing }
     }
 
-    /// An idle frame, which may tell V(S).
+    /// Takes an idle frame, which may carry V(S).
     fn on_idle(&mut self, v_s: u64, is_good: bool) -> Seen {
         if v_s != Pdu::NO_SEQ {
             // V(S) never lies behind V(R).
@@ -119,8 +119,9 @@ impl RlpIs99Receiver {
         if is_good { Seen::New } else { Seen::Nothing }
     }
 
-    /// "In the event of a buffer overflow [..] a portion of buffer head (good and lost frames) is passed to
-    /// higher layer to make room for the newly arriving frames" (section IV).
+    /// Passes up the head of an overflowing resequencing buffer: "In the event of a buffer overflow [..] a portion of
+    /// buffer head (good and lost frames) is passed to higher layer to make room for the newly arriving frames"
+    /// (section IV).
     fn relieve(&mut self) {
         if self.frames.relieve(self.config.overflow) {
             let v_n = self.frames.v_n();
@@ -128,7 +129,7 @@ impl RlpIs99Receiver {
         }
     }
 
-    /// Marks all frames before `end` that have not been received as missing.
+    /// Marks all frames before `end` that were not received as missing.
     fn miss_until(&mut self, end: u64) {
         for position in self.frames.extend(end) {
             self.missing.push(Missing { position, round: 0, naks: 0, deadline: 0 });
@@ -136,8 +137,8 @@ impl RlpIs99Receiver {
         }
     }
 
-    /// "For all cases, send NAK's of missing frames if their retransmission timers are not yet set or
-    /// expired."
+    /// Requests missing frames whose timers are not set or have expired, or gives them up after the last attempt: "For
+    /// all cases, send NAK's of missing frames if their retransmission timers are not yet set or expired."
     fn check_timers(&mut self) {
         if self.ticks < self.next_deadline {
             return;

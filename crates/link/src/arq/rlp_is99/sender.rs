@@ -1,17 +1,17 @@
-//! The sender of RLP.
+//! Sender of the RLP of IS-99.
 
 use super::config::RlpIs99Config;
 use crate::arq::{ArqSender, Content, Feedback, Pdu, Sdu};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// Sender of the radio link protocol of IS-99: retransmissions that NAKs ask for first, then new frames in order.
+/// Sender of the RLP of IS-99: sends retransmissions requested by NAKs first, then new frames in order.
 pub struct RlpIs99Sender {
     idle_frames_carry_v_s: bool,
-    /// V(S), without a modulus.
+    /// V(S): position of the next new frame, counted without a modulus.
     v_s: u64,
     buffer: u64,
-    /// The frames sent last, by number modulo 256, each with its count of retransmissions.
+    /// Payloads of the last frames sent, by position modulo 256, each with its number of retransmissions.
     sent: Box<[(Sdu, u32); 256]>,
     next: Option<Sdu>,
     /// Positions of frames to be retransmitted, one entry for each NAK.
@@ -19,7 +19,7 @@ pub struct RlpIs99Sender {
 }
 
 impl RlpIs99Sender {
-    /// A sender before its first frame.
+    /// Creates a sender that has not sent a frame.
     pub fn new(config: &RlpIs99Config) -> Self {
         Self {
             idle_frames_carry_v_s: config.idle_frames_carry_v_s,

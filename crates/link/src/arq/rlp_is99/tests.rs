@@ -230,7 +230,7 @@ fn the_sender_ignores_requests_for_what_it_does_not_have() {
     assert_eq!(sender.poll_transmit(NOW).map(|pdu: Pdu| (pdu.seq, pdu.attempt)), Some((2, 1)));
 }
 
-/// Frames after a NAK until the round is over, when they come as `outcome` says.
+/// Number of frames after a NAK until the round ends with another NAK, if frame number n is received as `outcome(n)`.
 fn waits(config: &RlpIs99Config, mut outcome: impl FnMut(u64) -> Outcome) -> Option<u64> {
     let mut receiver = receiver(config);
     assert_eq!(hears(&mut receiver, NOW, data(1, 1)).1, [0]);
@@ -274,8 +274,7 @@ fn readings_have_names_and_f_is_the_default() {
 }
 
 proptest! {
-    /// Whatever comes, the receiver waits for no more frames than its buffer holds, each of them between V(N)
-    /// and V(R).
+    /// For any frames, the receiver waits for no more frames than its buffer holds, each of them between V(N) and V(R).
     #[test]
     fn the_buffer_is_bounded(
         frames in prop::collection::vec((any::<u8>(), 0_u8..4), 1..300), reading in 0_usize..7,

@@ -1,4 +1,4 @@
-//! DualPI2: a queue for scalable and one for classic traffic, whose marks and drops are coupled.
+//! `DualPI2`: a queue for scalable and a queue for classic traffic, with coupled marks and drops.
 
 #[cfg(test)]
 mod tests;
@@ -9,56 +9,58 @@ use crate::parcel::{Ecn, Parcel};
 use crossfade_core::{OutOfRange, SimTime, Stream};
 use rand::RngExt;
 
-/// Source of the rules of DualPI2.
+/// Source of the rules of `DualPI2` where RFC and Linux differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DualPi2Rules {
-    /// RFC 9332 appendix A: native marks and coupled ones are the larger of two probabilities, native ones not before a
-    /// second packet waits; the classic queue has a weight of 1/16.
+    /// RFC 9332 appendix A: the scalable queue marks with the larger of its native and its coupled probability,
+    /// natively only if a second packet waits; the classic queue has a weight of 1/16.
     Rfc,
-    /// Linux's `sch_dualpi2`: what the coupling does not mark a step may; nothing is marked or dropped while less than
-    /// two packets wait; the classic queue has a weight of 1/10.
+    /// Linux's `sch_dualpi2`: a packet that the coupling does not mark may be marked by the step; nothing is marked by
+    /// coupling or dropped while less than two packets of the MTU wait; the classic queue has a weight of 1/10.
     Linux,
 }
 
-/// Marking by a probability.
+/// Way of turning a marking probability into marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DualPi2Draw {
-    /// Evenly spaced: the probabilities add up, and each whole is a mark (RFC 9332 appendix A.1, `recur`).
+    /// Evenly spaced marks: probabilities are summed up, and each whole is a mark (RFC 9332 appendix A.1, `recur`).
     Recur,
-    /// Independent draw for each packet; the square of the classic queue is two draws.
+    /// An independent draw for each packet; the squared probability of the classic queue takes two draws.
     Roll,
 }
 
-/// The constants of DualPI2. [`DualPi2Config::rfc`] and [`DualPi2Config::linux`] give the usual values.
+/// Parameters of `DualPI2`. [`DualPi2Config::rfc`] and [`DualPi2Config::linux`] give the usual values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DualPi2Config {
-    /// Limit of both queues together.
+    /// Limit of both queues together, in packets or bytes.
     pub limit: QueueLimit,
-    /// The delay that the classic queue comes to.
+    /// Target of the queueing delay of the classic queue.
     pub target: SimTime,
-    /// `Tupdate`: how often the probability is computed anew.
+    /// `Tupdate` of RFC 9332: interval between updates of the base probability.
     pub t_update: SimTime,
     /// Gain alpha: change of the base probability in an update per second of delay above the target, in 1/s.
     pub alpha: f64,
-    /// Gain beta: change of the base probability per second of growth of the delay, in 1/s.
+    /// Gain beta: change of the base probability in an update per second by which the delay has grown since the last,
+    /// in 1/s.
     pub beta: f64,
-    /// k: the scalable queue is marked with k times the base probability, the classic queue with its square.
+    /// Coupling factor k: the scalable queue is marked with k times the base probability, the classic queue with its
+    /// square.
     pub coupling: f64,
-    /// The delay above which the scalable queue marks of its own accord.
+    /// Delay above which the scalable queue marks by its own delay, with a probability that rises up to `max_th`.
     pub min_th: SimTime,
-    /// The delay from which it marks everything; equal to [`min_th`](Self::min_th) for a step.
+    /// Delay from which the scalable queue marks every packet; equal to [`min_th`](Self::min_th) for a step.
     pub max_th: SimTime,
-    /// Bytes of the largest packet.
+    /// Length of the largest packet in bytes.
     pub mtu: u32,
-    /// Marking by a probability.
+    /// Way of turning a marking probability into marks.
     pub draw: DualPi2Draw,
-    /// Source of the rules.
+    /// Source of the rules: RFC 9332 or Linux.
     pub rules: DualPi2Rules,
 }
 
 impl DualPi2Config {
-    /// RFC 9332 appendix A.1: 15 ms, min(target, `RTT_max`/3), 0.1 `Tupdate`/`RTT_max`^2 and 0.3/`RTT_max` for an
-    /// `RTT_max` of 100 ms, k = 2, a ramp from 800 us to 1.2 ms.
+    /// Values of RFC 9332 appendix A.1: target 15 ms, `Tupdate` min(target, `RTT_max`/3), alpha 0.1
+    /// `Tupdate`/`RTT_max`^2 and beta 0.3/`RTT_max` for an `RTT_max` of 100 ms, k = 2, a ramp from 800 us to 1.2 ms.
     pub fn rfc(limit: QueueLimit, mtu: u32) -> Self {
         Self {
             limit,
@@ -75,7 +77,8 @@ impl DualPi2Config {
         }
     }
 
-    /// `sch_dualpi2` of Linux 6.17: 15 ms, 16 ms, 41/256 and 819/256, k = 2, a step at 1 ms.
+    /// Values of `sch_dualpi2` in Linux 6.17: target 15 ms, update every 16 ms, alpha 41/256, beta 819/256, k = 2, a
+    /// step at 1 ms.
     pub fn linux(limit: QueueLimit, mtu: u32) -> Self {
         let step = SimTime::from_millis(1);
         Self {
@@ -103,7 +106,7 @@ impl DualPi2Config {
         OutOfRange::unless(min_th <= max_th, "min_th", min_th, format!("at most max_th = {max_th}"))
     }
 
-    /// The weights of the classic and the scalable queue.
+    /// Weights of the classic and of the scalable queue in the round robin.
     fn weights(&self) -> [i64; 2] {
         match self.rules {
             DualPi2Rules::Rfc => [1, 15],
@@ -111,7 +114,7 @@ impl DualPi2Config {
         }
     }
 
-    /// Credit at the time when both queues have packets: the scalable queue begins.
+    /// Credit at the time when both queues become busy: the scalable queue goes first.
     fn initial_credit(&self) -> i64 {
         let [classic, scalable] = self.weights();
         i64::from(self.mtu) * (classic - scalable)
@@ -120,10 +123,11 @@ impl DualPi2Config {
 
 /// Two queues, one each for classic and for scalable senders, under the coupled active queue management of RFC 9332.
 ///
-/// What says ECT(1) or CE waits in the scalable queue L, all else in the classic queue C (RFC 9332 section 2.5.1.1). A
-/// proportional integral controller on the longer delay of the two heads sets a base probability p': L is marked with k
-/// p', C is dropped, or marked if it says ECT(0), with its square; L also by its own short delay. Beyond k p' = 1 both
-/// are dropped. A weighted round robin lets L go first and C not starve.
+/// Packets with ECT(1) or CE wait in the scalable queue L, all others in the classic queue C (RFC 9332 section
+/// 2.5.1.1). A proportional integral controller on the longer delay of the two heads sets a base probability p':
+/// packets of L are marked with probability k p', and also by the delay of L itself; packets of C are dropped, or
+/// marked if they have ECT(0), with probability p'^2. From k p' = 1 on packets of both are dropped with p'^2. A
+/// weighted round robin serves L first without starving C.
 #[derive(Clone, Debug)]
 pub struct DualPi2 {
     config: DualPi2Config,
@@ -131,14 +135,14 @@ pub struct DualPi2 {
     queues: [Backlog; 2],
     control: Control,
     updates: Updates,
-    /// The probabilities so far that have not become marks ([`DualPi2Draw::Recur`]).
+    /// Sums of probabilities of each queue that have not become marks yet ([`DualPi2Draw::Recur`]).
     counts: [f64; 2],
-    /// Weighted bytes that C has waited for L, less those that L has for C.
+    /// Weighted bytes sent from L while C waited, minus those sent from C while L waited.
     credit: i64,
     ecn_marks: u64,
 }
 
-/// The base probability p', and the delay at its last update.
+/// Base probability p', and queueing delay at its last update.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 struct Control {
     probability: f64,
@@ -153,12 +157,12 @@ impl Control {
     }
 }
 
-/// The index of the classic queue in [`DualPi2`]'s arrays.
+/// Index of the classic queue in the arrays of [`DualPi2`].
 const C: usize = 0;
-/// Index of the scalable queue.
+/// Index of the scalable queue in the arrays of [`DualPi2`].
 const L: usize = 1;
 
-/// Fate of a packet at the head of its queue.
+/// Decision on a packet at the head of its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Send,
@@ -167,10 +171,10 @@ enum Verdict {
 }
 
 impl DualPi2 {
-    /// An empty queue that draws from `stream`.
+    /// Creates empty queues that draw from `stream`.
     ///
     /// # Errors
-    /// A number outside its range.
+    /// If a parameter is outside its range.
     pub fn new(config: DualPi2Config, stream: Stream) -> Result<Self, OutOfRange> {
         config.check()?;
         Ok(Self {
@@ -185,7 +189,7 @@ impl DualPi2 {
         })
     }
 
-    /// Makes up for the updates that were due by `now`.
+    /// Carries out the updates of the base probability that were due by `now`.
     fn update(&mut self, now: SimTime) {
         let Self { config, control, updates, queues, .. } = self;
         updates.make_up(now, |at| {
@@ -197,7 +201,7 @@ impl DualPi2 {
         });
     }
 
-    /// The queue whose turn it is, and what that costs the other in credit, per byte.
+    /// Index of the queue that is served next, and its change of the credit per byte sent; `None` if both are empty.
     fn turn(&self) -> Option<(usize, i64)> {
         let waits = self.queues.each_ref().map(|queue| queue.packets() > 0);
         let [classic, scalable] = self.config.weights();
@@ -210,7 +214,7 @@ impl DualPi2 {
         }
     }
 
-    /// Whether an event of this probability happens to queue `of`.
+    /// True if an event of the given probability happens to queue `of`, by the configured draw.
     fn happens(&mut self, of: usize, probability: f64) -> bool {
         match self.config.draw {
             DualPi2Draw::Roll => self.stream.random::<f64>() < probability,
@@ -223,7 +227,7 @@ impl DualPi2 {
         }
     }
 
-    /// Whether an event happens whose probability is the square of p'.
+    /// True if an event of probability p'^2 happens to queue `of`, by the configured draw.
     fn happens_squared(&mut self, of: usize) -> bool {
         let p = self.control.probability;
         match self.config.draw {
@@ -232,7 +236,7 @@ impl DualPi2 {
         }
     }
 
-    /// The probability with which L marks by its own delay.
+    /// Probability with which L marks a packet by its own `delay`.
     fn native(&self, delay: SimTime) -> f64 {
         let DualPi2Config { min_th, max_th, rules, .. } = self.config;
         // RFC 9332 figure 5 (`laqm`) marks at `max_th` itself, a step as well; Linux's `do_step_aqm` beyond it.
@@ -245,11 +249,12 @@ impl DualPi2 {
         }
     }
 
-    /// RFC 9332 appendix A, figures 6 and 7; `sch_dualpi2.c`, `must_drop` and `do_step_aqm`.
+    /// Decides on the packet `head` of queue `from` by RFC 9332 appendix A, figures 6 and 7, or Linux's `must_drop` and
+    /// `do_step_aqm` in `sch_dualpi2.c`.
     fn judge(&mut self, now: SimTime, from: usize, head: &Waiting) -> Verdict {
         let is_linux = self.config.rules == DualPi2Rules::Linux;
         let coupled = self.config.coupling * self.control.probability;
-        // Linux counts a probability of one as what marks can still tell.
+        // For Linux a coupled probability of exactly one is not yet overload.
         let is_overloaded = if is_linux { coupled > 1.0 } else { coupled >= 1.0 };
         let is_short = is_linux && self.bytes() < 2 * u64::from(self.config.mtu);
         if from == C {

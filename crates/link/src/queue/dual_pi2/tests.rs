@@ -1,4 +1,4 @@
-//! Behaviour of DualPI2 by RFC 9332 and by hand-computed numbers.
+//! `DualPI2` behaves as RFC 9332 says and as hand-computed numbers show.
 
 use super::*;
 use crate::testing::plain;
@@ -15,16 +15,16 @@ fn both() -> [DualPi2Config; 2] {
     [DualPi2Config::rfc(LIMIT, 1000), DualPi2Config::linux(LIMIT, 1000)]
 }
 
-/// A queue that holds its base probability.
+/// A queue whose base probability stays at `probability`.
 fn held(config: DualPi2Config, probability: f64) -> DualPi2 {
     let config = DualPi2Config { alpha: 0.0, beta: 0.0, ..config };
     DualPi2 { control: Control { probability, delay: SimTime::ZERO }, ..queue(config) }
 }
 
-/// Number of waiting packets, more than are dropped in one turn.
+/// Number of waiting packets, more than can be dropped in one call.
 const WAITING: usize = 12;
 
-/// Shares of `n` packets of this codepoint that are marked and dropped after waiting `delay`.
+/// Marked and dropped packets, as shares of `n` packets sent, if packets with codepoint `ecn` wait for `delay`.
 fn shares(mut queue: DualPi2, ecn: Ecn, delay: SimTime, n: u32) -> [f64; 2] {
     let (mut marks, mut drops) = (0, 0);
     (0..WAITING).for_each(|_| {
@@ -45,7 +45,8 @@ fn shares(mut queue: DualPi2, ecn: Ecn, delay: SimTime, n: u32) -> [f64; 2] {
     [marks, drops].map(|count| f64::from(count) / f64::from(n))
 }
 
-/// RFC 9332 appendix A.1, by hand: p' + 0.15 (q - 0.015) + 3 (q - `q_old`).
+/// An update changes the base probability p' as in RFC 9332 appendix A.1, computed by hand: p' + 0.15 (q - 0.015) + 3
+/// (q - `q_old`), for the delay q in seconds.
 #[test]
 fn the_base_probability_follows_the_pseudo_code() {
     let rfc = DualPi2Config::rfc(LIMIT, 1000);
@@ -65,7 +66,7 @@ fn the_base_probability_follows_the_pseudo_code() {
     }
 }
 
-/// `p_C` = (`p_CL` / k)^2, whatever k.
+/// The probabilities of both queues are coupled by `p_C` = (`p_CL` / k)^2, for several k.
 #[test]
 fn the_queues_are_coupled_by_a_square() {
     for config in both() {
@@ -93,7 +94,8 @@ fn the_queues_are_coupled_by_a_square() {
     }
 }
 
-/// Marks by the ramp of RFC 9332 appendix A.1, only if a second packet waits; and by Linux's step.
+/// The scalable queue marks by its own delay: on the ramp of RFC 9332 appendix A.1 only if a second packet waits, and
+/// by Linux's step.
 #[test]
 fn the_scalable_queue_marks_by_its_own_delay() {
     let us = SimTime::from_micros;
@@ -129,7 +131,7 @@ fn the_scalable_queue_marks_by_its_own_delay() {
     assert!(few(1, &linux));
 }
 
-/// RFC 9332 section 2.5.1.1: the low bit tells.
+/// Packets with ECT(1) or CE, whose low bit is set, go to the scalable queue (RFC 9332 section 2.5.1.1).
 #[test]
 fn ect_1_and_ce_are_scalable() {
     for config in both() {
@@ -141,7 +143,7 @@ fn ect_1_and_ce_are_scalable() {
     }
 }
 
-/// If packets always wait in both queues, C has its weight of the bytes sent.
+/// If packets always wait in both queues, the classic queue sends its weight of the bytes.
 #[test]
 fn the_classic_queue_does_not_starve() {
     for (config, share) in both().into_iter().zip([1.0 / 16.0, 0.1]) {
@@ -160,8 +162,8 @@ fn the_classic_queue_does_not_starve() {
     }
 }
 
-/// Arrivals every `gap` microseconds onto a link that sends one a millisecond: shares dropped and marked, and the mean
-/// delay of what is sent, after five seconds.
+/// Shares dropped and marked, and mean delay in seconds of packets sent, after five seconds of arrivals every `gap`
+/// microseconds onto a link that sends one packet per millisecond.
 fn overload(config: DualPi2Config, ecn: Ecn, gap: u64) -> [f64; 3] {
     let mut queue = queue(config);
     let (mut arrivals, mut drops, mut marks, mut waited, mut sent) = (0.0, 0.0, 0.0, 0.0, 0.0);
@@ -185,8 +187,9 @@ fn overload(config: DualPi2Config, ecn: Ecn, gap: u64) -> [f64; 3] {
     [drops / arrivals, marks / sent, waited / sent]
 }
 
-/// A load that does not react: the excess is dropped, at the target delay, from either queue. Up to 1/k^2 packets with
-/// ECT(0) are marked in vain, and the queue grows until k p' = 1, when it drops (RFC 9332 section 4.2.3).
+/// Of a load that does not react, the excess is dropped at the target delay, from either queue. With ECT(0), marks up
+/// to p'^2 = 1/k^2 have no effect, and the queue grows until k p' = 1, when packets are dropped (RFC 9332 section
+/// 4.2.3).
 #[test]
 fn an_overload_that_does_not_yield_is_dropped() {
     for config in both() {

@@ -1,6 +1,6 @@
-//! The light traces of CellReplay (NSDI 2025): `time_ms one_way_ms p1 p2 ...`, a short train of packets through an idle
-//! link at that time: the delay of its first packet, and when each packet came out after the first, in ms. Its heavy
-//! traces are opportunities of 1400 bytes.
+//! Light traces of CellReplay (NSDI 2025), with lines `time_ms one_way_ms p1 p2 ...`: a short train of packets through
+//! an idle link at that time, with the delay of its first packet and the time at which each packet came out, after the
+//! first, in ms. Heavy traces of CellReplay are opportunities of 1400 bytes.
 
 use super::item::{AtEnd, Direction, Found, Item, Whole};
 use super::line::{Lines, before_comment, time, whole};
@@ -9,7 +9,7 @@ use crossfade_core::{SimTime, excerpt};
 
 const MS: SimTime = SimTime::from_millis(1);
 
-/// Reads trains.
+/// Reader of light traces of CellReplay.
 #[derive(Default)]
 pub(super) struct Reader {
     before: Option<u64>,

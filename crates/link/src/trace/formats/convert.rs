@@ -1,4 +1,4 @@
-//! Conversion between formats in two passes: the first collects losses of information, the second writes.
+//! Conversion of recordings between formats in two passes: the first collects losses of information, the second writes.
 
 use super::format::Format;
 use super::item::{AtEnd, Item, Step, Whole};
@@ -13,21 +13,21 @@ use super::theaterq;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// File of a part of a link, in formats with several files.
+/// Part of a link that has a file of its own, in formats with several files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The only file.
+    /// The whole link, in formats with a single file.
     Whole,
-    /// The file of the capacity.
+    /// File of the capacity.
     Capacity,
-    /// The file of the delays.
+    /// File of the delays.
     Delay,
-    /// The file of the losses.
+    /// File of the losses.
     Loss,
 }
 
 impl Part {
-    /// Suffix that distinguishes its file from those of other parts; empty for the only one.
+    /// Suffix that distinguishes the file of this part from the others; empty for a single file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Whole => "",
@@ -37,7 +37,7 @@ impl Part {
         }
     }
 
-    /// Whether a fact says something of it.
+    /// True if a fact of a recording concerns this part.
     fn is_said_by(self, item: &Item) -> bool {
         match (self, item) {
             (Self::Whole, _)
@@ -51,10 +51,10 @@ impl Part {
     }
 }
 
-/// Number of bytes written at once.
+/// Number of bytes passed on at once when a file is written.
 const CHUNK: usize = 1 << 16;
 
-/// A conversion of the recordings of one direction of a link.
+/// Conversion of the recordings of one direction of a link to another format.
 ///
 /// First each text is read to its end ([`look`](Self::look), [`end`](Self::end)), which shows what the new format
 /// cannot hold. Then the texts are read again ([`write`](Self::write)), once for each of the [`parts`](Self::parts).
@@ -63,32 +63,32 @@ pub struct Conversion {
     to: Format,
     losses: Losses,
     entries: theaterq::Writer,
-    /// Duration of the capacity, or else of the longest text.
+    /// Duration of the recordings, the longest one.
     lasts: SimTime,
     at_end: AtEnd,
-    /// Content of the recordings.
+    /// Kind of capacity found in the recordings.
     capacity: Capacity,
     has_delay: bool,
     has_loss: bool,
-    /// Lines that steps become, in formats of one line a packet or an interval.
+    /// Number of lines that steps will take, in formats with one line per packet or interval.
     lines: f64,
 }
 
-/// Capacity in the recordings: of several, the last of these.
+/// Kind of capacity in recordings; if there are several, the last of these counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Capacity {
     Nothing,
     Rates,
-    /// A rate without a limit among them.
+    /// Rates, of which some are without a limit.
     Unlimited,
     Opportunities,
 }
 
-/// Maximum number of lines of a file of a capacity or of delays.
+/// Greatest number of lines in a file of capacities or delays.
 const MOST_LINES: f64 = 1e8;
 
 impl Conversion {
-    /// Converter to that format; `None` if Crossfade does not write the format.
+    /// Creates a conversion to `format`; `None` if Crossfade does not write this format.
     pub fn to(format: Format) -> Option<Self> {
         format.is_written().then(|| Self {
             to: format,
@@ -103,7 +103,7 @@ impl Conversion {
         })
     }
 
-    /// Looks at a fact of one of the texts.
+    /// Takes a fact of one of the texts in the first pass.
     pub fn look(&mut self, item: &Item) {
         self.losses.look(item, carries(self.to));
         match item {
@@ -156,7 +156,7 @@ impl Conversion {
         }
     }
 
-    /// Looks at what a text says as a whole.
+    /// Takes the facts about a whole text at its end in the first pass.
     pub fn end(&mut self, whole: &Whole) {
         // Files of their own end each at its time.
         if self.lasts > SimTime::ZERO && self.lasts != whole.lasts && !has_several(self.to) {
@@ -169,7 +169,7 @@ impl Conversion {
         self.losses.look_at_end(whole.at_end, ends(self.to, whole.at_end));
     }
 
-    /// The files that what the texts say takes.
+    /// Files that the content of the texts requires in the new format.
     pub fn parts(&self) -> Vec<Part> {
         if !has_several(self.to) {
             return vec![Part::Whole];
@@ -183,15 +183,15 @@ impl Conversion {
         parts.into_iter().filter_map(|(part, said)| said.then_some(part)).collect()
     }
 
-    /// Information that the conversion loses.
+    /// Information that the conversion loses, known after the first pass.
     pub fn losses(&self) -> &Losses {
         &self.losses
     }
 
-    /// Whether the texts say what the format cannot be without, and not too much of it.
+    /// Checks that the texts have the content that the new format requires, and not too much of it.
     ///
     /// # Errors
-    /// What they do not say, or that the text would have more than 10^8 lines.
+    /// If content is missing, or the new text would have more than 10^8 lines.
     pub fn check(&self) -> Result<(), String> {
         if self.lines > MOST_LINES {
             return Err(format!(
@@ -209,11 +209,11 @@ impl Conversion {
         }
     }
 
-    /// Writes the file of a part of what the texts say together, each the facts of one text; they are read side by
-    /// side.
+    /// Writes the file of one part, in the second pass, from the facts of all texts, which are read side by side.
+    /// `take` receives the written text in pieces.
     ///
     /// # Errors
-    /// Those of the texts and of `take`.
+    /// The errors of the texts and of `take`.
     pub fn write<S, E>(
         &self,
         part: Part,
@@ -248,7 +248,7 @@ impl Conversion {
         hand_over(&mut out, 0)
     }
 
-    /// The opportunities of the text that has them, or else those of its rates.
+    /// Writes opportunities: those of the text that has them, or otherwise those that the rates amount to.
     fn opportunities<S, E>(
         &self,
         texts: Vec<S>,
@@ -271,22 +271,22 @@ impl Conversion {
     }
 }
 
-/// Whether it is one of rattan's.
+/// True for the pattern formats of rattan and netem-trace.
 fn is_pattern(format: Format) -> bool {
     matches!(format, Format::NetemTrace | Format::NetemTraceToml)
 }
 
-/// Whether a format has a file for each part of a link.
+/// True for formats with a separate file for each part of a link.
 fn has_several(format: Format) -> bool {
     format == Format::LeoReplayer || is_pattern(format)
 }
 
-/// Whether the capacities of a format are opportunities.
+/// True for formats that describe capacity by delivery opportunities.
 fn is_of_opportunities(format: Format) -> bool {
     matches!(format, Format::Mahimahi | Format::LeoReplayer)
 }
 
-/// Writer of steps in a format.
+/// Writer of steps in one of the formats.
 enum Writer<'a> {
     Table(tables::Writer),
     Delays(leo_replayer::Writer),
@@ -348,7 +348,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Capabilities of a format.
+/// Kinds of facts that a format can hold.
 fn carries(format: Format) -> Carries {
     const ALL: &[Quantity] = &[Quantity::Rate, Quantity::Delay, Quantity::Loss, Quantity::Packets];
     match format {
@@ -364,7 +364,7 @@ fn carries(format: Format) -> Carries {
     }
 }
 
-/// Behaviour after the end of a recording in this format; `said` is the recording's own.
+/// Behaviour after the end of a recording in this format; `said` is the behaviour of the original recording.
 fn ends(format: Format, said: AtEnd) -> AtEnd {
     match (format, said) {
         (Format::Mahimahi | Format::LeoReplayer, _) | (Format::Rates | Format::Delays, AtEnd::Loop) => {
@@ -379,13 +379,13 @@ fn ends(format: Format, said: AtEnd) -> AtEnd {
     }
 }
 
-/// The steps of several texts, side by side.
+/// Steps of several texts, merged in order of time.
 struct Timeline<S> {
     tracks: Vec<Track<S>>,
     now: SimTime,
 }
 
-/// The steps of a text.
+/// Steps of one text.
 struct Track<S> {
     items: S,
     as_steps: AsSteps,
@@ -398,7 +398,7 @@ impl<S, E> Track<S>
 where
     S: Iterator<Item = Result<Item, E>>,
 {
-    /// The step after the current one, if there is one.
+    /// The step after the current one; `None` at the end.
     fn next(&mut self) -> Result<Option<&Step>, E> {
         while self.steps.is_empty() && !self.has_ended {
             if let Some(item) = self.items.next() {
@@ -435,8 +435,8 @@ where
         Self { tracks: texts.into_iter().map(track).collect(), now: SimTime::ZERO }
     }
 
-    /// Merges values of several texts into steps: values until a change, and values from then on. The first step's
-    /// values also hold before it.
+    /// Next step of the merged texts, which lasts until a value changes in one of them. The values of the first step
+    /// also hold before it.
     fn next_step(&mut self) -> Result<Option<Step>, E> {
         if self.tracks.iter().all(|track| track.current.is_none()) {
             for track in &mut self.tracks {

@@ -1,4 +1,4 @@
-//! Format of a recording, by its content.
+//! Detection of the format of a recording from its content.
 
 use super::format::Format;
 use super::interop;
@@ -11,29 +11,29 @@ use crate::trace::TraceError;
 use crate::trace::error::{is_header, words};
 use crossfade_core::excerpt;
 
-/// Number of lines that decide the format; of single numbers, all lines.
+/// Number of lines that decide the format; for lines of a single number, all lines do.
 const LINES: usize = 64;
-/// Delays do not rise so many times before one is below the one before it: such numbers are times.
+/// Number of rises after which single numbers are taken for times: delays would have decreased by then.
 const SURE_TIMES: usize = 64;
-/// Number of bytes that identify the JSON.
+/// Number of bytes by which a JSON format is identified.
 const HEAD: usize = 1 << 16;
 
-/// Detector of the format of a text that comes in chunks.
+/// Detector of the format of a text that arrives in chunks.
 ///
 /// The first lines decide. Lines of one whole number may be times or delays: times do not decrease, so a number below
-/// the previous one shows delays, unless 64 numbers have risen before it; then they are times, and a line that is no
-/// time is an error. In lines of three or more whole numbers without commas, the second number is a rate in bit/s if it
-/// is 10,000 or more in any line or 0 in all, and otherwise a delay in ms.
+/// the previous one shows delays, unless 64 numbers have risen before it; then all are taken for times, and a number
+/// that decreases is an error. In lines of three or more whole numbers without commas, the second number is a rate in
+/// bit/s if it is 10,000 or more in any line or 0 in all, and otherwise a delay in ms.
 #[derive(Default)]
 pub struct Detector {
     splitter: Splitter,
     seen: Seen,
-    /// The first bytes, of JSON.
+    /// First bytes of the text, if it is JSON.
     head: Vec<u8>,
     shape: Shape,
 }
 
-/// Hint by the first byte that is not white space.
+/// Guess from the first byte that is not white space.
 #[derive(Default, PartialEq, Eq)]
 enum Shape {
     #[default]
@@ -42,40 +42,40 @@ enum Shape {
     Json,
 }
 
-/// Common properties of the lines so far.
+/// Properties that all lines so far have in common.
 #[derive(Default)]
 struct Seen {
-    /// Lines that say something.
+    /// Number of lines that are neither empty nor comments.
     lines: usize,
-    /// The format, once it is sure.
+    /// Format of the text; `None` while it is uncertain.
     format: Option<Format>,
-    /// Formats that some line may have.
+    /// Properties of the lines of numbers; `None` without such lines.
     numbers: Option<Numbers>,
     first: Option<(usize, String)>,
 }
 
-/// Lines of numbers, separated by white space or commas.
+/// Properties of lines of numbers, separated by white space or commas.
 #[derive(Clone, Copy)]
 struct Numbers {
     columns: usize,
-    /// Some are separated by commas.
+    /// True if some numbers are separated by commas.
     commas: bool,
     are_whole: bool,
-    /// Times that do not decrease, before it was sure that they are times.
+    /// True while single numbers have not decreased, so that they may be times.
     ascending: bool,
-    /// Number of values above their predecessor.
+    /// Number of single numbers that are above the one before.
     rises: usize,
-    /// Last number of the only column.
+    /// Last single number.
     before: f64,
-    /// Largest number of the second column.
+    /// Greatest number in the second column.
     most_second: f64,
 }
 
 impl Detector {
-    /// Takes the next bytes of the text. Returns `false` if no more are needed.
+    /// Takes the next bytes of the text. Returns false if no more are needed.
     ///
     /// # Errors
-    /// If the bytes are no text.
+    /// If the bytes are not UTF-8 text.
     pub fn push(&mut self, bytes: &[u8]) -> Result<bool, TraceError> {
         if self.shape == Shape::Unknown {
             let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace() && !BOM.contains(byte));
@@ -97,10 +97,10 @@ impl Detector {
         Ok(self.seen.is_open())
     }
 
-    /// The format of the text.
+    /// Format of the text, after its last bytes.
     ///
     /// # Errors
-    /// A text of none.
+    /// If the text has no known format.
     pub fn finish(mut self) -> Result<Format, TraceError> {
         if self.shape == Shape::Json {
             return of_json(&String::from_utf8_lossy(&self.head));
@@ -116,10 +116,10 @@ impl Detector {
     }
 }
 
-/// A byte order mark.
+/// Byte order mark of UTF-8.
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// A format of JSON, by the names that come first.
+/// Format of a JSON text, from the first names in it.
 fn of_json(head: &str) -> Result<Format, TraceError> {
     let names = head.split('"').skip(1).step_by(2);
     let mut known = names.filter_map(|name| match name {
@@ -181,7 +181,7 @@ impl Seen {
     }
 }
 
-/// A format whose first line names its columns.
+/// Format of a table, if its first line has the column names of a known one.
 fn by_header(text: &str) -> Option<Format> {
     if !is_header(text) {
         return None;
@@ -195,7 +195,7 @@ fn by_header(text: &str) -> Option<Format> {
     }
 }
 
-/// A format that one line is enough for.
+/// Format that a single line identifies; `None` if it is uncertain.
 fn by_line(text: &str) -> Option<Format> {
     let first = text.split_ascii_whitespace().find(|word| !tc::is_sudo(word)).unwrap_or_default();
     if interop::is_scenario(text) {
@@ -235,7 +235,7 @@ impl Numbers {
         self.are_whole && self.ascending
     }
 
-    /// Delays would have fallen by now.
+    /// True if so many numbers have risen that they must be times: delays would have decreased by now.
     fn are_times(self) -> bool {
         self.columns == 1 && self.may_be_times() && self.rises >= SURE_TIMES
     }

@@ -1,17 +1,18 @@
-//! List of the known formats of recordings.
+//! List of the known formats of recordings of links.
 
-/// A format of recordings.
+/// Format of recordings of links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
-    /// Delivery opportunities of mahimahi.
+    /// Delivery opportunities of 1500 bytes, in the format of mahimahi.
     Mahimahi,
-    /// Delays of LeoReplayer; its capacities are told as mahimahi's.
+    /// Delays of LeoReplayer. (Its capacities have the format of mahimahi.)
     LeoReplayer,
-    /// Delivery opportunities of 1400 bytes: told from mahimahi's by an explicit name alone.
+    /// Delivery opportunities of 1400 bytes of CellReplay. Only an explicit name distinguishes the format from that of
+    /// mahimahi.
     CellReplayHeavy,
-    /// Short trains of CellReplay.
+    /// Short packet trains of CellReplay.
     CellReplayLight,
-    /// Tables of TheaterQ.
+    /// Tables of TheaterQ, a Linux queueing discipline.
     TheaterQ,
     /// Patterns of rattan and netem-trace, as JSON.
     NetemTrace,
@@ -27,9 +28,9 @@ pub enum Format {
     Picoquic,
     /// Tunnel logs of Pantheon.
     Tunnel,
-    /// The table of rates of this program.
+    /// Tables of rate, delay and loss of Crossfade.
     Rates,
-    /// The table of delays of this program.
+    /// Tables of delays of Crossfade.
     Delays,
 }
 
@@ -57,22 +58,22 @@ impl Format {
         self.row().0
     }
 
-    /// Description in a few words.
+    /// Description of the format in a few words.
     pub fn title(self) -> &'static str {
         self.row().1
     }
 
-    /// Whether `crossfade trace` also writes this format.
+    /// True if `crossfade trace` also writes this format.
     pub fn is_written(self) -> bool {
         self.row().2
     }
 
-    /// The format of that name.
+    /// Format with this name on the command line; `None` if there is none.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// Name, title, and whether it is written too.
+    /// Name, title, and true if the format is also written.
     fn row(self) -> (&'static str, &'static str, bool) {
         match self {
             Self::Mahimahi => {

@@ -1,5 +1,5 @@
-//! The network profiles of iBox: `bottleneck_bandwidth` in kbit/s, `buffer_size_bytes`, `propagation_delay` in ms and
-//! `cross_traffic_pattern` in kbit/s a second each, of both ways.
+//! Network profiles of iBox, with values for both directions: `bottleneck_bandwidth` in kbit/s, `buffer_size_bytes`,
+//! `propagation_delay` in ms and `cross_traffic_pattern`, a list of kbit/s for each second.
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Room, Step, Whole};
 use super::json::{Json, Tree, Value};
@@ -7,11 +7,11 @@ use super::line::Parser;
 use crate::trace::TraceError;
 use crossfade_core::SimTime;
 
-/// Further values of the profile.
+/// Further values of a profile that are passed on as notes.
 const NOTES: [&str; 5] =
     ["measurement_node", "peer_cloud_server", "data_flow_direction", "link_type", "data_source_url"];
 
-/// Reads a profile.
+/// Reader of network profiles of iBox.
 #[derive(Default)]
 pub(super) struct Reader {
     json: Json,
@@ -46,7 +46,7 @@ impl Parser for Reader {
     }
 }
 
-/// Values second by second: the traffic of others ends with the pattern.
+/// Steps of one direction, one per second of cross traffic, which ends with its pattern.
 fn steps(way: &str, link: &Tree) -> Result<Vec<Step>, TraceError> {
     let number = |name: &str, most: f64| {
         let value = link.get(name);

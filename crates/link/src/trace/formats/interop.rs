@@ -1,5 +1,6 @@
-//! The scenarios of the QUIC interoperability simulator, as its arguments say them: `simple-p2p --delay=15ms
-//! --bandwidth=10Mbps --queue=25`, alone or behind `SCENARIO=` or `run.sh`. The client is up, the server down.
+//! Scenarios of the QUIC interoperability simulator, given by their arguments:
+//! `simple-p2p --delay=15ms --bandwidth=10Mbps --queue=25`, alone or after `SCENARIO=` or `run.sh`. `up` is the
+//! direction from client to server.
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Room, Step, Whole};
 use super::line::{Lines, before_comment};
@@ -7,7 +8,7 @@ use super::units::{NS3_RATES, NS3_TIMES, quantity, rate, time};
 use crate::trace::TraceError;
 use crossfade_core::{SimTime, excerpt};
 
-/// Scenarios, and what each takes beside delay, bandwidth and queue.
+/// Scenarios of the simulator, each with its arguments beside delay, bandwidth and queue.
 const SCENARIOS: [(&str, &[&str]); 7] = [
     ("simple-p2p", &[]),
     ("blackhole", &["on", "off", "repeat", "direction"]),
@@ -17,12 +18,12 @@ const SCENARIOS: [(&str, &[&str]); 7] = [
     ("tcp-cross-traffic", &[]),
     ("udp-cross-traffic", &["crossdatarate"]),
 ];
-/// Time at which UDP cross traffic begins in the scenarios of the format that have it.
+/// Time at which UDP cross traffic begins in the scenario `udp-cross-traffic`.
 const CROSS_TRAFFIC_BEGINS: SimTime = SimTime::from_millis(20_000);
-/// Maximum number of blockages of a scenario.
+/// Greatest number of interruptions in a scenario `blackhole`.
 const MOST_REPEATS: u64 = 10_000;
 
-/// The words of a line, without quotes and what may stand before them.
+/// Words of a scenario line, without quotes, `SCENARIO=` and `run.sh`.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let text = text.trim().trim_end_matches('\\').trim();
     let text = text.strip_prefix("SCENARIO=").unwrap_or(text);
@@ -30,14 +31,14 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split_ascii_whitespace().map(|word| word.trim_matches(['"', '\''])).skip_while(is_before)
 }
 
-/// Whether a line names one of the scenarios.
+/// True if a line names one of the scenarios.
 pub(super) fn is_scenario(text: &str) -> bool {
     words(text)
         .next()
         .is_some_and(|first| first == "droplist" || SCENARIOS.iter().any(|(name, _)| *name == first))
 }
 
-/// Reads a scenario.
+/// Reader of a scenario of the QUIC interoperability simulator.
 #[derive(Default)]
 pub(super) struct Reader {
     scenario: Option<(usize, String)>,
@@ -196,7 +197,8 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Traffic flows for `on`, is blocked for `off`, so often, and flows for ever.
+    /// Steps of the scenario `blackhole`: traffic flows for `on` and is blocked for `off`, `repeat` times, and then
+    /// flows forever.
     fn blackhole(&self, usual: &Step) -> Result<Vec<(Direction, Item)>, TraceError> {
         let of = |name| self.require(name, "a time such as 10s", |text| time(quantity(text, NS3_TIMES)));
         let (on, off) = (of("on")?, of("off")?);

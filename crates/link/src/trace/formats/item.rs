@@ -1,21 +1,21 @@
-//! Facts in recordings of links, one at a time.
+//! Facts in recordings of links, which readers pass on one at a time.
 
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// The way of a link that a fact is about.
+/// Direction of a link that a fact of a recording concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
-    /// Either, or both: the text does not say.
+    /// Both directions, or a direction that the text does not state.
     Both,
-    /// Uplink, from the client or the user's device.
+    /// Uplink: from the client or user device.
     Up,
-    /// Downlink, to the client or the user's device.
+    /// Downlink: to the client or user device.
     Down,
 }
 
 impl Direction {
-    /// `both`, `up` or `down`.
+    /// Name of the direction: `both`, `up` or `down`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Both => "both",
@@ -25,68 +25,70 @@ impl Direction {
     }
 }
 
-/// Queue limit of a link.
+/// Queue limit of a recorded link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// Limit in packets.
+    /// Limit as a number of packets.
     Packets(u64),
-    /// Limit in bytes.
+    /// Limit as a number of bytes.
     Bytes(u64),
-    /// Limit as a time at the link's rate.
+    /// Limit as the time that the queue takes to empty at the link's rate.
     Time(SimTime),
 }
 
-/// Further property of a link, beside rate, delay, loss and queue. Times are in nanoseconds, shares from 0 to 1.
+/// Further property of a recorded link, beside rate, delay, loss and queue limit. Times are in nanoseconds, shares from
+/// 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Extra {
-    /// Spread of the delay, ns.
+    /// Spread of the delay in ns.
     Jitter,
-    /// Correlation of a packet's jitter with the one before.
+    /// Correlation of a packet's jitter with that of the packet before, from 0 to 1.
     JitterCorrelation,
-    /// Distribution of the jitter: 1 normal, 2 Pareto, 3 Pareto and normal.
+    /// Distribution of the jitter: 0 uniform, 1 normal, 2 Pareto, 3 Pareto and normal.
     JitterDistribution,
-    /// Correlation of a packet's loss with the one before.
+    /// Correlation of a packet's loss with that of the packet before, from 0 to 1.
     LossCorrelation,
-    /// Share of packets lost after a lost one: the first value after one loss, the second after two, and so on.
+    /// Share of packets lost after a lost one; a step may have several values, the first after one loss, the second
+    /// after two, and so on.
     LossAfterLoss,
-    /// Most packets that are lost in a row.
+    /// Greatest number of packets lost in a row.
     LongestLoss,
-    /// Packets of a burst of losses.
+    /// Number of packets in a burst of losses.
     LossBurst,
-    /// Packets between two bursts of losses.
+    /// Number of packets between two bursts of losses.
     LossSpacing,
     /// Share of packets that are duplicated.
     Duplicate,
-    /// Delay of the duplicate, ns.
+    /// Delay of the duplicate of a packet in ns.
     DuplicateDelay,
-    /// Share of packets with a changed bit.
+    /// Share of packets in which a bit is changed.
     Corrupt,
-    /// Share of packets that are sent at once, ahead of others.
+    /// Share of packets that are sent without delay, ahead of others.
     Reorder,
-    /// Correlation of [`Reorder`](Self::Reorder).
+    /// Correlation of a packet's reordering ([`Reorder`](Self::Reorder)) with that of the packet before, from 0 to 1.
     ReorderCorrelation,
-    /// Distance in packets between reordered packets.
+    /// Number of packets from one reordered packet to the next.
     ReorderGap,
-    /// Route of the packets: packets of one route do not overtake each other.
+    /// Number of the route that packets take; packets of one route do not overtake each other.
     Route,
-    /// Queue in which the packets wait.
+    /// Number of the queue in which packets wait.
     QueueId,
-    /// Queueing delay above which packets are marked, ns.
+    /// Queueing delay in ns above which packets are marked (ECN).
     MarkAbove,
-    /// Traffic of others over the link, bit/s.
+    /// Rate of cross traffic over the link in bit/s.
     CrossTraffic,
-    /// TCP connections of others over the link.
+    /// Number of TCP connections of cross traffic over the link.
     CrossFlows,
-    /// Time of the first change of the client's port, ns.
+    /// Time of the first change of the client's port, in ns.
     FirstRebind,
-    /// Time between two changes of the client's port, ns.
+    /// Time between two changes of the client's port, in ns.
     RebindInterval,
-    /// 1 where the client's address changes with its port.
+    /// 1 if the client's address changes with its port.
     RebindAddress,
 }
 
 impl Extra {
-    /// All properties, in the order of columns.
+    /// All properties, in the order of columns in tables.
     pub const ALL: [Self; 22] = [
         Self::Jitter,
         Self::JitterCorrelation,
@@ -112,7 +114,7 @@ impl Extra {
         Self::RebindAddress,
     ];
 
-    /// Name of the quantity as a column, with its unit.
+    /// Name of the property as a column, with its unit.
     pub fn name(self) -> &'static str {
         match self {
             Self::Jitter => "jitter_s",
@@ -140,38 +142,38 @@ impl Extra {
         }
     }
 
-    /// Scale between the stored value and the unit of the name: `value * scale` is in the unit of [`name`](Self::name).
+    /// Factor from the stored value to the unit in the name: `value * scale` is in the unit of [`name`](Self::name).
     pub fn scale(self) -> f64 {
         if self.name().ends_with("_s") { 1e-9 } else { 1.0 }
     }
 }
 
-/// Values from some time on. `None`: the recording lacks the value.
+/// Values of a recorded link from some time on. `None` stands for values that the recording does not have.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
-    /// Start time.
+    /// Time from which on the values hold.
     pub time: SimTime,
-    /// Duration; `None`: until the next step, or forever.
+    /// Duration for which the values hold; `None`: until the next step, or forever.
     pub lasts: Option<SimTime>,
-    /// Bit rate in bit/s: 0 is an outage, infinity no limit.
+    /// Bit rate in bit/s; 0 is an outage, infinity means no limit.
     pub rate_bps: Option<f64>,
-    /// Propagation delay of one way.
+    /// One-way propagation delay.
     pub delay: Option<SimTime>,
-    /// Share of packets that are lost.
+    /// Share of packets that are lost, from 0 to 1.
     pub loss: Option<f64>,
-    /// Queue limit.
+    /// Queue limit; `None`: no limit, or not recorded.
     pub queue: Option<Room>,
-    /// Further properties; those of 0 are left out.
+    /// Further properties with their values; those of value 0 are left out.
     pub extras: Vec<(Extra, f64)>,
 }
 
 impl Step {
-    /// Value of a further property; 0 without one.
+    /// Value of a further property; 0 if the step does not have it.
     pub(super) fn extra(&self, of: Extra) -> f64 {
         self.extras.iter().find(|(extra, _)| *extra == of).map_or(0.0, |(_, value)| *value)
     }
 
-    /// Adds what else the format says, where it is not 0.
+    /// Adds a further property if its value is not 0.
     pub(super) fn add(&mut self, extra: Extra, value: f64) {
         if value != 0.0 {
             self.extras.push((extra, value));
@@ -179,51 +181,51 @@ impl Step {
     }
 }
 
-/// A fact of a recording.
+/// One fact of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
-    /// Opportunity: a number of bytes that may leave at some time.
+    /// Delivery opportunity: a number of bytes that may leave the link at some time.
     Opportunity {
         /// Time of the opportunity.
         time: SimTime,
-        /// Bytes that may leave.
+        /// Number of bytes that may leave.
         bytes: u32,
     },
-    /// Values from some time on.
+    /// Values that hold from some time on.
     Step(Step),
-    /// A short train of packets through an idle link.
+    /// Short train of packets sent through an idle link.
     Train {
         /// Time at which the first packet was sent.
         time: SimTime,
         /// One-way delay of the first packet; delays between two trains are interpolated linearly.
         delay: SimTime,
-        /// Time at which each packet came out, after the first.
+        /// For each packet, time from the arrival of the first packet to its own.
         offsets: Vec<SimTime>,
     },
-    /// A packet went into the link.
+    /// A packet entered the link.
     Sent {
-        /// Time at which the packet was sent.
+        /// Time at which the packet entered the link.
         time: SimTime,
-        /// Bytes of the packet.
+        /// Length of the packet in bytes.
         bytes: u32,
-        /// Number of the packet, or of its flow.
+        /// Number of the packet or of its flow; `None` if the log has none.
         id: Option<u64>,
     },
     /// A packet came out of the link.
     Arrived {
-        /// Time at which the packet arrived.
+        /// Time at which the packet came out.
         time: SimTime,
-        /// Bytes of the packet.
+        /// Length of the packet in bytes.
         bytes: u32,
-        /// Number of the packet, or of its flow.
+        /// Number of the packet or of its flow; `None` if the log has none.
         id: Option<u64>,
-        /// Delay of the packet.
+        /// One-way delay of the packet; `None` if the log has none.
         delay: Option<SimTime>,
     },
 }
 
 impl Item {
-    /// Time at which it begins.
+    /// Time of the fact, or from which on it holds.
     pub fn time(&self) -> SimTime {
         match self {
             Self::Step(step) => step.time,
@@ -235,33 +237,33 @@ impl Item {
     }
 }
 
-/// A fact and the way of the link that it is about.
+/// A fact and the direction of the link that it concerns.
 pub type Told = (Direction, Item);
 
-/// The facts that a reader has found and nobody has taken yet.
+/// Facts that a reader has found and not passed on yet.
 pub(super) type Found = VecDeque<Told>;
 
-/// Behaviour after the last fact, if the format defines it.
+/// Behaviour of a link after the end of its recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AtEnd {
-    /// The format does not say.
+    /// The format does not define it.
     #[default]
     Unsaid,
-    /// The trace begins again.
+    /// The recording begins again, forever.
     Loop,
-    /// The trace is played so many times, 2 or more.
+    /// The recording is played this many times.
     Rounds(u64),
     /// The last values hold forever.
     Hold,
 }
 
-/// Facts about a recording as a whole.
+/// Facts about a recording as a whole, known at its end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Whole {
-    /// Duration of one round.
+    /// Duration of the recording; of one round if it repeats.
     pub lasts: SimTime,
-    /// Behaviour after the end.
+    /// Behaviour of the link after the end of the recording.
     pub at_end: AtEnd,
-    /// Further information: names and values.
+    /// Further information in the recording, as names and values.
     pub notes: Vec<(String, String)>,
 }

@@ -1,18 +1,19 @@
-//! JSON that comes in chunks: the elements of one long list each as soon as it is whole, and the rest at the end.
+//! Reader of JSON texts that arrive in chunks: elements of one long list are passed on as soon as each is complete, and
+//! the rest at the end.
 
 use crate::trace::TraceError;
 use crossfade_core::excerpt;
 
 /// Greatest depth of nested lists and tables.
 const DEEPEST: usize = 64;
-/// Bytes of a text, a name or a number.
+/// Greatest number of bytes in a string, a name or a number.
 const LONGEST: usize = 1 << 20;
-/// Values that are kept at a time.
+/// Greatest number of values kept at a time.
 const MOST: usize = 1 << 20;
-/// Name of the list that is passed on element by element: `{NAME: {"pattern": [...]}}`.
+/// Name of the list whose elements are passed on one by one: `{NAME: {"pattern": [...]}}`.
 const LONG_LIST: &str = "pattern";
 
-/// A value, and the line in which it begins.
+/// A value of a JSON or TOML text, and the number of the line in which it begins.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     pub(super) line: usize,
@@ -34,12 +35,12 @@ impl Tree {
         Self { line, value }
     }
 
-    /// An error in its line.
+    /// Creates an error in the line in which the value begins.
     pub(super) fn refuse(&self, problem: impl Into<String>) -> TraceError {
         TraceError::at(self.line, problem)
     }
 
-    /// Value under this name.
+    /// Value under a name, if this value is a table that has it.
     pub(super) fn get(&self, name: &str) -> Option<&Tree> {
         match &self.value {
             Value::Table(rows) => rows.iter().find(|(known, _)| known == name).map(|(_, tree)| tree),
@@ -47,7 +48,7 @@ impl Tree {
         }
     }
 
-    /// The only row of a table.
+    /// Name and value of the only row, if this value is a table with a single row.
     pub(super) fn only(&self) -> Option<(&str, &Tree)> {
         match &self.value {
             Value::Table(rows) => match rows.as_slice() {
@@ -58,12 +59,12 @@ impl Tree {
         }
     }
 
-    /// A number.
+    /// The number, if this value is one.
     pub(super) fn number(&self) -> Option<f64> {
         if let Value::Number(number) = self.value { Some(number) } else { None }
     }
 
-    /// A short form of it, for messages.
+    /// Short form of the value for error messages.
     pub(super) fn shown(&self) -> String {
         match &self.value {
             Value::Null => "null".to_owned(),
@@ -77,13 +78,13 @@ impl Tree {
     }
 }
 
-/// A list or a table that is not whole, and the line in which it begins.
+/// A list or table that is not complete yet, and the number of the line in which it begins.
 enum Open {
     List(usize, Vec<Tree>),
     Table(usize, Vec<(String, Tree)>, Option<String>),
 }
 
-/// Token that may come next.
+/// Token that may come next in a JSON text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expect {
     Value,
@@ -95,22 +96,22 @@ enum Expect {
     Nothing,
 }
 
-/// Token that is being read.
+/// Token that is being read from a JSON text.
 enum Token {
     None,
-    /// A text, and whether the last character was a backslash.
+    /// A string so far, and true if the last character was an escaping backslash.
     Text(Vec<u8>, bool),
-    /// A number, or a word such as `true`.
+    /// A number so far, or a word such as `true`.
     Word(Vec<u8>),
 }
 
-/// Reads JSON.
+/// State of reading a JSON text.
 pub(super) struct Json {
     open: Vec<Open>,
     expect: Expect,
     token: Token,
     line: usize,
-    /// Bytes of a byte order mark so far; all of them once something else has come.
+    /// Number of bytes of a byte order mark so far; 3 once any other byte has come.
     mark: usize,
     kept: usize,
     root: Option<Tree>,
@@ -147,7 +148,7 @@ impl Json {
         Ok(())
     }
 
-    /// Whether a byte belongs to a byte order mark before all else.
+    /// True if a byte belongs to a byte order mark at the start of the text.
     fn is_mark(&mut self, byte: u8) -> bool {
         const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
         let is_next = MARK.get(self.mark) == Some(&byte);
@@ -155,7 +156,7 @@ impl Json {
         is_next
     }
 
-    /// The value, without the elements that were handed over.
+    /// Value of the whole text, without the list elements passed on before.
     pub(super) fn finish(
         &mut self,
         take: &mut dyn FnMut(&str, Tree) -> Result<(), TraceError>,
@@ -213,7 +214,7 @@ impl Json {
         self.between(byte, take)
     }
 
-    /// A byte outside of texts and words.
+    /// Takes a byte outside of strings and words.
     fn between(
         &mut self,
         byte: u8,
@@ -351,7 +352,7 @@ impl Json {
         Ok(())
     }
 
-    /// A value is whole.
+    /// Takes a complete value: passes it on, or adds it to the list or table that contains it.
     fn value(
         &mut self,
         tree: Tree,
@@ -384,10 +385,10 @@ impl Json {
 mod tests {
     use super::*;
 
-    /// Reported events of a text, and its unread rest.
+    /// Elements passed on, with the name of their table, and the rest of the text.
     type Told = (Vec<(String, Tree)>, Tree);
 
-    /// Values are equal wherever they stand.
+    /// For tests: values are equal wherever they stand in the text.
     impl PartialEq for Tree {
         fn eq(&self, other: &Self) -> bool {
             match (&self.value, &other.value) {

@@ -1,5 +1,5 @@
-//! The delays of LeoReplayer: one number of milliseconds a line, one way, each for the same interval (`mm-delay
-//! INTERVAL FILE`).
+//! One-way delays of LeoReplayer: one number of milliseconds per line, each for an interval of the same length
+//! (`mm-delay INTERVAL FILE`).
 
 use super::item::{AtEnd, Direction, Found, Item, Step, Whole};
 use super::line::{Lines, before_comment, later, real};
@@ -7,12 +7,12 @@ use crate::trace::TraceError;
 use crossfade_core::SimTime;
 use std::fmt::Write as _;
 
-/// The interval of its example and its recorder: 10 ms.
+/// Default interval of a delay: 10 ms, as in the example and the recorder of LeoReplayer.
 pub(super) const INTERVAL: SimTime = SimTime::from_millis(10);
-/// 100 days in ms, as of any delay of a scenario.
+/// Greatest delay in ms: 100 days, the limit for all delays of a scenario.
 const LONGEST_MS: f64 = 8.64e9;
 
-/// Reads delays.
+/// Reader of delays of LeoReplayer.
 pub(super) struct Reader {
     interval: SimTime,
     now: SimTime,
@@ -50,15 +50,16 @@ impl Lines for Reader {
     }
 }
 
-/// Writes delays.
+/// Writer of delays of LeoReplayer.
 #[derive(Default)]
 pub(super) struct Writer {
-    /// Time up to which delays are written.
+    /// Time up to which delays were written.
     written: SimTime,
 }
 
 impl Writer {
-    /// A delay for each interval that begins while a step lasts; one that lasts for ever has one.
+    /// Writes the delay of a step for each interval that begins while it lasts; one interval for a step that lasts
+    /// forever.
     pub(super) fn step(&mut self, step: &Step, out: &mut String) {
         let end = step.time + step.lasts.unwrap_or(INTERVAL);
         let nanos = step.delay.unwrap_or_default().as_nanos();

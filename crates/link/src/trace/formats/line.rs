@@ -1,43 +1,43 @@
-//! Texts in chunks: lines of any text, and the numbers of a line.
+//! Reading of texts in chunks and by line, and of the numbers in a line.
 
 use super::item::{Found, Whole};
 use crate::trace::TraceError;
 use crossfade_core::{SimTime, excerpt};
 
-/// Longer lines are no line of any format.
+/// Greatest length of a line in bytes; no format has longer lines.
 const LONGEST_LINE: usize = 1 << 20;
-/// 100 years.
+/// Greatest time in seconds: 100 years.
 pub(super) const LATEST_S: f64 = 3.2e9;
 
-/// Reader of a text in chunks.
+/// Reader of a format, for texts that arrive in chunks.
 pub(super) trait Parser {
-    /// The next bytes of the text.
+    /// Takes the next bytes of the text, and adds the facts in them to `found`.
     fn push(&mut self, bytes: &[u8], found: &mut Found) -> Result<(), TraceError>;
 
-    /// The text has ended.
+    /// Takes the end of the text, and adds the remaining facts to `found`.
     fn finish(&mut self, found: &mut Found) -> Result<Whole, TraceError>;
 }
 
-/// Reader of a text line by line.
+/// Reader of a format line by line.
 pub(super) trait Lines {
-    /// A line, numbered from 1, without white space around it.
+    /// Takes a line, numbered from 1, without white space around it, and adds the facts in it to `found`.
     fn line(&mut self, line: usize, text: &str, found: &mut Found) -> Result<(), TraceError>;
 
-    /// The text has ended.
+    /// Takes the end of the text, and adds the remaining facts to `found`.
     fn finish(&mut self, found: &mut Found) -> Result<Whole, TraceError>;
 }
 
-/// Cuts chunks into lines.
+/// Divides chunks of a text into lines.
 #[derive(Default)]
 pub(super) struct Splitter {
     /// Bytes after the last line break.
     rest: Vec<u8>,
-    /// Lines so far.
+    /// Number of lines so far.
     lines: usize,
 }
 
 impl Splitter {
-    /// Hands each line that ends in `bytes` to `take`.
+    /// Passes each line that ends in `bytes` to `take`.
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
@@ -62,7 +62,7 @@ impl Splitter {
         Ok(())
     }
 
-    /// Hands over a last line without an end.
+    /// Passes the last line to `take` if it has no line break.
     pub(super) fn finish(
         &mut self,
         mut take: impl FnMut(usize, &str) -> Result<(), TraceError>,
@@ -86,7 +86,7 @@ fn text_of(line: usize, bytes: &[u8]) -> Result<&str, TraceError> {
     Ok(text)
 }
 
-/// A text of lines.
+/// Reader of texts in chunks, made from a reader of lines.
 pub(super) struct ByLine<L> {
     splitter: Splitter,
     lines: L,
@@ -111,19 +111,19 @@ impl<L: Lines> Parser for ByLine<L> {
     }
 }
 
-/// Part of a line before a `#`.
+/// Part of a line before its first `#`, without white space around it.
 pub(super) fn before_comment(text: &str) -> &str {
     text.split('#').next().unwrap_or_default().trim()
 }
 
-/// A whole number of a line that is called `what`.
+/// Whole number from the field of a line that errors call `what`.
 pub(super) fn whole(line: usize, what: &str, text: &str) -> Result<u64, TraceError> {
     text.parse().map_err(|_| {
         TraceError::at(line, format!("{what} = {}: must be a whole number of 0 or more", excerpt(text)))
     })
 }
 
-/// A number of a line that is called `what` and lies within `range`.
+/// Number within `[least, most]` from the field of a line that errors call `what`.
 pub(super) fn real(line: usize, what: &str, text: &str, [least, most]: [f64; 2]) -> Result<f64, TraceError> {
     text.parse().ok().filter(|number: &f64| (least..=most).contains(number)).ok_or_else(|| {
         let problem = format!("{what} = {}: must be a number from {least} to {most:?}", excerpt(text));
@@ -131,7 +131,7 @@ pub(super) fn real(line: usize, what: &str, text: &str, [least, most]: [f64; 2])
     })
 }
 
-/// A time of so many `unit`s, at most 100 years.
+/// Time of `count` units, at most 100 years.
 pub(super) fn time(line: usize, what: &str, count: u64, unit: SimTime) -> Result<SimTime, TraceError> {
     let time = unit.saturating_mul(count);
     if time.as_secs_f64() <= LATEST_S {
@@ -140,7 +140,7 @@ pub(super) fn time(line: usize, what: &str, count: u64, unit: SimTime) -> Result
     Err(TraceError::at(line, format!("{what} = {count}: must be at most 100 years")))
 }
 
-/// The sum of two times, at most 100 years.
+/// Sum of two times, at most 100 years.
 pub(super) fn later(line: usize, time: SimTime, by: SimTime) -> Result<SimTime, TraceError> {
     let sum = time.saturating_add(by);
     if sum.as_secs_f64() <= LATEST_S {

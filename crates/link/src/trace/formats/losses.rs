@@ -1,17 +1,17 @@
-//! Information that a conversion loses.
+//! Information that a conversion between formats loses.
 
 use super::item::{AtEnd, Extra, Item, Room, Step};
 use std::collections::BTreeSet;
 
-/// Capabilities of a format to describe a link.
+/// Quantities of a link that a format may be able to hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quantity {
     Opportunities,
-    /// Rates as such.
+    /// Rates in bit/s, rather than delivery opportunities.
     Rate,
     Delay,
     Loss,
-    /// A queue in packets.
+    /// Queue limits in packets.
     Packets,
 }
 
@@ -40,12 +40,12 @@ impl Carries {
 pub struct Losses(BTreeSet<String>);
 
 impl Losses {
-    /// Losses one by one, in words that follow "loses".
+    /// The losses one by one, in words that follow "loses".
     pub fn each(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
 
-    /// Whether there are none.
+    /// True if no information is lost.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -54,7 +54,7 @@ impl Losses {
         self.0.insert(what.into());
     }
 
-    /// Adds it where that is so.
+    /// Adds the loss `what` if `lost` is true.
     pub(super) fn when(&mut self, lost: bool, what: &str) {
         if lost && !self.0.contains(what) {
             self.add(what);
@@ -120,7 +120,7 @@ impl Losses {
         }
     }
 
-    /// Loss of the behaviour at the end, if the target format always has another one.
+    /// Adds the loss of the behaviour at the end if the target format has another one.
     pub(super) fn look_at_end(&mut self, said: AtEnd, written: AtEnd) {
         if said == written || said == AtEnd::Unsaid || written == AtEnd::Unsaid {
             return;

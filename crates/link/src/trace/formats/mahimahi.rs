@@ -1,4 +1,4 @@
-//! Delivery opportunities: one time in whole milliseconds a line, the format of mahimahi, of the capacities of
+//! Delivery opportunities, one time in whole milliseconds per line: the format of mahimahi, of the capacities of
 //! LeoReplayer and of the heavy traces of CellReplay.
 
 use super::item::{AtEnd, Direction, Found, Item, Step, Whole};
@@ -7,7 +7,7 @@ use crate::trace::{OpportunityTrace, TraceError};
 use crossfade_core::{SimTime, excerpt};
 use std::fmt::Write as _;
 
-/// Reads opportunities of so many bytes.
+/// Reader of delivery opportunities of a given number of bytes.
 pub(super) struct Reader {
     bytes: u32,
     before: u64,
@@ -55,20 +55,20 @@ impl Lines for Reader {
     }
 }
 
-/// Bytes of an opportunity of CellReplay, whose packets are no larger.
+/// Bytes per opportunity of CellReplay, whose packets are no larger.
 pub(super) const CELLREPLAY_BYTES: u32 = 1400;
-/// Bytes of an opportunity of all others.
+/// Bytes per opportunity of all other tools.
 pub(super) const BYTES: u32 = OpportunityTrace::BYTES;
 
-/// Writes opportunities of 1500 bytes.
+/// Writer of delivery opportunities of 1500 bytes.
 #[derive(Default)]
 pub(super) struct Writer {
-    /// Bits of the rates so far that no opportunity has taken.
+    /// Bits that the rates so far have allowed beyond the opportunities written.
     left: f64,
 }
 
 impl Writer {
-    /// An opportunity, at the end of its millisecond.
+    /// Writes an opportunity, at the end of its millisecond.
     pub(super) fn opportunity(time: SimTime, out: &mut String) {
         writeln!(out, "{}", time.as_nanos().div_ceil(1_000_000)).expect("a String takes all");
     }

@@ -1,8 +1,8 @@
-//! Recordings of links in the formats of other tools: what they say, one fact at a time, and how one becomes another.
+//! Recordings of links in the formats of other tools: reading them fact by fact, and converting them.
 //!
-//! Nothing here opens a file: a [`Reader`] takes chunks of a text and gives [`Item`]s, in memory that does not grow
-//! with the text. A
-//! [`Detector`] tells the [`Format`] of a text by what is in it. A [`Conversion`] says first what would be lost.
+//! No function opens a file: a [`Reader`] takes chunks of a text and gives [`Item`]s, in memory that does not grow with
+//! the text. A [`Detector`] finds the [`Format`] of a text from its content. A [`Conversion`] reports first the
+//! information that it will lose.
 
 mod cellreplay;
 mod convert;

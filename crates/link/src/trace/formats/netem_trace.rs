@@ -1,6 +1,7 @@
-//! Patterns of rattan and netem-trace, as JSON or TOML: `{"RepeatedBwPatternConfig": {"pattern": [{"StaticBwConfig":
-//! {"bw": "12Mbps", "duration": "1s"}}, ...], "count": 0}}`, and likewise of delays and losses. Quantities are texts,
-//! or numbers as its other form has them.
+//! Patterns of rattan and netem-trace, as JSON or TOML, for example
+//! `{"RepeatedBwPatternConfig": {"pattern": [STEP, ...], "count": 0}}` with a `STEP` such as
+//! `{"StaticBwConfig": {"bw": "12Mbps", "duration": "1s"}}`, and likewise for delays and losses. Quantities are texts
+//! with units, or numbers in netem-trace's other notation.
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Step, Whole};
 use super::json::{Json, Tree, Value};
@@ -12,13 +13,14 @@ use std::fmt::Write as _;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-/// TOML is read whole.
+/// Greatest size of a TOML text in bytes, since TOML is read as a whole.
 const LARGEST_TOML: usize = 8 << 20;
-/// Steps that patterns within patterns may make.
+/// Greatest number of steps from a pattern within another.
 const MOST_NESTED: u64 = 1_000_000;
 const SECOND: SimTime = SimTime::from_millis(1000);
 
-/// Whether such a table begins so.
+/// True if `name`, the first name in a JSON text or the header of a TOML table, belongs to a configuration of rattan or
+/// netem-trace.
 pub(super) fn is_name(name: &str) -> bool {
     Kind::of(name.trim_matches(['"', '[', ']', ' ']).split('.').next().unwrap_or_default()).is_some()
         || name.contains("PerPacketConfig")
@@ -26,7 +28,7 @@ pub(super) fn is_name(name: &str) -> bool {
         || name.contains("SawtoothBwConfig")
 }
 
-/// Quantity of a pattern.
+/// Quantity that a pattern describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Rate,
@@ -34,12 +36,12 @@ pub(super) enum Kind {
     Loss,
 }
 
-/// Kind of a table.
+/// Kind of a configuration table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Static,
     Repeated,
-    /// Durations with rates.
+    /// Durations, each with a list of rates (`TraceBwConfig`).
     Listed,
 }
 
@@ -57,7 +59,7 @@ impl Kind {
         })
     }
 
-    /// The word of its names.
+    /// Word for the quantity in names of configurations: `Bw`, `Delay` or `Loss`.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Rate => "Bw",
@@ -67,7 +69,7 @@ impl Kind {
     }
 }
 
-/// Reads JSON.
+/// Reader of patterns as JSON.
 #[derive(Default)]
 pub(super) struct FromJson {
     json: Json,
@@ -87,7 +89,7 @@ impl Parser for FromJson {
     }
 }
 
-/// Reads TOML.
+/// Reader of patterns as TOML.
 #[derive(Default)]
 pub(super) struct FromToml {
     bytes: Vec<u8>,
@@ -128,7 +130,7 @@ impl Parser for FromToml {
     }
 }
 
-/// Converts a value of TOML; `line_at` gives the line of a byte of the text.
+/// Converts a value of TOML; `line_at` gives the line number of a byte offset in the text.
 fn tree(found: Spanned<DeValue<'_>>, line_at: &impl Fn(usize) -> usize) -> Result<Tree, TraceError> {
     let line = line_at(found.span().start);
     let value = match found.into_inner() {
@@ -155,7 +157,7 @@ fn whole_number(number: &DeInteger<'_>) -> Option<i64> {
     i64::from_str_radix(number.as_str(), number.radix()).ok()
 }
 
-/// Makes steps of patterns.
+/// State of converting patterns to steps.
 #[derive(Default)]
 struct Steps {
     now: SimTime,
@@ -163,7 +165,7 @@ struct Steps {
 }
 
 impl Steps {
-    /// An element of the outermost pattern.
+    /// Converts an element of the outermost pattern, whose configuration is called `of`.
     fn element(&mut self, of: &str, tree: &Tree, found: &mut Found) -> Result<(), TraceError> {
         match Kind::of(of) {
             Some((kind, Shape::Repeated)) => {
@@ -225,7 +227,7 @@ impl Steps {
         }
     }
 
-    /// `[DURATION, [RATE, ...]]`.
+    /// Converts an element `[DURATION, [RATE, ...]]` of a `TraceBwConfig`.
     fn listed(&mut self, row: &Tree, found: &mut Found) -> Result<(), TraceError> {
         let parts = match &row.value {
             Value::List(parts) => parts.as_slice(),
@@ -291,7 +293,7 @@ impl Steps {
         Ok(())
     }
 
-    /// Values outside the outermost pattern.
+    /// Converts the values outside the outermost pattern, at the end of the text.
     fn root(&mut self, root: &Tree, found: &mut Found) -> Result<Whole, TraceError> {
         let Some((name, body)) = root.only() else {
             return Err(root.refuse(format!("{}: must be a table of one configuration", root.shown())));
@@ -331,7 +333,7 @@ fn count_of(body: &Tree) -> Result<u64, TraceError> {
     })
 }
 
-/// A text such as `1s 500ms`, or `{"secs": 1, "nanos": 500000000}`.
+/// Reads a duration, a text such as `1s 500ms` or a table `{"secs": 1, "nanos": 500000000}`.
 fn duration(name: &str, tree: &Tree) -> Result<SimTime, TraceError> {
     let nanos = if let Value::Text(text) = &tree.value {
         sum(text, HUMAN_TIMES)
@@ -366,17 +368,17 @@ fn shares(tree: &Tree) -> Result<Vec<f64>, TraceError> {
     found.ok_or_else(|| tree.refuse(format!("loss = {}: must be a list of shares from 0 to 1", tree.shown())))
 }
 
-/// Writes a pattern of one kind, as JSON or TOML.
+/// Writer of a pattern of one quantity, as JSON or TOML.
 pub(super) struct Writer {
     kind: Kind,
     is_toml: bool,
-    /// Rounds; 0 for ever.
+    /// Number of rounds; 0 for an endless pattern.
     count: u64,
     is_first: bool,
 }
 
 impl Writer {
-    /// Further properties of the format beside rate, delay and loss.
+    /// Further properties that the format holds beside rate, delay and loss.
     pub(super) const EXTRAS: &[Extra] = &[Extra::LossAfterLoss];
 
     pub(super) fn new(kind: Kind, is_toml: bool, at_end: AtEnd) -> Self {
@@ -398,7 +400,7 @@ impl Writer {
         written.expect("a String takes all");
     }
 
-    /// A step that lasts so long.
+    /// Writes a step with the duration `lasts`.
     pub(super) fn step(&mut self, step: &Step, lasts: SimTime, out: &mut String) {
         let (word, duration) = (self.kind.word(), time_text(lasts));
         let (name, value) = match self.kind {

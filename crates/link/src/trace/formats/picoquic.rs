@@ -1,18 +1,19 @@
-//! The simulation specifications of `picoquic_ns`: a `key: value` a line. The client is up, the server down.
+//! Simulation specifications of `picoquic_ns`, with one `key: value` per line. `up` is the direction from client to
+//! server.
 //!
-//! As it plays them: a rate of `x` Gbit/s is one of `x / 1.024^2`, a list of links begins again behind its last, and
-//! what an entry of a list does not say is 0 (`picohttp/picoquic_ns.c`: `picoquic_ns_simlink_reset`,
-//! `picoquic_ns_vary_link`).
+//! Values are read as `picoquic_ns` plays them: a rate of `x` Gbit/s is `x / 1.024^2` Gbit/s, a list of links begins
+//! again after its last entry, and values missing from an entry are 0 (`picohttp/picoquic_ns.c`:
+//! `picoquic_ns_simlink_reset`, `picoquic_ns_vary_link`).
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Room, Step, Whole};
 use super::line::{Lines, later, real, whole};
 use crate::trace::TraceError;
 use crossfade_core::{SimTime, excerpt};
 
-/// Keys that say something of the link.
+/// Keys that describe the link.
 const OF_LINK: [&str; 7] =
     ["data_rate_in_gbps", "latency", "jitter", "wifi_jitter", "queue_delay_max", "l4s_max", "link_scenario"];
-/// Keys that say something else.
+/// Keys that do not describe the link, passed on as notes.
 const OTHERS: [&str; 19] = [
     "main_start_time",
     "main_target_time",
@@ -34,13 +35,13 @@ const OTHERS: [&str; 19] = [
     "seed_cwin",
     "seed_rtt",
 ];
-/// A rate of 1 Gbit/s as it is played.
+/// Bit rate in bit/s at which `picoquic_ns` plays 1 Gbit/s.
 const PLAYED_GBPS: f64 = 1e9 / (1.024 * 1.024);
-/// Without one.
+/// Default rate in Gbit/s if a specification has none.
 const USUAL_GBPS: f64 = 0.01;
 const US: SimTime = SimTime::from_micros(1);
 
-/// Whether a line is one of such a specification.
+/// True if a line has a key of a `picoquic_ns` specification.
 pub(super) fn is_line(text: &str) -> bool {
     text.split_once(':').is_some_and(|(key, _)| {
         let key = key.trim();
@@ -48,10 +49,10 @@ pub(super) fn is_line(text: &str) -> bool {
     })
 }
 
-/// A state of the link.
+/// State of the link for some time.
 #[derive(Clone, Debug, Default)]
 struct Link {
-    /// Duration; `None`: forever.
+    /// Duration of the state; `None`: forever.
     lasts: Option<SimTime>,
     up_gbps: f64,
     down_gbps: f64,
@@ -63,11 +64,11 @@ struct Link {
     loss_spacing: u64,
 }
 
-/// Reads a specification.
+/// Reader of simulation specifications of `picoquic_ns`.
 #[derive(Default)]
 pub(super) struct Reader {
     usual: Link,
-    /// Varying value: its line and text.
+    /// Line number and value of the key `link_scenario`.
     scenario: Option<(usize, String)>,
     notes: Vec<(String, String)>,
     has_lines: bool,
@@ -134,7 +135,7 @@ fn micros(line: usize, key: &str, text: &str) -> Result<SimTime, TraceError> {
 }
 
 impl Reader {
-    /// The states of the link, one after the other.
+    /// States of the link in order of time.
     fn links(&self) -> Result<Vec<Link>, TraceError> {
         let usual = || self.usual.clone();
         let lasting = |millis: u64| Link { lasts: Some(SimTime::from_millis(millis)), ..usual() };
@@ -172,7 +173,8 @@ impl Reader {
 }
 
 impl Link {
-    /// `DURATION:U..:D..:L..:J..:Q..:S..:B..:P..`, in any order behind the duration.
+    /// Reads an entry `DURATION:U..:D..:L..:J..:Q..:S..:B..:P..` of a list of links; the fields after the duration may
+    /// be in any order.
     fn entry(line: usize, text: &str) -> Result<Self, TraceError> {
         let mut parts = text.split(':').map(str::trim);
         let lasts = micros(line, "duration in us", parts.next().unwrap_or_default())?;

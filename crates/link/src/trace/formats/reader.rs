@@ -1,4 +1,4 @@
-//! Texts of any format as a sequence of facts.
+//! Reader of recordings in any format, as a sequence of facts.
 
 use super::cellreplay;
 use super::format::Format;
@@ -17,8 +17,8 @@ use super::tunnel;
 use crate::trace::TraceError;
 use crossfade_core::SimTime;
 
-/// Reads a text of a known format that comes in chunks: facts in the order of the text, as many at a time as a chunk
-/// holds.
+/// Reader of a recording in a known format, whose text arrives in chunks. It is an iterator over facts in the order of
+/// the text, and keeps only those of one chunk.
 ///
 /// ```
 /// use crossfade_link::trace::formats::{Format, Item, Reader};
@@ -37,10 +37,10 @@ pub struct Reader<C> {
     failed: bool,
 }
 
-/// Values that a recording lacks.
+/// Assumptions about values that a format does not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assumed {
-    /// Time for which each delay of LeoReplayer holds.
+    /// Time for which each delay of a LeoReplayer file holds; 10 ms by default.
     pub delay_interval: SimTime,
 }
 
@@ -56,23 +56,22 @@ where
     B: AsRef<[u8]>,
     E: From<TraceError>,
 {
-    /// A reader of a recording in `format`, whose text comes in `chunks`; with the default assumptions about what the
-    /// format does not say.
+    /// Creates a reader of a recording in `format`, whose text comes in `chunks`, with the default assumptions.
     pub fn new(format: Format, chunks: C) -> Self {
         Self::assuming(format, Assumed::default(), chunks)
     }
 
-    /// Like [`new`](Self::new), but with the assumptions `assumed` about what the format does not say.
+    /// Like [`new`](Self::new), but with the assumptions `assumed` about values that the format does not contain.
     pub fn assuming(format: Format, assumed: Assumed, chunks: C) -> Self {
         Self { chunks, parser: parser(format, assumed), found: Found::new(), whole: None, failed: false }
     }
 
-    /// Facts about the recording as a whole, once all facts have been read.
+    /// Facts about the recording as a whole; `None` until all facts have been read.
     pub fn whole(&self) -> Option<&Whole> {
         self.whole.as_ref()
     }
 
-    /// Reads until there is a fact, or none any more.
+    /// Reads chunks until there is a fact or the text ends.
     fn fill(&mut self) -> Result<(), E> {
         while self.found.is_empty() && self.whole.is_none() {
             match self.chunks.next() {
@@ -127,10 +126,10 @@ fn by_line(lines: impl Lines + Send + 'static) -> Box<dyn Parser + Send> {
     Box::new(ByLine::new(lines))
 }
 
-/// A whole text at once.
+/// Reads a whole text at once: its facts, and those about the recording as a whole.
 ///
 /// # Errors
-/// A line that is none of the format, with its number.
+/// If a line does not follow the format; the error has its number.
 pub fn read(format: Format, assumed: Assumed, text: &str) -> Result<(Vec<Told>, Whole), TraceError> {
     let mut reader = Reader::assuming(format, assumed, std::iter::once(Ok::<_, TraceError>(text)));
     let told = reader.by_ref().collect::<Result<Vec<_>, _>>()?;

@@ -1,4 +1,4 @@
-//! Part of a recording that a link follows.
+//! Parts of a recording that a link can follow: opportunities, rates or delays.
 
 use super::detect::Detector;
 use super::format::Format;
@@ -8,26 +8,26 @@ use crate::trace::{DelaySeries, Interpolation, OpportunityTrace, RateRow, RateTa
 use crossfade_core::SimTime;
 use std::collections::BTreeSet;
 
-/// Rows that the rounds of a table may make.
+/// Greatest number of rows of a table that is played several times.
 const MOST_ROWS: u64 = 1_000_000;
 
-/// A part of a link, and how a text has it.
+/// Part of a recording that a link can follow, with its duration and what the link ignores.
 #[derive(Clone, Debug)]
 pub struct Recorded<T> {
-    /// Schedule that the link follows.
+    /// Opportunities, rates or delays that the link follows.
     pub part: T,
-    /// Duration, if the text states it.
+    /// Duration of the part; `None` if the text does not state it.
     pub lasts: Option<SimTime>,
-    /// Whether it begins again behind its end, as the text says.
+    /// True if the text states that the part begins again after its end.
     pub loops: bool,
-    /// Facts of the recording that a link does not follow.
+    /// Names of properties in the recording that a link does not follow.
     pub unused: Vec<&'static str>,
 }
 
-/// The format of a whole text.
+/// Format of a whole text, from its content.
 ///
 /// # Errors
-/// A text of none.
+/// If the text has no known format.
 pub fn detect(text: &str) -> Result<Format, TraceError> {
     let mut detector = Detector::default();
     for chunk in text.as_bytes().chunks(1 << 16) {
@@ -38,7 +38,8 @@ pub fn detect(text: &str) -> Result<Format, TraceError> {
     detector.finish()
 }
 
-/// Reads delivery opportunities. A line of one number is always a time; a decrease is an error.
+/// Reads delivery opportunities. A line of one number is always taken as a time, so a number below the one before is an
+/// error.
 ///
 /// # Errors
 /// If the text has no opportunities.
@@ -53,10 +54,10 @@ fn wrong_kind(found: Format, wanted: &str) -> TraceError {
     TraceError::nowhere(format!("must hold {wanted}: it is of format {} ({})", found.name(), found.title()))
 }
 
-/// The rates, delays and losses of a way.
+/// Reads rates, delays and losses of one direction as a table.
 ///
 /// # Errors
-/// A wrong line; a text without rates, with one without a limit, or of both ways where none is chosen.
+/// If a line is wrong, the text has no rates or an unlimited one, or it has both directions and `way` is `None`.
 pub fn rates(text: &str, way: Option<Direction>) -> Result<Recorded<RateTable>, TraceError> {
     let format = match detect(text) {
         Ok(format @ (Format::Mahimahi | Format::LeoReplayer | Format::Tunnel)) => {
@@ -92,7 +93,7 @@ pub fn rates(text: &str, way: Option<Direction>) -> Result<Recorded<RateTable>, 
     Ok(Recorded { part, lasts, loops: whole.at_end == AtEnd::Loop, unused: unused(&steps) })
 }
 
-/// Time at which the last of steps ends, if it does.
+/// Time at which the last step ends; `None` if it lasts forever.
 fn end_of(steps: &[Step]) -> Option<SimTime> {
     steps.last().and_then(|step| Some(step.time + step.lasts?))
 }
@@ -106,7 +107,7 @@ fn rounds_of(rows: &[RateRow], rounds: u64, lasts: SimTime) -> Result<Vec<RateRo
     Ok((0..rounds).flat_map(round).collect())
 }
 
-/// Properties of steps that a link does not follow, each once.
+/// Names of properties in `steps` that a link does not follow, each once.
 fn unused(steps: &[Step]) -> Vec<&'static str> {
     let extras: BTreeSet<Extra> =
         steps.iter().flat_map(|step| step.extras.iter().map(|(extra, _)| *extra)).collect();
@@ -114,10 +115,10 @@ fn unused(steps: &[Step]) -> Vec<&'static str> {
     queue.into_iter().chain(extras.into_iter().map(Extra::name)).collect()
 }
 
-/// The propagation delays of a way over time.
+/// Reads the propagation delays of one direction over time.
 ///
 /// # Errors
-/// A wrong line; a text without delays, or of both ways where none is chosen.
+/// If a line is wrong, the text has no delays, or it has both directions and `way` is `None`.
 pub fn delays(text: &str, way: Option<Direction>) -> Result<Recorded<DelaySeries>, TraceError> {
     let format = match detect(text) {
         // Delays that never decrease look like times.
@@ -158,7 +159,7 @@ pub fn delays(text: &str, way: Option<Direction>) -> Result<Recorded<DelaySeries
     Ok(Recorded { part, lasts: end_of(&steps), loops: whole.at_end == AtEnd::Loop, unused })
 }
 
-/// The steps about a way.
+/// Steps that concern the direction `way`, and the facts about the whole text.
 fn steps(format: Format, text: &str, way: Option<Direction>) -> Result<(Vec<Step>, Whole), TraceError> {
     let (told, whole) = read(format, Assumed::default(), text)?;
     let differs = told.iter().any(|(direction, _)| *direction != Direction::Both);

@@ -1,25 +1,25 @@
-//! Facts of several texts about one way of a link as one sequence of steps.
+//! Conversion of the facts of a text about one direction of a link to steps.
 
 use super::item::{Item, Step};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
 const MS: SimTime = SimTime::from_millis(1);
-/// 1500 bytes in a millisecond.
+/// Factor from bits per millisecond to bit/s.
 const BITS_PER_MS_TO_BPS: f64 = 1e3;
 
 /// Turns opportunities and trains into steps, and leaves steps as they are.
 ///
-/// The opportunities of a millisecond are a rate over the millisecond that ends with them.
+/// The opportunities of a millisecond become a rate over the millisecond that ends with them.
 #[derive(Default)]
 pub(super) struct AsSteps {
-    /// The run of milliseconds with the same bits.
+    /// Run of milliseconds with equal numbers of bits.
     run: Option<Run>,
-    /// The millisecond that is under way, and its bits.
+    /// Number of the current millisecond, and its bits so far.
     now: Option<(u64, u64)>,
-    /// The train that holds until the next.
+    /// Last train, whose delay holds until the next.
     train: Option<Step>,
-    /// Whether a train came before it.
+    /// True if there was a train before the last one.
     follows: bool,
 }
 
@@ -94,7 +94,7 @@ impl Run {
     }
 }
 
-/// The step of two that hold together: what the first does not say, the second may.
+/// Step with the values of two steps that hold at the same time; values of the first take precedence.
 pub(super) fn both(first: &Step, second: &Step) -> Step {
     let mut extras = first.extras.clone();
     extras.extend(

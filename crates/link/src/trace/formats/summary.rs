@@ -1,15 +1,15 @@
-//! Summary of one direction of a recording, in a few numbers.
+//! Summary of one direction of a recording: means, quantiles and curves.
 
 use super::item::{Extra, Item, Room, Step, Whole};
 use super::windows::{Curve, Distribution, Windows};
 use crossfade_core::SimTime;
 use std::collections::BTreeSet;
 
-/// The windows of a summary.
+/// Width of the windows of a summary.
 const WINDOW: SimTime = SimTime::from_millis(100);
 
-/// Looks at the facts about one way of a link, and sums them up over windows of 100 ms, in memory that grows with the
-/// windows alone.
+/// Collects the facts about one direction of a link, and summarises them over windows of 100 ms. Its memory grows only
+/// with the number of windows.
 #[derive(Clone, Debug)]
 pub struct Summary {
     items: u64,
@@ -23,10 +23,10 @@ pub struct Summary {
     loss: Windows,
     sent_bits: Windows,
     arrived_bits: Windows,
-    /// The least and the most packets, bytes and time that may wait.
+    /// Least and greatest queue limit in packets, in bytes and in nanoseconds.
     rooms: [Option<[u64; 2]>; 3],
     extras: BTreeSet<Extra>,
-    /// Largest units of which all times, and all delays, are multiples, in ns.
+    /// Greatest common divisors in ns of all times, and of all delays.
     clock: u64,
     delay_clock: u64,
     train: Option<(SimTime, SimTime)>,
@@ -35,31 +35,32 @@ pub struct Summary {
 /// Summary of one direction of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Described {
-    /// Facts.
+    /// Number of facts in the recording.
     pub items: u64,
-    /// Delivery opportunities among them.
+    /// Number of delivery opportunities among the facts.
     pub opportunities: u64,
-    /// Packets that went in, and out.
+    /// Numbers of packets sent and arrived.
     pub packets: [u64; 2],
-    /// Capacity in bit/s, of opportunities or of rates, where there is a limit.
+    /// Capacity in bit/s, from opportunities or from rates; `None` without a limited capacity.
     pub rate_bps: Option<Distribution>,
-    /// Some rate has no limit.
+    /// True if some rate has no limit.
     pub is_unlimited: bool,
-    /// Delay of one way in s.
+    /// One-way delay in seconds; `None` if the recording has none.
     pub delay_s: Option<Distribution>,
-    /// Share of packets that are lost.
+    /// Share of packets lost, from 0 to 1; `None` if the recording has none.
     pub loss: Option<Distribution>,
-    /// Rates of packets in and packets out, in bit/s.
+    /// Rates of packets sent and arrived, in bit/s; `None` without such packets.
     pub throughput_bps: [Option<Distribution>; 2],
-    /// The least and the most that may wait: packets, bytes, nanoseconds.
+    /// Least and greatest queue limit in packets, in bytes and in nanoseconds; `None` for each unit that does not
+    /// occur.
     pub rooms: [Option<[u64; 2]>; 3],
-    /// Further facts.
+    /// Further properties that occur in the recording.
     pub extras: Vec<Extra>,
-    /// The largest unit of which all times are multiples; zero where they are all zero.
+    /// Greatest common divisor of all times, the resolution of the recording; zero if all times are zero.
     pub clock: SimTime,
-    /// The largest unit of which all delays are multiples; zero where they are all zero.
+    /// Greatest common divisor of all delays, their resolution; zero if all delays are zero.
     pub delay_clock: SimTime,
-    /// Length of the windows.
+    /// Width of the windows from which quantiles are computed; the widest if they differ.
     pub window: SimTime,
 }
 
@@ -88,7 +89,7 @@ impl Default for Summary {
 }
 
 impl Summary {
-    /// Looks at a fact.
+    /// Takes a fact of the recording.
     pub fn look(&mut self, item: &Item) {
         self.items += 1;
         self.clock = common(self.clock, item.time().as_nanos());
@@ -153,8 +154,8 @@ impl Summary {
         self.delay_clock = common(self.delay_clock, delay.as_nanos());
     }
 
-    /// The quantities that there are over time, in at most so many points each: as [`finish`](Self::finish), and their
-    /// names.
+    /// Curves over time of the quantities that [`finish`](Self::finish) summarises, with their names, in at most `most`
+    /// points each. `whole` has the facts about the recording as a whole.
     pub fn curves(mut self, whole: &Whole, most: usize) -> Vec<(&'static str, Curve)> {
         self.weigh(whole);
         let curves = [
@@ -171,7 +172,7 @@ impl Summary {
             .collect()
     }
 
-    /// Gives windows their lengths where only the whole text says them.
+    /// Sets the weights of windows that only the duration of the whole recording determines.
     fn weigh(&mut self, whole: &Whole) {
         if let Some((time, delay)) = self.train.filter(|_| self.delay.distribution().is_none()) {
             self.delay.over(time, time.saturating_add(WINDOW), [delay.as_secs_f64(); 2]);
@@ -187,7 +188,7 @@ impl Summary {
         }
     }
 
-    /// Sums up a text that says that as a whole.
+    /// Summary of the recording; `whole` has the facts about the recording as a whole.
     pub fn finish(mut self, whole: &Whole) -> Described {
         self.weigh(whole);
         let is_of_opportunities = self.opportunities > 0;
@@ -217,7 +218,7 @@ impl Summary {
     }
 }
 
-/// The greatest common divisor.
+/// Greatest common divisor of two numbers; that of 0 and a number is the number.
 fn common(a: u64, b: u64) -> u64 {
     let (mut a, mut b) = (a, b);
     while b > 0 {

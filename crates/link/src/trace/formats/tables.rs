@@ -1,5 +1,5 @@
-//! The tables of this program: `time_s,rate_bps,delay_s,loss` ([`RateTable`](crate::trace::RateTable)) and
-//! `time_s,delay_s` or `time_s,rtt_s` ([`DelaySeries`](crate::trace::DelaySeries)).
+//! Tables of Crossfade: `time_s,rate_bps,delay_s,loss` ([`RateTable`](crate::trace::RateTable)) and `time_s,delay_s` or
+//! `time_s,rtt_s` ([`DelaySeries`](crate::trace::DelaySeries)).
 
 use super::item::{AtEnd, Direction, Found, Item, Step, Whole};
 use super::line::{LATEST_S, Lines, before_comment, real};
@@ -8,32 +8,32 @@ use crate::trace::error::{increasing, is_header, numbers, time, words};
 use crossfade_core::{SimTime, excerpt};
 use std::fmt::Write as _;
 
-/// 100 days, as of any delay of a scenario.
+/// Greatest delay in seconds: 100 days, the limit for all delays of a scenario.
 const LONGEST_DELAY_S: f64 = 8.64e6;
 
-/// Meaning of a table's rows.
+/// Kind of table, by its columns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Columns {
-    /// Rate, delay and loss.
+    /// Table of rate, delay and loss.
     Rates,
-    /// Delay alone.
+    /// Table of delays only.
     Delays,
 }
 
-/// Reads rows; each holds until the next.
+/// Reader of tables of Crossfade; each row holds until the next.
 pub(super) struct Reader {
     columns: Columns,
-    /// The second column is a round trip.
+    /// True if the second column is an RTT.
     is_rtt: bool,
     first: bool,
     before: Option<SimTime>,
-    /// The row that lasts until the next begins.
+    /// Last row, whose duration is known when the next begins.
     waiting: Option<Step>,
-    /// Time after which the table begins again, from a comment.
+    /// Time after which the table begins again, from a comment; `None` if it does not.
     period: Option<SimTime>,
 }
 
-/// Beginning of the comment that says when a table begins again.
+/// Beginning of the comment that states when a table begins again.
 const PERIOD: &str = "# period_s ";
 
 impl Reader {
@@ -135,7 +135,7 @@ impl Lines for Reader {
     }
 }
 
-/// Writes rows.
+/// Writer of tables of Crossfade.
 pub(super) struct Writer {
     columns: Columns,
 }
@@ -145,7 +145,7 @@ impl Writer {
         Self { columns }
     }
 
-    /// The line of names, and the time after which the table begins again, if it does.
+    /// Writes the line of column names, after a comment with the period if the table begins again.
     pub(super) fn begin(&self, period: Option<SimTime>, out: &mut String) {
         if let Some(period) = period {
             writeln!(out, "{PERIOD}{}", seconds(period)).expect("a String takes all");
@@ -156,7 +156,7 @@ impl Writer {
         });
     }
 
-    /// Writes a row. The step has a rate, since the format requires one.
+    /// Writes a row. The step must have a rate in a table of rates, since the format requires one.
     pub(super) fn step(&self, step: &Step, out: &mut String) {
         let delay = seconds(step.delay.unwrap_or_default());
         let time = seconds(step.time);
@@ -171,7 +171,7 @@ impl Writer {
     }
 }
 
-/// A time in seconds to the nanosecond.
+/// Time as a number of seconds, exact to the nanosecond.
 pub(super) fn seconds(time: SimTime) -> String {
     let nanos = time.as_nanos();
     let (whole, part) = (nanos / 1_000_000_000, nanos % 1_000_000_000);

@@ -1,10 +1,9 @@
-//! Lines and scripts of `tc qdisc ... netem` (tc-netem(8)): one state, or one after the other with `sleep` between
-//! them. A command may go on in the next line behind a `\`, and several may stand in a line with `;` or `&&` between
-//! them.
+//! Lines and scripts of `tc qdisc ... netem` (tc-netem(8)): one state of a link, or several with `sleep` between them.
+//! A command may continue on the next line after a `\`; `;` or `&&` separate commands on a line.
 //!
-//! As in the kernel (`netem_change` of `sch_netem.c`), a queue has 1000 packets where no `limit` is given, a `gap`
-//! alone reorders each of its packets, and a `change` or `replace` keeps what has an attribute of its own and is not
-//! given: the rate, the share of corrupted packets, the correlations and the distribution.
+//! As in the kernel (`netem_change` of `sch_netem.c`), the queue holds 1000 packets if no `limit` is given, a `gap`
+//! without `reorder` reorders with probability 1, and a `change` or `replace` keeps properties with a netlink attribute
+//! of their own that are not given: the rate, the share of corrupted packets, the correlations and the distribution.
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Room, Step, Whole};
 use super::line::{Lines, later};
@@ -14,22 +13,22 @@ use crossfade_core::{SimTime, excerpt};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Packets that wait where nothing is said.
+/// Queue limit of netem in packets if none is given.
 const LIMIT: u64 = 1000;
-/// The most that netem takes.
+/// Greatest queue limit of netem, which stands for no limit.
 const NO_LIMIT: u64 = u32::MAX as u64;
-/// Bytes of a command over several lines.
+/// Greatest number of bytes of a command over several lines.
 const LONGEST_COMMAND: usize = 1 << 16;
 /// Distributions of the jitter, in the order of [`Extra::JitterDistribution`].
 const DISTRIBUTIONS: [&str; 4] = ["uniform", "normal", "pareto", "paretonormal"];
-/// Properties that a change keeps, beside the rate, and the property that they need: without that it has no effect.
+/// Properties beside the rate that a change keeps, each with the property without which it has no effect.
 const KEPT: [(Extra, About); 4] = [
     (Extra::Corrupt, About::Itself),
     (Extra::LossCorrelation, About::Loss),
     (Extra::JitterCorrelation, About::Jitter),
     (Extra::JitterDistribution, About::Jitter),
 ];
-/// Words that begin arguments of netem.
+/// Words with which arguments of netem may begin.
 const KEYWORDS: [&str; 8] = ["delay", "loss", "rate", "limit", "duplicate", "corrupt", "reorder", "netem"];
 
 #[derive(Clone, Copy)]
@@ -49,34 +48,34 @@ impl About {
     }
 }
 
-/// Whether a line begins with arguments of netem.
+/// True if a line begins with arguments of netem.
 pub(super) fn begins_arguments(text: &str) -> bool {
     let mut words = text.split_ascii_whitespace();
     words.next().is_some_and(|word| KEYWORDS.contains(&word)) && words.next().is_some()
 }
 
-/// Whether a word runs what follows as another user.
+/// True if a word runs the following command as another user.
 pub(super) fn is_sudo(word: &str) -> bool {
     ["sudo", "$SUDO", "${SUDO}"].contains(&word)
 }
 
-/// Whether a word is the program `tc`, perhaps by its full name.
+/// True if a word is the program `tc`, with or without its path.
 pub(super) fn is_program(word: &str) -> bool {
     word == "tc" || (word.starts_with('/') && word.ends_with("/tc"))
 }
 
-/// Reads lines.
+/// Reader of lines and scripts of `tc qdisc ... netem`.
 #[derive(Default)]
 pub(super) struct Reader {
     now: SimTime,
-    /// The state that holds.
+    /// State of the link that currently holds.
     current: Option<Step>,
-    /// Last values of [`KEPT`].
+    /// Last values of the properties in [`KEPT`].
     kept: [f64; KEPT.len()],
     device: Option<String>,
     loops: bool,
     is_over: bool,
-    /// A command that goes on in the next line, and the line that it begins in.
+    /// Command that continues on the next line, and the number of the line in which it begins.
     begun: Option<(usize, String)>,
 }
 
@@ -114,7 +113,7 @@ impl Lines for Reader {
 }
 
 impl Reader {
-    /// The commands of a line, which `;` or `&&` separate.
+    /// Takes the commands of a line, separated by `;` or `&&`.
     fn commands(&mut self, line: usize, text: &str, found: &mut Found) -> Result<(), TraceError> {
         let first = text.split_ascii_whitespace().next().unwrap_or_default();
         let is_read =
@@ -175,7 +174,7 @@ impl Reader {
     }
 }
 
-/// Further commands of a script.
+/// True for other shell commands, which are skipped.
 fn is_shell(word: &str) -> bool {
     let is_assignment = word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -236,7 +235,7 @@ impl Reader {
     }
 }
 
-/// The arguments of netem, and those of [`KEPT`] apart.
+/// Reads arguments of netem; the properties in [`KEPT`] are returned separately, `None` if not given.
 fn arguments(line: usize, words: &[&str]) -> Result<(Step, [Option<f64>; KEPT.len()]), TraceError> {
     let mut step = Step {
         delay: Some(SimTime::ZERO),
@@ -313,7 +312,7 @@ fn time_of(text: &str) -> Option<SimTime> {
     time(quantity(&text.to_ascii_lowercase(), TC_TIMES)).filter(|time| time.as_secs_f64() <= 8.64e6)
 }
 
-/// Share in per cent, with or without the sign.
+/// Share from a percentage, with or without the sign `%`.
 fn share_of(text: &str) -> Option<f64> {
     let percent: f64 = text.strip_suffix('%').unwrap_or(text).parse().ok()?;
     (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
@@ -325,7 +324,7 @@ struct Words<'a, I: Iterator<Item = &'a str>> {
 }
 
 impl<'a, I: Iterator<Item = &'a str>> Words<'a, I> {
-    /// Argument of `word`.
+    /// Reads the argument that follows `word`.
     fn value<T>(
         &mut self,
         word: &str,
@@ -337,7 +336,7 @@ impl<'a, I: Iterator<Item = &'a str>> Words<'a, I> {
             .ok_or_else(|| TraceError::at(self.line, format!("{word} {}: must be {expected}", excerpt(text))))
     }
 
-    /// The next word, if it can be read so.
+    /// Takes the next word if `read` can read it.
     fn next_if<T>(&mut self, read: impl Fn(&str) -> Option<T>) -> Option<T> {
         let found = self.words.peek().and_then(|text| read(text))?;
         self.words.next();
@@ -345,15 +344,16 @@ impl<'a, I: Iterator<Item = &'a str>> Words<'a, I> {
     }
 }
 
-/// Writes a script: a state, then how long it holds.
+/// Writer of a script: each state of the link, then a `sleep` while it holds.
 pub(super) struct Writer {
     loops: bool,
-    /// Properties of [`KEPT`] that an earlier state may have set, so that a state without them must reset them.
+    /// For each property in [`KEPT`], true if an earlier state may have set it, so that a state without it must reset
+    /// it.
     may_be_set: [bool; KEPT.len()],
 }
 
 impl Writer {
-    /// Further arguments of netem beside rate, delay, loss and queue.
+    /// Further properties that netem has beside rate, delay, loss and queue limit.
     pub(super) const EXTRAS: &[Extra] = &[
         Extra::Jitter,
         Extra::JitterCorrelation,
@@ -384,7 +384,7 @@ impl Writer {
         }
     }
 
-    /// A state, and how long it holds.
+    /// Writes a state of the link, and a `sleep` while it holds.
     pub(super) fn step(&mut self, step: &Step, out: &mut String) {
         out.push_str("tc qdisc replace dev \"$DEV\" root netem");
         write_arguments(step, self.may_be_set, out).expect("a String takes all");
@@ -398,7 +398,7 @@ impl Writer {
     }
 }
 
-/// The arguments of netem that say a state, after states that may have set some of [`KEPT`].
+/// Writes the arguments of netem for a state, after states that may have set some properties in [`KEPT`].
 fn write_arguments(
     step: &Step,
     [corrupt, loss_correlation, jitter_correlation, _]: [bool; KEPT.len()],
@@ -456,7 +456,7 @@ fn percent_if(share: f64, must: bool, out: &mut String) -> std::fmt::Result {
     if must || share > 0.0 { write!(out, " {}", percent(share)) } else { Ok(()) }
 }
 
-/// The shortest number of per cent that is read as this share.
+/// Shortest percentage that is read as exactly this share.
 fn percent(share: f64) -> String {
     let is_read = |text: &String| share_of(text) == Some(share);
     (0..17)

@@ -1,11 +1,11 @@
-//! All formats: told apart, read in pieces, written and read again.
+//! Tests of all formats: detection, reading in chunks, conversion, and reading of the converted text.
 
 use super::{AtEnd, Conversion, Detector, Direction, Format, Item, Reader, Whole, read};
 use crate::trace::TraceError;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
-/// An example of each format that is told by what is in it.
+/// An example of each format that is detected from its content.
 const EXAMPLES: [(Format, &str); 13] = [
     (Format::Mahimahi, "0\n3\n3\n12\n"),
     (Format::LeoReplayer, "20\n21\n19\n19\n"),
@@ -54,7 +54,7 @@ fn facts(format: Format, text: &str) -> Result<(Vec<Item>, Whole), TraceError> {
     Ok((told.into_iter().map(|(_, item)| item).collect(), whole))
 }
 
-/// Converts texts: returns what is lost and the written text, or the error.
+/// Converts texts; returns the losses of information and the written text, or the error.
 fn convert(texts: &[&str], to: Format) -> Result<(Vec<String>, String), String> {
     let mut conversion = Conversion::to(to).unwrap();
     let mut items = Vec::new();
@@ -129,7 +129,7 @@ fn formats_are_told_apart_by_what_is_in_them() {
     assert_eq!(error("\nhello\n"), "line 2: \"hello\": begins no format that is known");
 }
 
-/// A byte order mark, CR LF, blank lines and none at the end change nothing.
+/// A byte order mark, CR LF line ends, blank lines and a missing last line break do not change what is read.
 #[test]
 fn ends_of_lines_do_not_matter() {
     for (format, text) in EXAMPLES {
@@ -169,7 +169,7 @@ fn what_is_read_is_what_was_written() {
     }
 }
 
-/// Any format, converted to any other, gives a text that is recognised as that format.
+/// A conversion from any format to any other gives a text that is recognised as the new format.
 #[test]
 fn what_is_converted_can_be_read() {
     let mut conversions = 0;
@@ -366,7 +366,7 @@ fn a_wrong_line_is_refused_with_its_number() {
     }
 }
 
-/// The steps of a way, in ms, Mbit/s, ms of delay and loss.
+/// Steps of one direction as time in ms, rate in Mbit/s, delay in ms and loss.
 fn steps_of(format: Format, text: &str, way: Direction) -> Vec<(f64, f64, f64, f64)> {
     let (told, _) = read(format, super::Assumed::default(), text).unwrap();
     let of_way = told.into_iter().filter(|(direction, _)| *direction == way);
@@ -435,7 +435,8 @@ fn a_wrong_line_makes_no_other_format() {
     assert!(error("0,0.02\n1,0.03\n2,0.03,5,6\n").starts_with("line 3: "));
 }
 
-/// `netem_change` of `sch_netem.c`: what has an attribute of its own stays where it is not given.
+/// As in `netem_change` of `sch_netem.c`, a change keeps properties with a netlink attribute of their own that it does
+/// not give.
 #[test]
 fn a_change_keeps_corruption_correlations_and_the_distribution() {
     let said = |text: &str| -> Vec<Vec<(&str, f64)>> {
@@ -474,7 +475,7 @@ fn a_change_keeps_corruption_correlations_and_the_distribution() {
     assert_eq!(said(&script)[1], []);
 }
 
-/// `netem_change`: a gap without a share reorders with certainty.
+/// As in `netem_change`, a gap without a share of reordered packets reorders with probability 1.
 #[test]
 fn a_gap_alone_reorders_each() {
     let text = "tc qdisc change dev eth0 root netem gap 5 delay 10ms\n";
@@ -604,7 +605,7 @@ fn what_follows_the_end_is_said() {
 }
 
 proptest! {
-    /// Chunks end anywhere.
+    /// A text gives the same facts wherever its chunks end.
     #[test]
     fn a_text_in_pieces_says_the_same(which in 0..EXAMPLES.len(), size in 1_usize..20) {
         let (format, text) = EXAMPLES[which];
@@ -624,7 +625,7 @@ proptest! {
         Reader::new(Format::ALL[which], chunks).for_each(drop);
     }
 
-    /// Texts that look like the formats: what can be read at all is converted without a panic.
+    /// For texts that resemble the formats, reading and converting never panics.
     #[test]
     fn no_text_panics(text in "[0-9#,. \n-]{0,30}|(delay|loss|rate|tc qdisc x netem|sleep|blackhole|latency:|link_scenario:) [0-9a-zUDL:;=% \n.-]{0,40}|[{}\\[\\]\",:a-z0-9 ]{0,40}", to in 0..Format::ALL.len()) {
         let Ok(format) = detect(&text) else { return Ok(()) };
@@ -633,7 +634,7 @@ proptest! {
         }
     }
 
-    /// Every entry of TheaterQ is reproduced to the bit.
+    /// Every entry of TheaterQ is written and read again without change.
     #[test]
     fn entries_of_theaterq_come_back(
         rows in prop::collection::vec(

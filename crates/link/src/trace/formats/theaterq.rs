@@ -1,8 +1,8 @@
 //! The trace files of TheaterQ, a queueing discipline of the Linux kernel that follows a table (arXiv 2510.27027):
-//! `KEEP,LATENCY,RATE,LOSS,LIMIT`, or with `ingest EXTENDED` `KEEP,LATENCY,JITTER,RATE,LOSS,LIMIT,DUP_PROB,DUP_DELAY,
-//! ROUTE_ID,QUEUE_ID`, of which older tables do not have the last. KEEP is in us, latencies in ns, RATE in bit/s with
-//! -1 for none, shares in parts of 2^32 - 1, LIMIT in packets with 0 for none. Names of columns and
-//! comments are no entries.
+//! `KEEP,LATENCY,RATE,LOSS,LIMIT`, or with `ingest EXTENDED`
+//! `KEEP,LATENCY,JITTER,RATE,LOSS,LIMIT,DUP_PROB,DUP_DELAY, ROUTE_ID,QUEUE_ID`, of which older tables lack the last
+//! column. KEEP is in us, latencies in ns, RATE in bit/s with -1 for no limit, shares in parts of 2^32 - 1, LIMIT in
+//! packets with 0 for no limit. Lines of column names and comments are skipped.
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Room, Step, Whole};
 use super::line::{Lines, later, time, whole};
@@ -10,21 +10,21 @@ use crate::trace::TraceError;
 use crossfade_core::{SimTime, excerpt};
 use std::fmt::Write as _;
 
-/// A share of 1.
+/// Number that stands for a share of 1.
 const ALL: f64 = u32::MAX as f64;
-/// Fastest rate in bit/s: whole numbers up to here are exact.
+/// Greatest rate in bit/s: whole numbers up to here are exact as `f64`.
 const FASTEST_BPS: u64 = 1_000_000_000_000_000;
 const US: SimTime = SimTime::from_micros(1);
 const NS: SimTime = SimTime::from_nanos(1);
 
-/// Number of columns.
+/// Kind of table, by its number of columns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ingest {
     Simple,
     Extended,
 }
 
-/// Reads entries.
+/// Reader of trace files of TheaterQ.
 #[derive(Default)]
 pub(super) struct Reader {
     ingest: Option<Ingest>,
@@ -32,7 +32,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Whether a line is no entry: a comment, column names, or any words before the first entry. TheaterQ skips all
+    /// True if a line is no entry: a comment, column names, or any words before the first entry. TheaterQ skips all
     /// lines that do not begin with a digit; between entries this reader treats them as errors.
     fn is_none(&self, text: &str) -> bool {
         let words = self.ingest.is_none() && text.starts_with(char::is_alphabetic);
@@ -132,7 +132,7 @@ fn rate_of(line: usize, text: &str) -> Result<f64, TraceError> {
     }
 }
 
-/// A delay in ns, at most 100 days: whole numbers up to there are exact.
+/// Reads a delay in ns, at most 100 days, up to which whole numbers are exact as `f64`.
 fn nanos(line: usize, what: &str, text: &str) -> Result<SimTime, TraceError> {
     let delay = time(line, what, whole(line, what, text)?, NS)?;
     if delay.as_secs_f64() <= 8.64e6 {
@@ -153,23 +153,23 @@ fn share(line: usize, what: &str, text: &str) -> Result<f64, TraceError> {
     Ok(within_u32(line, what, text)? as f64 / ALL)
 }
 
-/// Writes entries.
+/// Writer of trace files of TheaterQ.
 #[derive(Default)]
 pub(super) struct Writer {
     extended: bool,
 }
 
 impl Writer {
-    /// Further columns beside rate, delay, loss and queue.
+    /// Further properties that the extended format holds beside rate, delay, loss and queue limit.
     pub(super) const EXTRAS: &[Extra] =
         &[Extra::Jitter, Extra::Duplicate, Extra::DuplicateDelay, Extra::Route, Extra::QueueId];
 
-    /// Looks at a step before any is written: what is said decides how many columns there are.
+    /// Takes a step before any is written: further properties need the extended columns.
     pub(super) fn plan(&mut self, step: &Step) {
         self.extended |= step.extras.iter().any(|(extra, _)| Self::EXTRAS.contains(extra));
     }
 
-    /// The line that names the columns, which TheaterQ passes over.
+    /// Writes the line of column names, which TheaterQ skips.
     pub(super) fn begin(&self, out: &mut String) {
         out.push_str(if self.extended {
             "KEEP,LATENCY,JITTER,RATE,LOSS,LIMIT,DUP_PROB,DUP_DELAY,ROUTE_ID,QUEUE_ID\n"
@@ -178,7 +178,7 @@ impl Writer {
         });
     }
 
-    /// An entry that is kept for `lasts`.
+    /// Writes an entry with the duration `lasts`.
     pub(super) fn step(&self, step: &Step, lasts: SimTime, out: &mut String) {
         let extra =
             |of: Extra| step.extras.iter().find(|(extra, _)| *extra == of).map_or(0.0, |(_, value)| *value);

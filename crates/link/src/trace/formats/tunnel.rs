@@ -1,22 +1,23 @@
-//! The tunnel logs of Pantheon: of one end `TIME - NUMBER - BYTES` a packet, behind a line `# ... ingress: START` or
-//! `egress: START`; of both ends together `TIME + BYTES` (sent), `TIME - BYTES DELAY` (arrived) and `TIME # BYTES` (an
-//! opportunity of the emulator), each with a flow or without. All times are in milliseconds.
+//! Tunnel logs of Pantheon. The log of one end has a line `TIME - NUMBER - BYTES` per packet, after a first line
+//! `# ... ingress: START` or `egress: START`. The merged log of both ends has lines `TIME + BYTES` (sent),
+//! `TIME - BYTES DELAY` (arrived) and `TIME # BYTES` (an opportunity of the emulator), each with or without a flow
+//! number. All times are in milliseconds.
 
 use super::item::{AtEnd, Direction, Found, Item, Whole};
 use super::line::{LATEST_S, Lines, real};
 use crate::trace::TraceError;
 use crossfade_core::{SimTime, excerpt};
 
-/// A line of either log.
+/// Kind of a tunnel log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// The log of one end.
+    /// Log of one end of the tunnel.
     Half,
-    /// The merged log of both ends.
+    /// Merged log of both ends.
     Merged,
 }
 
-/// Whether a line is one of such a log.
+/// True if a line belongs to a tunnel log of Pantheon.
 pub(super) fn is_line(text: &str) -> bool {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let is_time = words.first().is_some_and(|word| word.contains('.') && word.parse::<f64>().is_ok());
@@ -29,12 +30,12 @@ pub(super) fn is_line(text: &str) -> bool {
     is_time && is_sign
 }
 
-/// The first line of a log of one end or of both.
+/// True if a line is the first line of a tunnel log of one end or of both.
 pub(super) fn is_start(text: &str) -> bool {
     start(text).is_some()
 }
 
-/// First line: its end of the tunnel, if given, and the wall clock in ms.
+/// Content of the first line: the end of the tunnel, if given, and the start by wall clock in ms.
 fn start(text: &str) -> Option<(Option<&str>, &str)> {
     let text = text.strip_prefix('#')?;
     let (head, clock) = text.rsplit_once(':')?;
@@ -47,10 +48,10 @@ fn start(text: &str) -> Option<(Option<&str>, &str)> {
     ["ingress", "egress"].contains(&end).then_some((Some(end), clock))
 }
 
-/// Reads a log.
+/// Reader of tunnel logs of Pantheon.
 #[derive(Default)]
 pub(super) struct Reader {
-    /// The end that the log is of: packets arrive at one of `ingress`.
+    /// True for the log of an ingress, at which packets arrive; otherwise packets are sent.
     is_ingress: bool,
     kind: Option<Kind>,
     notes: Vec<(String, String)>,

@@ -1,13 +1,13 @@
-//! Quantities as other tools write them.
+//! Times and rates with units, as other tools write them.
 
 use crossfade_core::SimTime;
 
-/// 100 years.
+/// Greatest time in ns: 100 years.
 const LONGEST_NS: f64 = 3.2e18;
-/// Whole numbers up to here are exact, and no link is faster.
+/// Greatest rate in bit/s: whole numbers up to here are exact, and no link is faster.
 const FASTEST_BPS: f64 = 1e15;
 
-/// Units of a tool's times, in ns.
+/// Units with their factors: to ns for times, to bit/s for rates.
 pub(super) type Units = &'static [(&'static str, f64)];
 
 /// Units of time of `tc`; a number alone is in microseconds.
@@ -46,7 +46,7 @@ pub(super) const TC_RATES: Units = &[
     ("mibps", 8_388_608.0),
 ];
 
-/// Units of time of `sleep`.
+/// Units of time of the command `sleep`; a number alone is in seconds.
 pub(super) const SLEEPS: Units = &[("", 1e9), ("s", 1e9), ("m", 60e9), ("h", 3600e9), ("d", 86_400e9)];
 
 /// Units of time of ns-3; a number alone is in seconds.
@@ -121,7 +121,7 @@ pub(super) const HUMAN_RATES: Units = &[
     ("Tb/s", 1e12),
 ];
 
-/// A number and one of these units.
+/// Value of a number followed by one of the units; `None` if it is no such quantity.
 pub(super) fn quantity(text: &str, units: Units) -> Option<f64> {
     let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -130,7 +130,7 @@ pub(super) fn quantity(text: &str, units: Units) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// Several numbers with units one after the other, such as `1s 500ms`: their sum.
+/// Sum of several numbers with units, such as `1s 500ms`; `None` if the text is no such sum.
 pub(super) fn sum(text: &str, units: Units) -> Option<f64> {
     let (mut total, mut left) = (0.0, text.trim());
     if left.is_empty() {
@@ -145,7 +145,7 @@ pub(super) fn sum(text: &str, units: Units) -> Option<f64> {
     Some(total)
 }
 
-/// A time in ns, at most 100 years.
+/// Time from a number of ns; `None` above 100 years.
 pub(super) fn time(nanos: Option<f64>) -> Option<SimTime> {
     nanos
         .map(f64::round)
@@ -153,12 +153,12 @@ pub(super) fn time(nanos: Option<f64>) -> Option<SimTime> {
         .map(|nanos| SimTime::from_nanos(nanos as u64))
 }
 
-/// A rate in bit/s, at most 10^15.
+/// Rate in bit/s; `None` above 10^15.
 pub(super) fn rate(bps: Option<f64>) -> Option<f64> {
     bps.filter(|bps| (0.0..=FASTEST_BPS).contains(bps))
 }
 
-/// A time as `tc` and humantime read it, exactly.
+/// Text of a time that `tc` and humantime read as exactly this time.
 pub(super) fn time_text(time: SimTime) -> String {
     let nanos = time.as_nanos();
     let (number, unit) = match nanos {

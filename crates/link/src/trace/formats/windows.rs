@@ -1,45 +1,45 @@
-//! Means over windows of time, and their quantiles.
+//! Means over windows of time, with their quantiles.
 
 use crossfade_core::SimTime;
 
-/// Maximum number of windows; longer recordings have longer windows.
+/// Greatest number of windows; in longer recordings windows are wider.
 const MOST: usize = 1 << 20;
 
-/// The mean, and what windows have that are shorter than all.
+/// Distribution of a quantity over time: its mean, and quantiles of its means over windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Distribution {
-    /// Over all time.
+    /// Mean over the whole recording.
     pub mean: f64,
-    /// The least of a window.
+    /// Least mean of a window.
     pub min: f64,
-    /// 5 % of the windows have no more.
+    /// 5 % quantile of the means of windows.
     pub p5: f64,
-    /// Half of the windows have no more.
+    /// Median of the means of windows.
     pub p50: f64,
-    /// 95 % of the windows have no more.
+    /// 95 % quantile of the means of windows.
     pub p95: f64,
-    /// The most of a window.
+    /// Greatest mean of a window.
     pub max: f64,
 }
 
-/// Means of windows over time.
+/// Curve of a quantity over time: means over windows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// Time at which each window begins.
+    /// Time in seconds at which each window begins.
     pub times_s: Vec<f64>,
-    /// Mean of each window.
+    /// Mean of the quantity in each window.
     pub means: Vec<f64>,
 }
 
-/// Amount and weight of each window.
+/// Sums of a quantity over windows of equal width.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     width: SimTime,
-    /// Sum of each window.
+    /// Sums of each window, from time zero on.
     sums: Vec<Sum>,
 }
 
-/// The mean of a window is the amount over the weight.
+/// Sums of one window; its mean is the amount over the weight.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     amount: f64,
@@ -55,14 +55,14 @@ impl Windows {
         self.width
     }
 
-    /// Adds an amount at the end of a moment: what is at the very end of a window belongs to it.
+    /// Adds an amount with a weight at a time; a time at the border of two windows belongs to the earlier.
     pub(super) fn at(&mut self, time: SimTime, amount: f64, weight: f64) {
         let sum = self.window(SimTime::from_nanos(time.as_nanos().saturating_sub(1)));
         sum.amount += amount;
         sum.weight += weight;
     }
 
-    /// Adds a value that holds from `from` to `to` and goes there in a straight line.
+    /// Adds a value that changes linearly between the two `values` from `from` to `to`, weighted by time.
     pub(super) fn over(&mut self, from: SimTime, to: SimTime, values: [f64; 2]) {
         if to <= from {
             return;
@@ -81,7 +81,7 @@ impl Windows {
         }
     }
 
-    /// Sets the length of each window, the last one's up to `end`.
+    /// Sets the weight of each window to its duration in seconds; the last one ends at `end`.
     pub(super) fn weigh_until(&mut self, end: SimTime) {
         if end > SimTime::ZERO {
             self.window(SimTime::from_nanos(end.as_nanos() - 1));
@@ -111,7 +111,7 @@ impl Windows {
         &mut self.sums[index]
     }
 
-    /// Start times and means of windows, in at most `most` points; windows without a weight have none.
+    /// Start times and means of windows, joined to at most `most` points; windows without a weight are left out.
     pub(super) fn curve(&self, most: usize) -> Curve {
         let together = self.sums.len().div_ceil(most.max(1)).max(1);
         let mut curve = Curve::default();
@@ -126,7 +126,8 @@ impl Windows {
         curve
     }
 
-    /// Windows without a weight, and those that are cut to less than half, count in the mean alone.
+    /// Mean and quantiles; `None` without a weight. In quantiles, windows without a weight or cut to less than half do
+    /// not count.
     pub(super) fn distribution(&self) -> Option<Distribution> {
         let most = self.sums.iter().map(|sum| sum.weight).fold(0.0, f64::max);
         let [amount, weight] = self

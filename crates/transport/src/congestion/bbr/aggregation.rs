@@ -1,32 +1,33 @@
-//! Aggregation of acknowledgements: how far they run ahead of the estimated bandwidth (Linux's
-//! `bbr_update_ack_aggregation`, draft-ietf-ccwg-bbr section 5.5.9).
+//! Aggregation of acknowledgements: number of segments acknowledged beyond the estimated bandwidth times the elapsed
+//! time (Linux's `bbr_update_ack_aggregation`, draft-ietf-ccwg-bbr section 5.5.9).
 
 use crate::congestion::RateSample;
 use crossfade_core::SimTime;
 
-/// Maximum of the segments acknowledged beyond `bandwidth x time`, in two buckets of rounds.
+/// Recent maximum of the excess: segments acknowledged beyond estimated bandwidth times elapsed time, kept in two
+/// buckets of rounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Aggregation {
     epoch: SimTime,
     epoch_acked: u64,
-    /// Maximum excess of the current and of the previous bucket, in segments.
+    /// Maximum excess in segments of the current and of the previous bucket.
     extra: [u64; 2],
     rounds: u64,
 }
 
 impl Aggregation {
-    /// Recent maximum excess, in segments.
+    /// Maximum excess of the current and the previous bucket, in segments.
     pub(super) fn extra_acked(&self) -> u64 {
         self.extra[0].max(self.extra[1])
     }
 
-    /// Restarts the measurement after idle time.
+    /// Restarts the measurement at `now`, after idle time.
     pub(super) fn restart(&mut self, now: SimTime) {
         (self.epoch, self.epoch_acked) = (now, 0);
     }
 
-    /// Takes an acknowledgement under an estimate of `bandwidth` segments per second; a bucket lasts `bucket` rounds,
-    /// and the excess is limited to `cwnd`.
+    /// Updates the maximum excess with an acknowledgement, at an estimated `bandwidth` in segments per second; a bucket
+    /// lasts `bucket` rounds, and the excess is limited to `cwnd` segments.
     pub(super) fn update(
         &mut self,
         sample: &RateSample,
@@ -47,7 +48,7 @@ impl Aggregation {
         }
     }
 
-    /// Current excess in segments, at most `cwnd`.
+    /// Current excess in segments, at most `cwnd`; `None` if the acknowledgement gives no delivery rate.
     pub(super) fn excess(&mut self, sample: &RateSample, bandwidth: f64, cwnd: u64) -> Option<u64> {
         if sample.newly_acked == 0 || sample.rate.is_none() {
             return None;
@@ -67,7 +68,8 @@ impl Aggregation {
 mod tests {
     use super::*;
 
-    /// 50 acknowledgements at once every 60 ms, which is 833 segments per second.
+    /// With 50 acknowledgements at once every 60 ms, and an estimate of their mean rate of 833 segments per second, the
+    /// excess is about 50 segments.
     #[test]
     fn what_waited_60_ms_is_50_segments_ahead() {
         let mut aggregation = Aggregation::default();

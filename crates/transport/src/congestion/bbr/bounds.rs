@@ -2,22 +2,22 @@
 
 use crate::congestion::RateSample;
 
-/// Loss thresholds and reductions (section 2.5).
+/// Loss thresholds and reductions (draft-ietf-ccwg-bbr section 2.5).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LossRules {
     /// Share of the segments in flight beyond which losses are excessive.
     threshold: f64,
-    /// Factor by which a bound falls in a round, at most.
+    /// Smallest factor by which one round with losses multiplies a bound.
     pub(super) beta: f64,
-    /// Share of the long-term bound left to other flows while cruising.
+    /// Share of the long-term bound that is left to other flows while cruising.
     headroom: f64,
-    /// Whether all results are rounded to whole segments.
+    /// True if all results are rounded to whole segments, as in Linux.
     is_whole: bool,
 }
 
 impl LossRules {
     pub(super) const DRAFT: Self = Self { threshold: 0.02, beta: 0.7, headroom: 0.15, is_whole: false };
-    /// Linux's values in 1/256, rounded down: 2 %, a cut of 30 %, and 15 % headroom.
+    /// Linux's values in 1/256, rounded down: losses beyond 2 %, reductions by 30 %, headroom of 15 %.
     pub(super) const LINUX: Self =
         Self { threshold: 5.0 / 256.0, beta: 180.0 / 256.0, headroom: 38.0 / 256.0, is_whole: true };
 
@@ -25,18 +25,19 @@ impl LossRules {
         if self.is_whole { segments.floor() } else { segments }
     }
 
-    /// Whether `lost` of `in_flight` segments exceed the loss threshold. In whole segments, two of a hundred do.
+    /// True if `lost` of `in_flight` segments exceed the loss threshold. Rounded to whole segments, two of a hundred
+    /// exceed it; unrounded, they do not.
     pub(super) fn is_too_much(self, lost: u64, in_flight: u64) -> bool {
         lost as f64 > self.down(self.threshold * in_flight as f64)
     }
 
-    /// Lowest value to which a bound of `segments` may fall, in segments.
+    /// Lowest value to which one round with losses may reduce a bound of `segments`, in segments.
     pub(super) fn cut(self, segments: f64) -> f64 {
         self.down(self.beta * segments)
     }
 
-    /// Segments in flight at the moment when the losses exceeded the threshold: `in_flight` at the departure of the
-    /// last of `lost`, itself included (`BBRInflightAtLoss`).
+    /// Estimated number of segments in flight at which the losses exceeded the threshold (`BBRInflightAtLoss`):
+    /// `in_flight` were in flight when the last of the `lost` segments left, itself included.
     pub(super) fn inflight_at_loss(self, in_flight: u64, lost: u64) -> f64 {
         let (prev, lost_prev) = (in_flight as f64 - 1.0, lost as f64 - 1.0);
         if self.is_whole {
@@ -47,7 +48,8 @@ impl LossRules {
     }
 }
 
-/// Short-term and long-term bounds, and the signals from which they follow.
+/// Short-term and long-term bounds of bandwidth (segments per second) and segments in flight, and the delivery signals
+/// from which they follow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) losses: LossRules,
@@ -60,15 +62,16 @@ pub(super) struct Bounds {
     loss_round_at: u64,
     is_loss_round: bool,
     pub(super) delivered: u64,
-    /// Growth of the long-term bound: number of rounds of growth, segments acknowledged since the last step, and
-    /// segments per step.
+    /// Number of rounds of growth of the long-term bound, each of which doubles its slope; at most 30.
     up_rounds: u32,
+    /// Segments acknowledged since the long-term bound last grew by a segment.
     up_acks: f64,
+    /// Number of acknowledged segments for which the long-term bound grows by a segment; infinite: no growth.
     up_count: f64,
 }
 
 impl Bounds {
-    /// Bounds of a new connection.
+    /// Creates the bounds of a new connection, all infinite.
     pub(super) fn new(losses: LossRules) -> Self {
         Self {
             losses,
@@ -87,7 +90,8 @@ impl Bounds {
         }
     }
 
-    /// Takes an acknowledgement; returns whether it ends a round with losses (`BBRUpdateLatestDeliverySignals`).
+    /// Updates the delivery signals with an acknowledgement; returns true if it ends a loss round, with or without
+    /// losses (`BBRUpdateLatestDeliverySignals`).
     pub(super) fn note_delivery(&mut self, sample: &RateSample) -> bool {
         self.is_loss_round = false;
         self.delivered = sample.delivered;
@@ -101,7 +105,7 @@ impl Bounds {
         self.is_loss_round
     }
 
-    /// Starts the signals of the next round (`BBRAdvanceLatestDeliverySignals`).
+    /// Restarts the delivery signals with this sample if a loss round has ended (`BBRAdvanceLatestDeliverySignals`).
     pub(super) fn advance(&mut self, sample: &RateSample) {
         if self.is_loss_round
             && let Some(prior_delivered) = sample.prior_delivered
@@ -111,7 +115,7 @@ impl Bounds {
         }
     }
 
-    /// Records a loss; the first one starts a loss round.
+    /// Records a loss; the first loss of a round starts a new loss round.
     pub(super) fn note_loss(&mut self) {
         if !self.loss_in_round {
             self.loss_round_at = self.delivered;
@@ -119,8 +123,9 @@ impl Bounds {
         self.loss_in_round = true;
     }
 
-    /// Ends a round: losses in it lower the short-term bounds, unless the control probes for bandwidth
-    /// (`BBRAdaptLowerBoundsFromCongestion`). Marks also lower the bound of the segments in flight.
+    /// Ends a loss round: losses in it lower the short-term bounds if `may_fall`, when the control does not probe for
+    /// bandwidth (`BBRAdaptLowerBoundsFromCongestion`). `by_marks`, the factor of a round with ECN marks, also lowers
+    /// the bound of the segments in flight.
     pub(super) fn end_loss_round(&mut self, may_fall: bool, max_bw: f64, cwnd: f64, by_marks: Option<f64>) {
         let inflight = if self.inflight_shortterm.is_finite() { self.inflight_shortterm } else { cwnd };
         if std::mem::take(&mut self.loss_in_round) && may_fall {
@@ -149,7 +154,7 @@ impl Bounds {
         self.inflight_longterm = self.inflight_longterm.max(before.inflight_longterm);
     }
 
-    /// Long-term bound less the headroom for other flows.
+    /// Long-term bound of the segments in flight less the headroom for other flows, at least four segments.
     pub(super) fn with_headroom(&self) -> f64 {
         let longterm = self.inflight_longterm;
         if !longterm.is_finite() {
@@ -163,7 +168,7 @@ impl Bounds {
         self.up_count = f64::INFINITY;
     }
 
-    /// Starts the growth of the long-term bound as if it had grown for `rounds` rounds.
+    /// Prepares the growth of the long-term bound as if it had already grown for `rounds` rounds.
     pub(super) fn start_rising(&mut self, rounds: u32) {
         (self.up_rounds, self.up_acks) = (rounds.min(30), 0.0);
     }
@@ -175,8 +180,8 @@ impl Bounds {
         self.up_count = (cwnd / growth).max(1.0);
     }
 
-    /// Takes an acknowledgement without excessive loss: the long-term bound becomes at least the segments in flight,
-    /// and grows if `rises` and the window was limited by it.
+    /// Adapts the long-term bound to an acknowledgement without excessive loss: raises it to at least the segments in
+    /// flight, and lets it grow if `rises`, when the bound has limited the window in UP.
     pub(super) fn note_no_excess(&mut self, sample: &RateSample, rises: bool, cwnd: f64, round: bool) {
         if !self.inflight_longterm.is_finite() {
             return;
@@ -201,7 +206,8 @@ impl Bounds {
 mod tests {
     use super::*;
 
-    /// 100 in flight with a window of 110, three lost: the draft's derivation.
+    /// With three of 100 segments in flight lost, the losses exceeded 2 % at 98.98 segments in flight, by the draft's
+    /// derivation.
     #[test]
     fn the_bound_is_where_two_percent_were_lost() {
         let at_loss = LossRules::DRAFT.inflight_at_loss(100, 3);
@@ -250,8 +256,8 @@ mod tests {
         assert_eq!(bounds.bw_shortterm, f64::INFINITY);
     }
 
-    /// Marks leave 171/256 of the segments in flight and do not change the bandwidth; with losses in the same round the
-    /// lower bound counts.
+    /// ECN marks reduce the bound of the segments in flight to 171/256 and leave the bandwidth bound unchanged; with
+    /// losses in the same round, the lower of both bounds is used.
     #[test]
     fn marks_lower_what_is_under_way() {
         let mut bounds = Bounds::new(LossRules::LINUX);
@@ -272,7 +278,7 @@ mod tests {
         assert_eq!(bounds(4.0).with_headroom(), 4.0);
     }
 
-    /// Linux: 5/256, 180/256 and 38/256 in whole segments.
+    /// Linux rounds to whole segments: loss threshold 5/256, reduction to 180/256, headroom 38/256.
     #[test]
     fn linux_counts_losses_in_whole_segments() {
         let linux = LossRules::LINUX;

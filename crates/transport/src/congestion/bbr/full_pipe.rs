@@ -5,13 +5,14 @@ use crate::congestion::RateSample;
 const GROWTH: f64 = 1.25;
 const ROUNDS: u32 = 3;
 
-/// Rate of an earlier round with which later rates are compared.
+/// Counter of rounds in which the delivery rate does not exceed an earlier round's by a quarter.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FullPipe {
     base: f64,
     rounds: u32,
-    /// Whether three rounds passed without growth since the last restart (`now`), or at any time.
+    /// True if three rounds have passed without growth since the last restart.
     pub(super) now: bool,
+    /// True if three rounds without growth have ever passed.
     pub(super) reached: bool,
 }
 
@@ -25,14 +26,15 @@ impl FullPipe {
         self.base = 0.0;
     }
 
-    /// Takes the first acknowledgement of a round.
+    /// Compares the delivery rate of the first acknowledgement of a round, unless application-limited.
     pub(super) fn update(&mut self, sample: &RateSample) {
         if let Some(rate) = sample.rate.filter(|_| !sample.app_limited) {
             self.compare(rate);
         }
     }
 
-    /// Takes any acknowledgement: growth counts at once, missing growth once per round.
+    /// Compares the delivery rate of any acknowledgement, unless application-limited: growth counts at once, missing
+    /// growth once per round.
     pub(super) fn update_always(&mut self, sample: &RateSample, round_starts: bool) {
         let Some(rate) = sample.rate.filter(|_| !sample.app_limited) else { return };
         if round_starts || rate >= GROWTH * self.base {
@@ -40,7 +42,7 @@ impl FullPipe {
         }
     }
 
-    /// Compares the rate of a round with the reference rate.
+    /// Compares `rate`, the delivery rate of a round, with the reference rate.
     pub(super) fn compare(&mut self, rate: f64) {
         if self.now {
             return;
@@ -74,7 +76,7 @@ mod tests {
         assert_eq!((pipe.now, pipe.reached), (false, true));
     }
 
-    /// Linux: a rate of 130 in the middle of a round restarts the count.
+    /// If every acknowledgement is checked, as in Linux, a rate of 130 in the middle of a round restarts the count.
     #[test]
     fn growth_within_a_round_counts_if_it_is_looked_for() {
         let (mut first, mut always) = (FullPipe::default(), FullPipe::default());

@@ -1,10 +1,10 @@
-//! Maximum over a window of rounds (Linux's `lib/win_minmax.c`, by K. Nichols).
+//! Maximum over a sliding window of rounds (Linux's `lib/win_minmax.c`, by K. Nichols).
 
-/// The best, second and third best values of a window, with the rounds they come from. With frequent samples this gives
-/// the maximum in constant space.
+/// Best, second and third best values in a window of rounds, with the rounds they come from. With frequent samples this
+/// gives the maximum in constant space.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MaxFilter {
-    /// Round and value, best first.
+    /// Round and value of the three best values, best first.
     best: [(u64, f64); 3],
 }
 
@@ -13,7 +13,7 @@ impl MaxFilter {
         self.best[0].1
     }
 
-    /// Takes `value`, seen in `round`; values older than `window` rounds are dropped.
+    /// Takes `value`, seen in `round`; drops values older than `window` rounds.
     pub(super) fn update(&mut self, window: u64, round: u64, value: f64) {
         let seen = (round, value);
         if value >= self.best[0].1 || round - self.best[2].0 > window {
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(filter.max(), 10.0, "nothing of the last window is left");
     }
 
-    /// Linux forgets what is older than the window (`val->t - m->s[2].t > win`), not what is as old.
+    /// As in Linux, a value exactly as old as the window is kept, an older one is dropped (`val->t - m->s[2].t > win`).
     #[test]
     fn a_maximum_as_old_as_the_window_is_kept() {
         let mut filter = MaxFilter::default();

@@ -19,11 +19,11 @@ use crossfade_core::SimTime;
 const MARGIN: f64 = 0.99;
 /// Age of the minimum RTT after which it is measured again.
 const MIN_RTT_WINDOW: SimTime = SimTime::from_millis(10_000);
-/// Window assumed before one is known, in segments: Linux's `TCP_INIT_CWND`.
+/// Window in segments before an RTT is known: Linux's `TCP_INIT_CWND`.
 const INITIAL_CWND: u64 = 10;
 
-/// Number of `in_flight` segments that will still be in the network when the next one leaves, at an estimated
-/// `bandwidth`; `joins` segments leave with it (Linux's `bbr_packets_in_net_at_edt`).
+/// Number of segments, of `in_flight` now, that will be in the network when the next burst leaves, at an estimated
+/// `bandwidth` in segments per second; the burst's `joins` segments count (Linux's `bbr_packets_in_net_at_edt`).
 fn in_flight_at_departure(sample: &RateSample, in_flight: u64, joins: u64, bandwidth: f64) -> u64 {
     let wait = sample.departure.saturating_sub(sample.now).as_secs_f64();
     (in_flight + joins).saturating_sub((bandwidth * wait) as u64)

@@ -1,21 +1,21 @@
-//! Detection of token-bucket policers: an equal delivery rate in two intervals with many losses is taken for the
-//! policer's rate (Linux's `bbr_lt_bw_sampling`). Version 1 only.
+//! Detection of token-bucket policers in BBR version 1: an equal delivery rate in two intervals with many losses is
+//! taken for the policer's rate (Linux's `bbr_lt_bw_sampling`).
 
 use crate::congestion::RateSample;
 use crossfade_core::SimTime;
 
-/// Minimum and maximum length of an interval, in rounds.
+/// Minimum and maximum length of a sampling interval, in rounds.
 const ROUNDS: (u64, u64) = (4, 16);
-/// Minimum ratio of lost to delivered segments in an interval.
+/// Minimum ratio of lost to delivered segments in a sampling interval.
 const LOSS: f64 = 50.0 / 256.0;
-/// Relative difference below which two rates agree.
+/// Relative difference of two intervals' delivery rates up to which they agree.
 const CLOSE: f64 = 1.0 / 8.0;
-/// Absolute difference below which two rates agree, in bit/s.
+/// Absolute difference of two intervals' delivery rates, in bit/s, up to which they agree.
 const CLOSE_BPS: f64 = 4000.0;
-/// Number of rounds for which the policer's rate is used.
+/// Number of rounds for which a detected policer's rate replaces the bandwidth estimate.
 const USED: u64 = 48;
 
-/// Long-term sampling of the bandwidth.
+/// Detector of a token-bucket policer, by long-term sampling of the delivery rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Policer {
     is_sampling: bool,
@@ -28,7 +28,7 @@ pub(super) struct Policer {
 }
 
 impl Policer {
-    /// Rate of the detected policer in segments per second; `None` if there is none.
+    /// Rate of the detected policer in segments per second; `None` if no policer is detected.
     pub(super) fn bandwidth(&self) -> Option<f64> {
         self.is_used.then_some(self.bandwidth)
     }
@@ -43,8 +43,8 @@ impl Policer {
         self.begin_interval(sample);
     }
 
-    /// Takes an acknowledgement. Returns whether the policer's rate has been used long enough, so that the path is
-    /// probed again.
+    /// Updates the detector with an acknowledgement. Returns true if the policer's rate has been used long enough, so
+    /// that the path is probed again.
     pub(super) fn update(
         &mut self,
         sample: &RateSample,

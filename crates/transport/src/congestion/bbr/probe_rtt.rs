@@ -1,4 +1,4 @@
-//! `ProbeRTT`: few segments in flight for a while, so queues drain and the RTT without them can be measured.
+//! `ProbeRTT`: a state of BBR with few segments in flight, so queues drain and the RTT without queues can be measured.
 
 use crate::congestion::RateSample;
 use crate::congestion::rounds::Rounds;
@@ -7,10 +7,10 @@ use crossfade_core::SimTime;
 /// Minimum duration of `ProbeRTT`; it also lasts at least one round.
 const LASTS: SimTime = SimTime::from_millis(200);
 
-/// State of `ProbeRTT`: when it may end.
+/// State of `ProbeRTT`: the conditions for its end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProbeRtt {
-    /// Earliest end, known once the flight is small.
+    /// Earliest end of `ProbeRTT`; `None` until the number of segments in flight has fallen to the target.
     until: Option<SimTime>,
     is_round_done: bool,
 }
@@ -21,8 +21,8 @@ impl ProbeRtt {
         self.until = None;
     }
 
-    /// Takes an acknowledgement in `ProbeRTT`; `is_small` tells whether the flight has shrunk. Returns whether a round
-    /// with a small flight has passed.
+    /// Processes an acknowledgement in `ProbeRTT`; `is_small` if the number of segments in flight has fallen to the
+    /// target. Returns true once a round has passed since then.
     pub(super) fn update(&mut self, sample: &RateSample, is_small: bool, rounds: &mut Rounds) -> bool {
         if self.until.is_some() {
             self.is_round_done |= rounds.starts;
@@ -35,7 +35,7 @@ impl ProbeRtt {
         false
     }
 
-    /// Whether `ProbeRTT` has lasted long enough.
+    /// True if `ProbeRTT` has lasted its minimum duration at `now`.
     pub(super) fn is_over(&self, now: SimTime) -> bool {
         self.until.is_some_and(|until| now > until)
     }

@@ -23,13 +23,13 @@ const DRAIN_GAIN: f64 = 88.0 / 256.0;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Window in `ProbeBW`, in bandwidth-delay products.
 const CWND_GAIN: f64 = 2.0;
-/// Length of the bandwidth filter, in rounds.
+/// Length of the window of the bandwidth's maximum filter, in rounds.
 const BANDWIDTH_ROUNDS: u64 = 10;
-/// Minimum window and window of `ProbeRTT`, in segments.
+/// Minimum window, which is also the window in `ProbeRTT`, in segments.
 const LEAST_CWND: u64 = 4;
-/// Length of a bucket of the aggregation filter, in rounds.
+/// Length of a bucket of the filter for aggregated acknowledgements, in rounds.
 const AGGREGATION_ROUNDS: u64 = 5;
-/// Pacing rate in bit/s below which segments leave one at a time.
+/// Pacing rate in bit/s below which segments leave one at a time (Linux's `bbr_min_tso_rate`).
 const LEAST_TSO_BPS: f64 = 1.2e6;
 /// Upper limit of windows in segments, beyond any network, so additions do not overflow at any rate and RTT.
 const MOST_SEGMENTS: f64 = 1e18;
@@ -42,11 +42,11 @@ enum State {
     ProbeRtt,
 }
 
-/// BBR version 1.
+/// Congestion control BBR version 1, as in Linux.
 #[derive(Clone, Debug)]
 pub struct BbrV1 {
     config: BbrConfig,
-    /// Number of segments that leave back to back, if configured.
+    /// Number of segments that leave back to back; `None`: derived from the pacing rate.
     quantum: Option<u64>,
     random: Stream,
     state: State,
@@ -80,7 +80,8 @@ struct Gains {
 
 impl BbrV1 {
     /// Creates the control of a new connection with a window of `cwnd` segments. `quantum` segments leave back to back;
-    /// `None`: as many as leave in a millisecond, as in Linux. Window targets include three quanta.
+    /// `None`: as many as leave in a millisecond, as in Linux. Window targets exceed the bandwidth-delay product by
+    /// three quanta.
     pub fn new(cwnd: f64, config: BbrConfig, quantum: Option<u64>) -> Self {
         let mut control = Self {
             config,
@@ -112,12 +113,14 @@ impl BbrV1 {
         control
     }
 
-    /// Bandwidth estimate in use, in segments per second.
+    /// Bandwidth estimate in use, in segments per second: the rate of a detected policer, or else the maximum delivery
+    /// rate.
     fn bandwidth(&self) -> f64 {
         self.policer.bandwidth().unwrap_or(self.bandwidth.max())
     }
 
-    /// `gain` bandwidth-delay products, in whole segments.
+    /// `gain` times the bandwidth-delay product at `bandwidth` (segments per second) and the minimum RTT, in whole
+    /// segments.
     fn bdp(&self, bandwidth: f64, gain: f64) -> u64 {
         let Some(min_rtt) = self.min_rtt else { return INITIAL_CWND };
         (gain * bandwidth * min_rtt.as_secs_f64()).ceil().min(MOST_SEGMENTS) as u64
@@ -141,7 +144,7 @@ impl BbrV1 {
         self.with_allowance(self.bdp(self.bandwidth.max(), gain))
     }
 
-    /// Segments in the network when the next one leaves (`bbr_packets_in_net_at_edt`).
+    /// Number of segments in the network when the next burst leaves (`bbr_packets_in_net_at_edt`).
     fn in_flight_at_departure(&self, sample: &RateSample, in_flight: u64) -> u64 {
         let joins = if self.gains.pacing > 1.0 { self.quantum() } else { 0 };
         in_flight_at_departure(sample, in_flight, joins, self.bandwidth())
@@ -276,7 +279,7 @@ impl BbrV1 {
         self.gains = Gains { pacing, cwnd };
     }
 
-    /// Saves the window: in recovery the larger of `cwnd` and the saved one, otherwise `cwnd`.
+    /// Saves the window that is restored later: in recovery the larger of `cwnd` and the saved one, otherwise `cwnd`.
     fn save_cwnd(&mut self) {
         self.prior_cwnd = if self.phase == Phase::Open && self.state != State::ProbeRtt {
             self.cwnd
@@ -285,7 +288,7 @@ impl BbrV1 {
         };
     }
 
-    /// Excess of aggregated acknowledgements that the window allows for, in segments.
+    /// Window allowance for aggregated acknowledgements, in segments.
     fn aggregation_allowance(&self) -> u64 {
         if !self.full_pipe.reached {
             return 0;
@@ -294,8 +297,8 @@ impl BbrV1 {
         self.aggregation.extra_acked().min(cap.unwrap_or(u64::MAX))
     }
 
-    /// Sets the window in recovery: one round of packet conservation, then growth. Returns whether it has set the
-    /// window.
+    /// Sets the window in recovery: one round of packet conservation, then growth by the acknowledged segments. Returns
+    /// true if it has set the window.
     fn set_cwnd_in_recovery(&mut self, sample: &RateSample) -> bool {
         if sample.newly_lost > 0 {
             self.cwnd = self.cwnd.saturating_sub(sample.newly_lost).max(1);

@@ -6,7 +6,8 @@ use crossfade_core::SimTime;
 use std::cmp::Reverse;
 
 impl Flight {
-    /// Marks segments as lost by RFC 6675's `IsLost`: not reported, with `dupthresh` reported segments above them.
+    /// Marks segments as lost by RFC 6675's `IsLost`: those not reported, with at least `dupthresh` reported segments
+    /// above them.
     #[inline]
     pub(in crate::rfc) fn mark_lost_by_dupthresh(&mut self, dupthresh: u64) {
         if self.sacked_above >= dupthresh {
@@ -33,7 +34,7 @@ impl Flight {
         }
     }
 
-    /// Marks a segment in flight as lost, with its retransmission if there is one.
+    /// Marks segment `seq`, in flight, as lost, together with its retransmission if there is one.
     pub(in crate::rfc) fn mark_lost(&mut self, seq: u64) {
         if let Some(fate) = self.fate(seq).filter(|fate| !matches!(fate, Fate::Lost | Fate::Sacked)) {
             self.lost_repetitions += u64::from(fate != Fate::InFlight);
@@ -50,7 +51,7 @@ impl Flight {
         }
     }
 
-    /// Marks all unreported segments as lost, after a timeout.
+    /// Marks all unreported segments as lost after a timeout.
     pub(in crate::rfc) fn mark_all_lost(&mut self) {
         self.lost.clear();
         for seq in self.snd_una..self.snd_max() {
@@ -146,7 +147,7 @@ impl Flight {
         None
     }
 
-    /// Whether any segment is lost, retransmitted or not.
+    /// True if any segment is lost, retransmitted or not.
     pub(in crate::rfc) fn is_repairing(&self) -> bool {
         self.records.iter().any(|record| matches!(record.fate, Fate::Lost | Fate::Repeated))
     }
@@ -180,8 +181,9 @@ mod tests {
         assert_eq!((flight.pipe(), flight.next_lost()), (5, None));
     }
 
-    /// Two acknowledgements at one instant: the first releases new data, the second a retransmission. When the data has
-    /// arrived, the retransmission left later and is not lost; segments sent before the data are.
+    /// Data that leaves just before a retransmission, at the same instant, does not mark the retransmission as lost
+    /// when it arrives. Two acknowledgements at one instant cause this: the first releases new data, the second a
+    /// retransmission.
     #[test]
     fn a_retransmission_is_not_lost_by_data_that_left_before_it_at_the_same_time() {
         let at = SimTime::from_nanos;

@@ -1,4 +1,4 @@
-//! Unacknowledged segments, one by one: the scoreboard of RFC 6675 and the transmission times of RFC 8985.
+//! Unacknowledged segments of a connection: the scoreboard of RFC 6675 and the transmission times of RFC 8985.
 //!
 //! Every operation is amortised O(1) or O(log n) in the window. Blocks reported earlier are skipped by pointers to the
 //! next unreported segment (union-find); losses to be retransmitted wait in a heap.
@@ -12,19 +12,19 @@ use crossfade_core::SimTime;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// State of a segment as the sender believes it; brackets give its contribution to the pipe (RFC 6675 section 4,
-/// `SetPipe`).
+/// State of a segment as the sender believes it; brackets give the number of its copies in the pipe (RFC 6675 section
+/// 4, `SetPipe`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// In flight \[1\].
+    /// The segment is in flight \[1\].
     InFlight,
-    /// Lost, not yet retransmitted \[0\].
+    /// The segment is lost and not yet retransmitted \[0\].
     Lost,
-    /// Lost, its retransmission is in flight \[1\].
+    /// The segment is lost, and its retransmission is in flight \[1\].
     Repeated,
-    /// Retransmitted although perhaps not lost: both copies are in flight \[2\].
+    /// The segment was retransmitted although perhaps not lost: both copies are in flight \[2\].
     Doubled,
-    /// Arrived beyond a hole \[0\].
+    /// The segment has arrived beyond a hole \[0\].
     Sacked,
 }
 
@@ -42,12 +42,12 @@ impl Fate {
 struct Record {
     fate: Fate,
     ever_repeated: bool,
-    /// Time of the last transmission.
+    /// Time of the segment's last transmission.
     sent_at: SimTime,
-    /// Number of the last transmission among all of the connection.
+    /// Number of the segment's last transmission among all transmissions of the connection.
     turn: u64,
-    /// Next unreported segment, or a lower bound for it: all from this one up to it, exclusive, are `Sacked`. Equals
-    /// this segment unless it is `Sacked`.
+    /// Next unreported segment, or a lower bound for it: all segments from this one up to it, exclusive, are `Sacked`.
+    /// Equals this segment unless this segment is `Sacked`.
     next_unsacked: u64,
 }
 
@@ -57,29 +57,29 @@ pub(super) struct Flight {
     records: VecDeque<Record>,
     pipe: u64,
     sacked: u64,
-    /// One past the highest reported segment.
+    /// One past the highest segment reported by SACK.
     highest_sacked: u64,
     /// Every segment below this number was reported, or has `dupthresh` reported segments above it.
     lost_below: u64,
-    /// Number of reported segments at or above `lost_below`.
+    /// Number of segments at or above `lost_below` that SACK has reported.
     sacked_above: u64,
     /// Lost segments to retransmit, lowest first; outdated entries are skipped.
     lost: BinaryHeap<Reverse<u64>>,
     lost_count: u64,
     /// Number of retransmissions among the `lost_count` lost transmissions.
     lost_repetitions: u64,
-    /// Number of transmissions so far.
+    /// Number of transmissions of the connection so far.
     turns: u64,
-    /// Transmissions in the order of time, if needed; outdated entries are skipped.
+    /// Transmissions in the order of time, for RACK; outdated entries are skipped. `None` without RACK.
     by_time: Option<VecDeque<(SimTime, u64)>>,
     /// Buffer for transmissions that are examined again; empty between calls.
     pending: Vec<(SimTime, u64)>,
-    /// Delivery accounting, if congestion control asks for samples.
+    /// Delivery accounting; `None` unless congestion control asks for samples.
     pub(super) deliveries: Option<Box<Deliveries>>,
 }
 
 impl Flight {
-    /// Creates an empty flight; `keeps_times` is for RACK, `samples` for delivery accounting.
+    /// Creates an empty flight; `keeps_times` keeps transmission times for RACK, `samples` keeps delivery accounting.
     pub(super) fn new(keeps_times: bool, samples: bool) -> Self {
         let deliveries = samples.then(Box::default);
         Self { by_time: keeps_times.then(VecDeque::new), deliveries, ..Self::default() }
@@ -94,7 +94,7 @@ impl Flight {
         self.snd_una + self.records.len() as u64
     }
 
-    /// RFC 5681's `FlightSize`: sent and not cumulatively acknowledged.
+    /// RFC 5681's `FlightSize`: number of segments sent and not cumulatively acknowledged.
     pub(super) fn size(&self) -> u64 {
         self.records.len() as u64
     }
@@ -114,12 +114,12 @@ impl Flight {
         self.lost_repetitions
     }
 
-    /// Time of the oldest segment's last transmission.
+    /// Time of the last transmission of the oldest unacknowledged segment.
     pub(super) fn oldest_sent_at(&self) -> Option<SimTime> {
         self.records.front().map(|record| record.sent_at)
     }
 
-    /// Number of reported segments beyond `snd_una`.
+    /// Number of segments beyond `snd_una` that SACK has reported.
     pub(super) fn sacked(&self) -> u64 {
         self.sacked
     }
@@ -132,7 +132,7 @@ impl Flight {
         self.record(seq).map(|record| record.fate)
     }
 
-    /// Whether a segment in flight was sent more than once.
+    /// True if segment `seq`, which is in flight, was sent more than once.
     pub(super) fn was_repeated(&self, seq: u64) -> bool {
         self.record(seq).is_some_and(|record| record.ever_repeated)
     }
@@ -143,7 +143,7 @@ impl Flight {
         record.fate = fate;
     }
 
-    /// Records a transmission: of the next segment in order, or a retransmission.
+    /// Records a transmission of segment `seq` at `now`: the next one in order, or a retransmission.
     pub(super) fn on_sent(&mut self, seq: u64, now: SimTime) {
         self.turns += 1;
         let turn = self.turns;
@@ -175,7 +175,7 @@ impl Flight {
         }
     }
 
-    /// Applies an acknowledgement, which may not exceed `snd_max`.
+    /// Applies an acknowledgement, which may not exceed `snd_max`; returns the information that is new in it.
     pub(super) fn on_ack(&mut self, next_expected: u64, sack: &SackBlocks, evidence: &Evidence) -> News {
         let mut news = News { duplicate: duplicate(next_expected, sack), ..News::default() };
         while self.snd_una < next_expected {
@@ -233,7 +233,7 @@ impl Flight {
         self.highest_sacked = self.highest_sacked.max(end);
     }
 
-    /// Lowest unreported segment from `seq` on.
+    /// Lowest segment from `seq` on that SACK has not reported.
     fn next_unsacked(&mut self, seq: u64) -> u64 {
         let mut at = seq;
         while let Some(next) = self.record(at).map(|record| record.next_unsacked).filter(|next| *next != at) {
@@ -245,7 +245,7 @@ impl Flight {
         at
     }
 
-    /// Sorts all transmissions in flight by time again, since some were left out.
+    /// Sorts all transmissions in flight by time, since some were left out of the order.
     fn sort_times(&mut self) {
         let Some(by_time) = &mut self.by_time else { return };
         by_time.clear();
@@ -254,7 +254,7 @@ impl Flight {
         by_time.make_contiguous().sort_unstable_by_key(|(_, seq)| records[(seq - snd_una) as usize].turn);
     }
 
-    /// Clears all reports (RFC 2018 section 8).
+    /// Clears all SACK reports after a timeout (RFC 2018 section 8).
     pub(super) fn forget_sacked(&mut self) {
         for (record, seq) in self.records.iter_mut().zip(self.snd_una..) {
             record.next_unsacked = seq;
@@ -275,13 +275,13 @@ impl Flight {
         (seq < self.highest_sacked).then_some(seq)
     }
 
-    /// Highest unreported segment.
+    /// Highest segment that SACK has not reported.
     pub(super) fn highest_unsacked(&self) -> Option<u64> {
         let at = self.records.iter().rposition(|record| record.fate != Fate::Sacked)?;
         Some(self.snd_una + at as u64)
     }
 
-    /// Removes outdated transmissions from the front of the time order.
+    /// Removes outdated transmissions from the front of the order by time.
     fn forget_old_times(&mut self) {
         let Some(by_time) = &mut self.by_time else { return };
         while let Some(&(sent_at, seq)) = by_time.front() {
@@ -375,7 +375,8 @@ mod tests {
     }
 
     proptest! {
-        /// Counters and pointers agree with a set and a scan of all segments.
+        /// After any operations, counters and pointers agree with a set of reported segments and a scan of all
+        /// segments.
         #[test]
         fn the_scoreboard_is_a_set(ops in prop::collection::vec(op(), 0..60), dupthresh in 1u64..5) {
             let mut flight = Flight::new(true, false);

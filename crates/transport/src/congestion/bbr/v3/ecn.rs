@@ -1,11 +1,11 @@
-//! Reaction to ECN marks of version 3 in Linux, apart from its bounds (branch v3 of google/bbr:
+//! Reaction of BBR version 3 in Linux to ECN marks, apart from its bounds (branch v3 of google/bbr:
 //! `bbr_check_ecn_too_high_in_startup`, `bbr_check_time_to_probe_bw`).
 
 use super::BbrV3;
 use crate::congestion::{Phase, RateSample};
 
 impl BbrV3 {
-    /// Takes the marks of an acknowledgement, which may have started a round; two rounds with too many marks end
+    /// Counts the marks of an acknowledgement, which may have started a round; two rounds with too many marks end
     /// Startup.
     pub(super) fn update_marks(&mut self, sample: &RateSample) {
         let Some(marks) = &mut self.marks else { return };
@@ -19,9 +19,9 @@ impl BbrV3 {
         }
     }
 
-    /// Slope of an early probe: if marks came and ceased in a cycle without losses, a probe follows at once whose first
-    /// round adds half of the long-term bound (`ecn_reprobe_gain`). The result is the exponent of the nearest power of
-    /// 2.
+    /// Initial slope of an early probe, as the exponent of a power of 2: if marks came and ceased in a cycle without
+    /// losses, a probe follows at once whose first round adds up to half of the long-term bound (`ecn_reprobe_gain`):
+    /// the largest power of 2 not above that half. `None`: no early probe.
     pub(super) fn reprobe(&self, phase: Phase) -> Option<u32> {
         self.marks.filter(|marks| marks.have_ceased(phase))?;
         let longterm = self.bounds.inflight_longterm.min(f64::from(u32::MAX)) as u64;
@@ -37,7 +37,8 @@ mod tests {
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    /// Half of 80 is 40, for which 2^5 is the nearest power; without a bound the probe has the usual slope.
+    /// With a long-term bound of 80 segments the slope is 2^5, the largest power of 2 not above 40; without a bound it
+    /// is the maximum, 2^30.
     #[test]
     fn a_probe_after_marks_begins_steeply() {
         let config = BbrConfig { ecn_max_rtt: Some(MS * 5), ..BbrConfig::linux_v3() };

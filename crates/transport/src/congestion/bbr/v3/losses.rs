@@ -1,16 +1,18 @@
-//! Reaction to losses (section 5.5.10.2), and its undo if they were spurious (section 5.5.11).
+//! Reaction of BBR version 3 to losses (draft-ietf-ccwg-bbr section 5.5.10.2), and its undo if they were spurious
+//! (section 5.5.11).
 
 use super::marks::Marks;
 use super::{BbrV3, Feedback, State};
 use crate::congestion::{LostSegment, Phase, RateSample};
 use crossfade_core::SimTime;
 
-/// Number of losses in a round that ends Startup (section 5.3.1.3). As in Linux, acknowledgements that reveal losses
-/// are counted.
+/// Number of losses in a round that ends Startup (draft-ietf-ccwg-bbr section 5.3.1.3). As in Linux, one loss is
+/// counted per acknowledgement that reveals any.
 const STARTUP_LOSSES: u32 = 6;
 
 impl BbrV3 {
-    /// Takes a lost segment (section 5.5.10.2, `BBRHandleLostPacket`).
+    /// Processes a lost segment (section 5.5.10.2, `BBRHandleLostPacket`): excessive losses during a probe lower the
+    /// long-term bound.
     pub(super) fn take_loss(&mut self, lost: &LostSegment) {
         // The draft's pseudo-code saves the state at each first loss of a round, including one that ends a probe. The
         // prose's "start of the episode" is followed instead.
@@ -29,8 +31,8 @@ impl BbrV3 {
         }
     }
 
-    /// Takes a loss that a tail loss probe has repaired, as in the kernel (`bbr_run_loss_probe_recovery`); the draft
-    /// does not treat this case.
+    /// Processes a loss that a tail loss probe has repaired, as in the kernel (`bbr_run_loss_probe_recovery`); the
+    /// draft does not treat this case.
     pub(super) fn take_repaired_loss(&mut self, now: SimTime, app_limited: bool) {
         self.note_loss();
         let in_flight = self.bounds.inflight_latest + 1.0;
@@ -52,15 +54,15 @@ impl BbrV3 {
         }
     }
 
-    /// Ends Startup because the queue is too long: the long-term bound becomes the delivery of a round, at least a
-    /// bandwidth-delay product.
+    /// Ends Startup because the queue is too long: the long-term bound becomes the number of segments delivered in a
+    /// round, at least a bandwidth-delay product.
     pub(super) fn end_startup_for_queue(&mut self) {
         self.full_pipe.reached = true;
         let bdp = if self.profile.is_linux { self.inflight(1.0) } else { self.bdp(self.max_bw(), 1.0) };
         self.bounds.inflight_longterm = bdp.max(self.bounds.inflight_latest);
     }
 
-    /// Whether losses or marks show that too many segments were in flight.
+    /// True if losses or marks show that too many segments were in flight.
     pub(super) fn is_inflight_too_high(&self, sample: &RateSample) -> bool {
         self.profile.losses.is_too_much(sample.lost_since_sent, sample.tx_in_flight)
             || self.marks.is_some_and(|marks| marks.are_too_many(sample))
@@ -71,8 +73,8 @@ impl BbrV3 {
         self.marks.iter_mut().for_each(Marks::note_loss);
     }
 
-    /// Saves the state that an undo restores at the start of a recovery. A timeout restarts the detection of growth,
-    /// and sets the short-term bound to the former window.
+    /// In Linux, saves at the start of a recovery the state that an undo restores. A timeout also restarts the
+    /// detection of growth, and sets the short-term bound to the former window.
     pub(super) fn on_phase_in_linux(&mut self, phase: Phase) {
         if phase != Phase::Open {
             self.undo = (self.state, self.bounds);
@@ -85,7 +87,8 @@ impl BbrV3 {
         }
     }
 
-    /// Undoes the reaction to losses (section 5.5.11); Linux keeps its state.
+    /// Undoes the reaction to losses that proved spurious (section 5.5.11): raises the bounds to their former values
+    /// and, except in Linux, returns to the former state.
     pub(super) fn take_back(&mut self) {
         let (state, bounds) = self.undo;
         self.bounds.loss_in_round = false;

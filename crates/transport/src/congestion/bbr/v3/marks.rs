@@ -1,44 +1,45 @@
-//! ECN marks of queues that mark early and often, as in version 3 of Linux (branch v3 of google/bbr:
+//! ECN marks of queues that mark early and often, as in BBR version 3 of Linux (branch v3 of google/bbr:
 //! `bbr_update_ecn_alpha`, `bbr_ecn_cut`). Shares are in 1/256, rounded down.
 
 use crate::congestion::{Phase, RateSample};
 use crossfade_core::SimTime;
 
 const UNIT: u64 = 256;
-/// Inverse weight of the last round in the average share (1/16).
+/// Weight of the last round in the average share of marks, in 1/256: 1/16.
 const GAIN: u64 = 16;
-/// Factor of the average share in a reduction (1/3).
+/// Factor of the average share in a reduction of the segments in flight, in 1/256: 1/3.
 const FACTOR: u64 = UNIT / 3;
-/// Share of marks beyond which there are too many.
+/// Share of marked segments, in 1/256, beyond which there are too many: 1/2.
 const THRESHOLD: u64 = UNIT / 2;
-/// Number of consecutive rounds with too many marks that ends Startup.
+/// Number of consecutive rounds with at least half of the segments marked that ends Startup.
 const STARTUP_ROUNDS: u32 = 2;
 
-/// Share of ECN marks and its reactions.
+/// Average share of ECN-marked segments, and the state of the reactions to marks.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the kernel, each on or off")]
 pub(super) struct Marks {
     /// Largest minimum RTT at which marks count; 0: no limit.
     max_rtt: SimTime,
-    /// Whether the RTT was ever short enough for marks to count.
+    /// True once the minimum RTT has been short enough for marks to count.
     pub(super) is_eligible: bool,
-    /// Moving average of the share of marks, in 1/256.
+    /// Moving average of the share of marked segments, in 1/256.
     alpha: u64,
-    /// Number of marks since the start.
+    /// Number of marked segments since the start.
     marked: u64,
-    /// `delivered` and `marked` at the end of the last round.
+    /// Values of `delivered` and `marked` at the end of the last round.
     round: (u64, u64),
     high_rounds: u32,
     in_round: bool,
     in_cycle: bool,
     loss_in_cycle: bool,
-    /// After a mark the connection is in state `TCP_CA_CWR` until this number of segments is delivered, which covers
-    /// all that were in flight.
+    /// Value of `delivered` at which the connection leaves state `TCP_CA_CWR`, which it entered after a mark: all
+    /// segments then in flight have been delivered. `None` outside the state.
     reducing_until: Option<u64>,
 }
 
 impl Marks {
-    /// Initial state: the average is 1, so the first reduction is a full one (`ecn_alpha_init`).
+    /// Creates the state of a new connection: the average share is 1, so the first reduction is a full one
+    /// (`ecn_alpha_init`).
     pub(super) fn new(max_rtt: SimTime) -> Self {
         Self {
             max_rtt,
@@ -58,8 +59,8 @@ impl Marks {
         self.alpha as f64 / UNIT as f64
     }
 
-    /// Takes an acknowledgement, which may start a round (`starts`). Returns the share of marks of the round that
-    /// ended, if marks count.
+    /// Counts the marks of an acknowledgement, which starts a round if `starts`. Returns the share of marks in the
+    /// round that has ended, in 1/256; `None` within a round, or if marks do not count.
     pub(super) fn update(
         &mut self,
         sample: &RateSample,
@@ -80,7 +81,7 @@ impl Marks {
         }
     }
 
-    /// Ends a round. Returns its share of marks, if marks count.
+    /// Ends a round. Returns its share of marked segments, in 1/256; `None` if marks do not count.
     fn end_round(&mut self, delivered: u64, min_rtt: Option<SimTime>) -> Option<u64> {
         let is_short = |min_rtt| min_rtt <= self.max_rtt || self.max_rtt == SimTime::ZERO;
         self.is_eligible |= min_rtt.is_some_and(is_short);
@@ -94,19 +95,21 @@ impl Marks {
         Some(share)
     }
 
-    /// Takes the share of a Startup round. Returns whether enough consecutive rounds had too many marks.
+    /// Takes the share of marks of a round in Startup, in 1/256. Returns true if enough consecutive rounds had too many
+    /// marks to end Startup.
     pub(super) fn ends_startup(&mut self, share: u64) -> bool {
         self.high_rounds = if share >= THRESHOLD { self.high_rounds + 1 } else { 0 };
         self.high_rounds >= STARTUP_ROUNDS
     }
 
-    /// Whether more than half of what arrived with this sample was marked.
+    /// True if more than half of the segments delivered since the newest acknowledged segment left were marked.
     pub(super) fn are_too_many(&self, sample: &RateSample) -> bool {
         let delivered = sample.prior_delivered.map_or(0, |prior| sample.delivered - prior);
         self.is_eligible && sample.ce_since_sent > THRESHOLD * delivered / UNIT
     }
 
-    /// Factor that a round with marks applies to the segments in flight; `None` without marks.
+    /// Factor by which a round with marks multiplies the segments in flight; `None` if the round had no marks. Clears
+    /// the round's marks.
     pub(super) fn take_cut(&mut self) -> Option<f64> {
         let left = UNIT - self.alpha * FACTOR / UNIT;
         std::mem::take(&mut self.in_round).then_some(left as f64 / UNIT as f64)
@@ -116,7 +119,8 @@ impl Marks {
         self.loss_in_cycle = true;
     }
 
-    /// Ends the processing of an acknowledgement; runs last, because its marks belong to the cycle that it has started.
+    /// Ends the processing of an acknowledgement. It runs last, because the acknowledgement's marks belong to the
+    /// probing cycle that it may have started.
     pub(super) fn end_ack(&mut self, sample: &RateSample) {
         self.loss_in_cycle |= sample.lost_since_sent > 0;
         self.in_cycle |= sample.ce_since_sent > 0;
@@ -126,7 +130,7 @@ impl Marks {
         (self.in_round, self.in_cycle, self.loss_in_cycle) = (false, false, false);
     }
 
-    /// Whether this cycle had marks and no losses, and the marks have ceased.
+    /// True if this probing cycle had marks and no losses, and the connection has left the reducing state.
     pub(super) fn have_ceased(&self, phase: Phase) -> bool {
         let is_open = phase == Phase::Open && self.reducing_until.is_none();
         self.is_eligible && self.in_cycle && !self.loss_in_cycle && is_open
@@ -139,7 +143,8 @@ mod tests {
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    /// alpha starts at 256; each round keeps 240/256 of it and adds a sixteenth of the share, each rounded down.
+    /// The average share starts at 256; each round keeps 240/256 of it and adds a sixteenth of the round's share, each
+    /// rounded down, as in the kernel.
     #[test]
     fn the_average_of_shares_is_the_kernels() {
         let mut marks = Marks::new(MS * 5);
@@ -156,7 +161,8 @@ mod tests {
         assert_eq!(last, Some((Some(15), 0)));
     }
 
-    /// `1 - alpha/3`: 171/256 after the first mark, no reduction once the average is 0.
+    /// A round with marks reduces the segments in flight once, to `1 - alpha/3`: 171/256 after the first mark, no
+    /// reduction once the average is 0.
     #[test]
     fn a_round_with_marks_cuts_once() {
         let mut marks = Marks { is_eligible: true, in_round: true, ..Marks::new(MS * 5) };
@@ -165,7 +171,8 @@ mod tests {
         assert_eq!(marks.take_cut(), Some(1.0));
     }
 
-    /// A single RTT of 5 ms is enough, whatever follows; 0 has no limit.
+    /// Marks count once the minimum RTT has been at most 5 ms, even if it is longer later; a limit of 0 always counts
+    /// them.
     #[test]
     fn marks_count_on_short_paths() {
         let is_eligible = |max_rtt, rtt| {
@@ -178,7 +185,7 @@ mod tests {
         assert_eq!(is_eligible(SimTime::ZERO, MS * 100), (true, true));
     }
 
-    /// Marks are too many if more than half of the sample is marked; exactly half is not.
+    /// Marks are too many if more than half of the delivered segments are marked; exactly half is not.
     #[test]
     fn more_than_half_is_too_much() {
         let marks = Marks { is_eligible: true, ..Marks::new(MS * 5) };
@@ -192,7 +199,7 @@ mod tests {
         assert!(!Marks::new(MS * 5).are_too_many(&sample(20)));
     }
 
-    /// The connection stays in the reducing state until the segments in flight at the mark have arrived.
+    /// Marks have ceased once the segments in flight at the first mark have arrived.
     #[test]
     fn marks_cease_a_round_later() {
         let mut marks = Marks { is_eligible: true, in_cycle: true, ..Marks::new(MS * 5) };

@@ -1,5 +1,5 @@
 //! BBR version 3 (draft-ietf-ccwg-bbr-06, or as in Linux): version 1 with bounds that follow from losses. Section
-//! numbers are the draft's; comments state the decision where it leaves one open. Windows are in segments.
+//! numbers are the draft's; where the draft leaves a decision open, comments state it. Windows are in segments.
 
 mod ecn;
 mod losses;
@@ -37,8 +37,8 @@ enum State {
 }
 
 impl State {
-    /// Gains of the pacing rate and of the window (table in section 5.1). The larger window gain of UP applies in UP
-    /// only.
+    /// Gains of the pacing rate and of the window in this state (draft-ietf-ccwg-bbr, table in section 5.1). The larger
+    /// window gain of UP applies in UP only.
     fn gains(self, profile: &Profile) -> (f64, f64) {
         match self {
             Self::Startup => (profile.startup_gain, 2.0),
@@ -59,19 +59,19 @@ impl State {
     }
 }
 
-/// Phase of the acknowledgements of a probe (section 5.3.3).
+/// Progress of the acknowledgements of a bandwidth probe (draft-ietf-ccwg-bbr section 5.3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feedback {
     None,
-    /// Acknowledgements of the segments sent in UP have not arrived yet; the state is `Coming` from the second round
-    /// on.
+    /// The probe has started; acknowledgements of the segments sent in UP have not arrived yet. The state becomes
+    /// `Coming` with the next round.
     Starting,
     Coming,
-    /// The last acknowledgements of the probe arrive.
+    /// The probe has ended; its last acknowledgements arrive in this round.
     Stopping,
 }
 
-/// BBR version 3.
+/// Congestion control BBR version 3, by the IETF draft or as in Linux.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the draft, each on or off")]
 pub struct BbrV3 {
@@ -85,7 +85,7 @@ pub struct BbrV3 {
     prior_cwnd: f64,
     pacing_rate: f64,
     has_seen_rtt: bool,
-    /// Maximum delivery rate of the current and of the previous cycle.
+    /// Maximum delivery rate of the current and of the previous probing cycle, in segments per second.
     max_bw: [f64; 2],
     min_rtt: Option<SimTime>,
     min_rtt_at: SimTime,
@@ -94,13 +94,13 @@ pub struct BbrV3 {
     rounds: Rounds,
     full_pipe: FullPipe,
     bounds: Bounds,
-    /// State of ECN marks, if they count.
+    /// State of the reaction to ECN marks; `None` if marks do not count.
     marks: Option<Marks>,
     drain_began: u64,
     cycle_at: SimTime,
     probe_wait: SimTime,
     rounds_since_probe: u64,
-    /// Whether acknowledgements are of segments that a probe has sent.
+    /// True if acknowledgements answer segments that a bandwidth probe has sent.
     probe_samples: bool,
     feedback: Feedback,
     prev_probe_too_high: bool,
@@ -109,7 +109,7 @@ pub struct BbrV3 {
     probe_rtt: ProbeRtt,
     after_idle: bool,
     phase: Phase,
-    /// State and bounds before this loss episode, for an undo if the losses prove spurious.
+    /// State and bounds before this loss episode, restored if the losses prove spurious.
     undo: (State, Bounds),
     is_undo_saved: bool,
     aggregation: Aggregation,
@@ -168,12 +168,12 @@ impl BbrV3 {
         self.max_bw[0].max(self.max_bw[1])
     }
 
-    /// Bandwidth estimate in use (section 5.5.10.3, `BBRBoundBWForModel`).
+    /// Bandwidth estimate in use, in segments per second (section 5.5.10.3, `BBRBoundBWForModel`).
     fn bw(&self) -> f64 {
         self.max_bw().min(self.bounds.bw_shortterm)
     }
 
-    /// `gain` bandwidth-delay products at `bw`.
+    /// `gain` times the bandwidth-delay product at `bw` (segments per second) and the minimum RTT, in segments.
     fn bdp(&self, bw: f64, gain: f64) -> f64 {
         let bdp = |min_rtt: SimTime| self.profile.up(gain * bw * min_rtt.as_secs_f64());
         self.min_rtt.map_or(INITIAL_CWND as f64, bdp)
@@ -187,7 +187,8 @@ impl BbrV3 {
         self.quantum.unwrap_or(usual.clamp(2, most))
     }
 
-    /// Quantum of Linux in segments: data of 1/1024 s, plus 64 kB halved for each 512 us of minimum RTT.
+    /// Number of segments that leave back to back in Linux: data of 1/1024 s at the pacing rate, plus 64 kB halved for
+    /// each 512 us of minimum RTT.
     fn linux_quantum(&self) -> u64 {
         let halvings = self.min_rtt.map_or(u64::MAX, |min_rtt| min_rtt.as_nanos() / 512_000);
         let by_rtt = u32::try_from(halvings).ok().and_then(|halvings| 65_536_u64.checked_shr(halvings));
@@ -195,26 +196,28 @@ impl BbrV3 {
         ((self.pacing_rate * mss / 1024.0 + by_rtt.unwrap_or(0) as f64) / mss) as u64
     }
 
-    /// Adds the allowance for bursts and aggregation to a target (section 5.6.4.2).
+    /// Raises a target of `segments` to at least three quanta and the minimum window, and adds two segments in UP
+    /// (section 5.6.4.2).
     fn with_allowance(&self, segments: f64) -> f64 {
         let budget = 3 * self.quantum();
         segments.max(budget as f64).max(LEAST_CWND) + if self.state == State::Up { 2.0 } else { 0.0 }
     }
 
-    /// Target of segments in flight. DOWN and Drain use the filtered bandwidth, which losses do not lower.
+    /// Target of segments in flight, `gain` times the bandwidth-delay product plus allowance. DOWN and Drain use the
+    /// filtered bandwidth, which losses do not lower.
     fn inflight(&self, gain: f64) -> f64 {
         self.with_allowance(self.bdp(self.max_bw(), gain))
     }
 
-    /// Target of segments in flight for probes (section 5.3.3.8), in segments as in the prose and in Linux.
+    /// Target of segments in flight for probes (section 5.3.3.8); in segments, as in the draft's prose and in Linux.
     fn target_inflight(&self) -> f64 {
         let bdp = self.bdp(self.bw(), 1.0);
         let target = if self.profile.is_linux { self.with_allowance(bdp) } else { bdp };
         target.min(self.cwnd)
     }
 
-    /// Number of segments in flight that DOWN and Drain compare with their targets; Linux estimates it for the
-    /// departure of the next segment.
+    /// Number of segments in flight that DOWN and Drain compare with their targets; in Linux an estimate for the
+    /// departure of the next burst.
     fn in_network(&self, sample: &RateSample, in_flight: u64) -> f64 {
         if !self.profile.is_linux {
             return sample.in_flight as f64;
@@ -241,7 +244,7 @@ impl BbrV3 {
         }
     }
 
-    /// Updates the bandwidth filter (sections 5.5.1 and 5.5.4).
+    /// Updates the maximum filter of the delivery rate (sections 5.5.1 and 5.5.4).
     fn update_max_bw(&mut self, sample: &RateSample) {
         if self.profile.is_linux && sample.rate.is_none() {
             self.rounds.starts = false;
@@ -253,7 +256,7 @@ impl BbrV3 {
         }
     }
 
-    /// Updates the model of the path (sections 5.5.9 and 5.5.10).
+    /// Updates the model of the path: bandwidth, bounds, aggregation and full pipe (sections 5.5.9 and 5.5.10).
     fn update_model(&mut self, sample: &RateSample) {
         let is_loss_round = self.bounds.note_delivery(sample);
         self.update_max_bw(sample);
@@ -273,7 +276,7 @@ impl BbrV3 {
         }
     }
 
-    /// Updates the aggregation of acknowledgements (section 5.5.9).
+    /// Updates the excess of aggregated acknowledgements (section 5.5.9).
     fn update_aggregation(&mut self, sample: &RateSample) {
         let rounds = if self.full_pipe.reached { self.profile.aggregation_rounds } else { 1 };
         let (bw, cwnd) = (self.bw(), self.cwnd as u64);
@@ -293,7 +296,7 @@ impl BbrV3 {
         self.extra_acked.max().min(cap)
     }
 
-    /// Resets the congestion signals.
+    /// Resets the signals of congestion, losses and marks, of the current round.
     fn reset_signals(&mut self) {
         self.bounds.reset_signals();
         self.marks.iter_mut().for_each(Marks::reset);
@@ -324,7 +327,7 @@ impl BbrV3 {
         };
     }
 
-    /// Sets the congestion window (section 5.6.4).
+    /// Sets the congestion window after an acknowledgement (draft-ietf-ccwg-bbr section 5.6.4).
     fn set_window(&mut self, sample: &RateSample) {
         let (_, gain) = self.state.gains(&self.profile);
         let target = self.with_allowance(self.bdp(self.bw(), gain) + self.aggregation_allowance());

@@ -5,7 +5,8 @@ use crate::congestion::RateSample;
 use crossfade_core::SimTime;
 use rand::RngExt;
 
-/// Maximum number of rounds between probes, as long as Reno would need (section 5.3.3.8).
+/// Maximum number of rounds between bandwidth probes, about as many as Reno would need (draft-ietf-ccwg-bbr section
+/// 5.3.3.8).
 const MOST_ROUNDS: f64 = 63.0;
 
 impl BbrV3 {
@@ -29,8 +30,7 @@ impl BbrV3 {
         self.state = State::Cruise;
     }
 
-    /// Starts REFILL; `up_rounds` sets the initial slope of the probe that follows, as after that many rounds of
-    /// growth.
+    /// Starts REFILL; the next probe begins with the slope that growth would have after `up_rounds` rounds.
     pub(super) fn start_refill(&mut self, sample: &RateSample, up_rounds: u32) {
         self.bounds.forget_shortterm();
         self.bounds.start_rising(up_rounds);
@@ -49,7 +49,7 @@ impl BbrV3 {
         self.state = State::Up;
     }
 
-    /// Updates the phase of the cycle (section 5.3.3.6).
+    /// Updates the phase of the probing cycle after an acknowledgement (section 5.3.3.6).
     pub(super) fn update_cycle(&mut self, sample: &RateSample) {
         if !self.full_pipe.reached {
             return;
@@ -99,8 +99,8 @@ impl BbrV3 {
         self.full_pipe.now
     }
 
-    /// Adapts the long-term model (section 5.5.10.2, `BBRAdaptLongTermModel`). Returns whether a probe starts at once,
-    /// because the last one stopped early without losses.
+    /// Adapts the long-term bound to an acknowledgement (section 5.5.10.2, `BBRAdaptLongTermModel`). Returns true if a
+    /// probe starts at once, because the last one stopped early without losses.
     fn adapt_longterm(&mut self, sample: &RateSample) -> bool {
         if self.rounds.starts {
             match self.feedback {
@@ -133,7 +133,8 @@ impl BbrV3 {
         false
     }
 
-    /// Lowers the long-term bound after excessive losses (section 5.5.10.2).
+    /// Lowers the long-term bound after excessive losses with `tx_in_flight` segments in flight, unless
+    /// application-limited, and ends UP (section 5.5.10.2).
     pub(super) fn handle_inflight_too_high(&mut self, at: &RateSample, tx_in_flight: f64, app_limited: bool) {
         self.prev_probe_too_high = true;
         self.probe_samples = false;

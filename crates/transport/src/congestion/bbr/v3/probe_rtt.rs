@@ -1,11 +1,11 @@
-//! Minimum RTT, and `ProbeRTT`, in which it is measured again (sections 5.5.7 and 5.3.4).
+//! Minimum RTT in BBR version 3, and state `ProbeRTT`, in which it is measured again (sections 5.5.7 and 5.3.4).
 
 use super::{BbrV3, Feedback, State};
 use crate::congestion::RateSample;
 use crate::congestion::bbr::MIN_RTT_WINDOW;
 use crossfade_core::SimTime;
 
-/// Interval between measurements of the minimum RTT (section 2.5).
+/// Interval between measurements of the minimum RTT (draft-ietf-ccwg-bbr section 2.5).
 const INTERVAL: SimTime = SimTime::from_millis(5_000);
 
 impl BbrV3 {

@@ -1,23 +1,26 @@
-//! Differences between version 3 in Linux (branch v3 of google/bbr, 2023) and the draft.
+//! Parameters in which BBR version 3 of Linux (branch v3 of google/bbr, 2023) differs from the draft.
 
 use crate::config::{BbrConfig, BbrProfile, FullPipeRule};
 use crate::congestion::bbr::bounds::LossRules;
 
-/// Parameters of BBR version 3 by source.
+/// Parameters of BBR version 3, by its source: the draft or Linux.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Profile {
-    /// Whether whole segments, targets and phases follow the kernel rather than the draft.
+    /// True if whole segments, targets and phases follow the kernel rather than the draft.
     pub(super) is_linux: bool,
-    /// Pacing gains of Startup, Drain and DOWN.
+    /// Pacing gain of Startup.
     pub(super) startup_gain: f64,
+    /// Pacing gain of Drain.
     pub(super) drain_gain: f64,
+    /// Pacing gain of DOWN.
     pub(super) down_gain: f64,
+    /// Loss thresholds and reductions.
     pub(super) losses: LossRules,
-    /// Whether growth of the rate is checked at every acknowledgement, not only at the first of a round.
+    /// True if growth of the delivery rate is checked at every acknowledgement, not only at the first of a round.
     pub(super) looks_always: bool,
-    /// Maximum length of Drain, in rounds.
+    /// Maximum length of Drain in rounds; `None`: no limit.
     pub(super) drain_rounds: Option<u64>,
-    /// Length of the aggregation filter, or of one of its two buckets, in rounds.
+    /// Length in rounds of the filter for aggregated acknowledgements, or of one of its two buckets in Linux.
     pub(super) aggregation_rounds: u64,
 }
 
