@@ -55,7 +55,7 @@ def is_above(
     return ends(more, metric)[0] > factor * ends(less, metric)[1]
 
 
-@pytest.mark.parametrize("snrs", [[22], long_form([8, 14, 22])])
+@pytest.mark.parametrize("snrs", [[8], long_form([8, 14, 22])])
 def test_the_smallest_sufficient_number_at_each_snr(tmp_path: Path, snrs: list[int]) -> None:
     """Some SNRs of the page's table, computed from the scenario on the page."""
     page = PAGE.read_text()
