@@ -118,13 +118,22 @@ def _block(page: Path, block: re.Match[str]) -> str:
 
 def _fenced(file: Path, block: re.Match[str]) -> str:
     lines = file.read_text(encoding="utf-8").splitlines()
-    if start := block["start"]:
-        lines = lines[next(at for at, line in enumerate(lines) if start in line) :]
-    if end := block["end"]:
-        lines = lines[: next(at for at, line in enumerate(lines) if end in line)]
+    if block["start"]:
+        lines = lines[_line_with(lines, "start", block) :]
+    if block["end"]:
+        lines = lines[: _line_with(lines, "end", block)]
     text = "\n".join(line.rstrip() for line in lines).strip("\n")
     fence = "````" if "```" in text else "```"
     return f"{fence}{block['language']}\n{text}\n{fence}\n"
+
+
+def _line_with(lines: list[str], marker: str, block: re.Match[str]) -> int:
+    """Index of the first line with the text of a marker (``start`` or ``end``) of a block."""
+    for at, line in enumerate(lines):
+        if block[marker] in line:
+            return at
+    where = " after the line of its start" if marker == "end" and block["start"] else ""
+    raise ValueError(f'no line of {block["source"]} holds the marker {marker}="{block[marker]}"{where}')
 
 
 def _table(file: Path) -> str:

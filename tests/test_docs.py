@@ -234,7 +234,15 @@ def test_a_build_shows_what_it_has_made(tmp_path: Path, monkeypatch: pytest.Monk
     assert "![A](gallery/there.png) ![B](../pictures/missing.png)" in made
 
 
-# Sections of every page about a model, in order.
+@pytest.mark.parametrize("marker", ["start", "end"])
+def test_an_excerpt_whose_marker_is_gone_names_it(tmp_path: Path, marker: str) -> None:
+    (tmp_path / "a.rs").write_text("first\nsecond\n")
+    block = f'<!-- from a.rs {marker}="third" -->\n```rust\nfirst\n```\n'
+    with pytest.raises(ValueError, match=rf'a\.rs holds the marker {marker}="third"'):
+        plain_pages.filled(block, tmp_path / "page.md")
+
+
+# The sections of a page of a model, in order.
 FORM = ["Scope", "Equations", "Keys", "Limits", "Validated against"]
 
 

@@ -1,4 +1,4 @@
-"""Errors of the package as a small tree: ``except cf.errors.CrossfadeError`` catches all of them.
+"""Exceptions and warnings; ``except cf.errors.CrossfadeError`` catches all exceptions.
 
 Every message is one line that names the key (or file), its value and the allowed values.
 """

@@ -36,7 +36,7 @@ _QUANTITY = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?( ?[A-Za-zµ%]+(/[
 
 @dataclass
 class Table:
-    """Rows under named columns: a small table with exact numbers, which a notebook displays.
+    """Table of rows under named columns, with exact numbers; a notebook shows it.
 
     Attributes
     ----------

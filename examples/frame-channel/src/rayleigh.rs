@@ -6,28 +6,29 @@ use rand::RngExt;
 
 /// A flat Rayleigh channel that is constant during a frame and independent from one transmission to the next.
 ///
-/// The SNR of a transmission is exponential. A frame passes its check where the SNR is at least what the frame
-/// needs, in dB a logistic variable around a threshold: its distribution is the waterfall curve of the code.
+/// The SNR of a transmission is exponential. A frame passes its check if the SNR is at least the SNR that the frame
+/// needs. In dB the needed SNR has a logistic distribution around a threshold, which is the waterfall curve of the
+/// code.
 /// Maximal-ratio combining adds the SNRs of the copies (Brennan, "Linear diversity combining techniques", Proc.
 /// IRE 47, 1959).
 pub struct RayleighFrames {
-    /// Mean SNR.
+    /// Mean SNR in dB.
     pub snr_db: f64,
-    /// The SNR at which half of the frames pass.
+    /// SNR in dB at which half of the frames pass.
     pub threshold_db: f64,
-    /// The width of the waterfall: half of the frames need the threshold within 1.1 widths. 0 is a step.
+    /// Width of the waterfall in dB: half of the frames need an SNR within 1.1 widths of the threshold; 0 is a step.
     pub width_db: f64,
-    /// Whether the receiver combines copies.
+    /// True if the receiver combines copies.
     pub is_combining: bool,
-    /// Draw number n is the fading of transmission n.
+    /// Stream whose draw number n is the fading of transmission n.
     pub fading: Stream,
-    /// Draw number n is what payload n needs.
+    /// Stream whose draw number n decides the SNR that payload n needs.
     pub payload: Stream,
-    /// The SNR of the last transmission.
+    /// SNR of the last transmission (linear).
     pub last_snr: f64,
 }
 
-/// Number `index` of the draws of a stream, uniform on [0, 1).
+/// Draw number `index` of a stream, uniform on [0, 1).
 fn draw(stream: &Stream, index: u64) -> f64 {
     let mut stream = stream.clone();
     stream.advance(u128::from(index));
@@ -44,7 +45,7 @@ impl FrameChannel for RayleighFrames {
     fn transmit(&mut self, transmission: Transmission) -> Reception<Copies> {
         let power = -(-draw(&self.fading, transmission.number)).ln_1p();
         self.last_snr = from_db(self.snr_db) * power;
-        // A frame without payload is an average one.
+        // A frame without a payload needs the median SNR.
         let u = transmission.sdu.map_or(0.5, |sdu| draw(&self.payload, sdu));
         let needed = from_db(self.threshold_db + self.width_db * (u / (1.0 - u)).ln());
         match (self.is_combining, self.last_snr >= needed) {
@@ -63,7 +64,7 @@ impl FrameChannel for RayleighFrames {
     }
 }
 
-/// The SNR of one copy, or the sum of several.
+/// Sum of the SNRs of one or more copies (linear), and the SNR that their payload needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Copies {
     snr: f64,
@@ -81,11 +82,11 @@ impl SoftValue for Copies {
     }
 }
 
-/// The share of frames that `copies` of them are not enough for.
+/// Closed form of the share of frames for which `copies` combined copies are not enough.
 ///
 /// Over Rayleigh fading the sum of L SNRs has a gamma distribution: it lies below x times the mean with
-/// probability 1 - exp(-x) (1 + x + .. + x^(L-1) / (L-1)!). The waterfall averages that over x, here at the
-/// middle of equal parts of the payload's draw.
+/// probability 1 - exp(-x) (1 + x + .. + x^(L-1) / (L-1)!). The waterfall averages this over x, here at the
+/// middles of equal parts of the payload's draw.
 pub fn residual(snr_db: f64, threshold_db: f64, width_db: f64, copies: u32) -> f64 {
     let below = |x: f64| {
         let terms = (1..copies).scan(1.0, |term, k| {

@@ -1,5 +1,5 @@
-//! A loss process of your own under TCP: its loss rate against its closed form, what the analysis would take
-//! it for, and what TCP makes of it. Fails if the loss rate is not that of the closed form.
+//! A loss process of your own under TCP: its loss rate beside the closed form, the Markov chain by which the analysis
+//! would replace it, and the throughput of TCP. Fails if the loss rate differs from the closed form.
 
 #![allow(
     clippy::disallowed_methods,
@@ -29,7 +29,7 @@ fn outages(clock: Clock, stream: Stream) -> Outages {
     Outages::new(LENGTH, MEAN_GAP, clock, stream).expect("in range")
 }
 
-/// The channel's random numbers in run number `run`.
+/// Stream of the channel's random numbers in run number `run`.
 fn stream(run: u64) -> Stream {
     RunSeed { seed: 1, run }.stream("channel.dl")
 }
@@ -61,7 +61,7 @@ fn connection(variant: Variant, loss: Box<dyn LossProcess>) -> OneHop {
     }
 }
 
-/// A metric with its interval, over independent runs of the process that `make` gives for a stream.
+/// Mean of a metric and half-width of its 95 % interval, over independent runs of the process that `make` creates.
 fn simulate(
     variant: Variant,
     make: impl Fn(Stream) -> Box<dyn LossProcess>,
@@ -81,24 +81,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     let p_e = process.p_e();
     println!("outages of {LENGTH} slots, on average {MEAN_GAP} clear slots between them: p_e = {p_e}");
 
-    // One step a transmission: TCP meets every step, and loses the share p_e whatever it does.
+    // One step per transmission: TCP meets every step, so it loses the share p_e however it sends.
     let share_lost = |s: &RunStatistics| s.flow.segments_lost as f64 / s.flow.segments_sent as f64;
     let per_transmission = |s| -> Box<dyn LossProcess> { Box::new(outages(Clock::Transmission, s)) };
     let (lost, ci95) = simulate(Variant::NewReno, per_transmission, share_lost)?;
     println!("share of transmissions lost: {lost:.5} ± {ci95:.5}");
-    // Twice the half-width: one seed in 2000 would miss it by chance.
+    // A correct process is off by more than twice the half-width for one seed in 2000.
     if (lost - p_e).abs() > 2.0 * ci95 {
         return Err(format!("the loss rate is {lost}, and its closed form {p_e}").into());
     }
 
-    // The chain with the same probabilities from one step to the next, and how far it is from the process.
+    // Markov chain with the same probabilities from one step to the next, and a test of whether it fits the process.
     let chain = TwoStateMarkov::from_burst(p_e, LENGTH as f64)?;
     let trace = LossTrace::new((0..200_000).map(|step| process.lost(SimTime::ZERO, step)));
     let fit = MarkovFit::new(&[trace])?;
     println!("p_bb of the chain: {:.4}, fitted: {:.4}", chain.p_bb(), fit.p_bb.value);
     println!("{}", fit.explanation());
 
-    // One step a slot of time, as a channel on the air has it.
+    // One step per slot of time, like a radio channel.
     println!("packets a slot   outages           chain");
     let throughput = |s: &RunStatistics| s.flow.segments_delivered as f64 / SLOTS as f64;
     for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno] {

@@ -1,14 +1,15 @@
-//! Outages of a given length at random times: a train passes through the beam, a satellite hands over.
+//! Loss process with outages of a given length at random times, as when a train passes through a radio beam or a
+//! satellite hands over.
 
 use crossfade_channel::{ChannelError, Clock, Geometric, LossProcess};
 use crossfade_core::{OutOfRange, SimTime, Stream};
 use rand::RngExt;
 
-/// Loses what is sent during an outage.
+/// Loss process that loses every transmission during an outage.
 ///
-/// A semi-Markov process: each outage lasts exactly `length` steps, and the clear runs between outages are
-/// geometric with mean `mean_gap`. It is stationary from step 0 on. Runs are drawn, not steps, so that idle
-/// time costs next to nothing.
+/// The process is semi-Markov: each outage lasts exactly `length` steps, and the clear runs between outages are
+/// geometric with mean `mean_gap`. It is stationary from step 0 on. Whole runs of steps are drawn, not single steps, so
+/// idle time costs next to nothing.
 #[derive(Clone, Debug)]
 pub struct Outages {
     length: u64,
@@ -17,15 +18,16 @@ pub struct Outages {
     clock: Clock,
     stream: Stream,
     is_out: bool,
-    /// The last step of the run that was drawn last.
+    /// Last step of the current run of equal steps.
     last_of_run: u64,
 }
 
 impl Outages {
-    /// Outages of `length` steps with `mean_gap` clear steps between them, one step for each tick of `clock`.
+    /// Creates a process with outages of `length` steps and on average `mean_gap` clear steps between them, with one
+    /// step per tick of `clock`.
     ///
     /// # Errors
-    /// `length` 0; `mean_gap` below 1 or not finite.
+    /// If `length` is 0, or `mean_gap` is below 1 or not finite.
     pub fn new(length: u64, mean_gap: f64, clock: Clock, stream: Stream) -> Result<Self, ChannelError> {
         OutOfRange::unless(length > 0, "length", length, "at least 1")?;
         OutOfRange::unless(
@@ -37,8 +39,8 @@ impl Outages {
         let gap = Geometric::new(1.0 / mean_gap);
         let mut outages = Self { length, mean_gap, gap, clock, stream, is_out: false, last_of_run: 0 };
         outages.is_out = outages.stream.random::<f64>() < outages.p_e();
-        // Step 0 is anywhere in an outage with the same probability; what is left of a geometric run has the
-        // law of a whole one.
+        // Step 0 is at each place of an outage with equal probability; the rest of a geometric run is distributed
+        // like a whole run.
         outages.last_of_run = if outages.is_out {
             outages.stream.random_range(0..length)
         } else {
@@ -47,13 +49,13 @@ impl Outages {
         Ok(outages)
     }
 
-    /// Share of steps that are out: the mean outage over the mean time from outage to outage.
+    /// Loss rate, the share of steps in an outage: the mean outage over the mean time from outage to outage.
     pub fn p_e(&self) -> f64 {
         let length = self.length as f64;
         length / (length + self.mean_gap)
     }
 
-    /// Whether `step` is out. Steps must not decrease from call to call.
+    /// True if `step` is in an outage. Steps must not decrease from call to call.
     fn is_out(&mut self, step: u64) -> bool {
         while self.last_of_run < step {
             self.is_out = !self.is_out;
@@ -89,13 +91,13 @@ mod tests {
         (0..n).map(|step| process.is_out(step)).collect()
     }
 
-    /// Over independent runs the counts are binomial, and their error is known.
+    /// Over independent runs the counts are binomial, so their standard error is known.
     #[test]
     fn every_step_is_out_as_often_as_any_other() {
         let runs: Vec<Vec<bool>> = (0..4000).map(|seed| steps(seed, 102)).collect();
         let p_e = outages(0).p_e();
         assert_eq!(p_e, 0.2);
-        // Of the steps of an outage, all but the last have another one behind them.
+        // All steps of an outage except the last are followed by another step of it.
         let pair = p_e * (1.0 - 1.0 / LENGTH as f64);
         let check = |what: &str, expected: f64, count: usize| {
             let n = runs.len() as f64;

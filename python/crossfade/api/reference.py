@@ -103,7 +103,7 @@ def _dotted(schema: dict[str, Any], table: str = "") -> Iterator[str]:
 
 
 def parse_value(text: str) -> Any:
-    """A value as the command line reads it: a TOML number, list or inline table, otherwise the text itself.
+    """Parse a value of the command line: a TOML number, list or inline table, else the text itself.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ _LAYOUTS = ("equal.csv", "wider.csv", "vectors.json", "durations.csv", "transpor
 
 
 def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
-    """Repeat the cases of a folder of golden data from another program, and compare the results.
+    """Repeat reference cases of another program, stored in a folder, and compare the results.
 
     Parameters
     ----------

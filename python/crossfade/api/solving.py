@@ -291,7 +291,7 @@ def check(
     methods: Sequence[str] | None = None,
     **options: Unpack[PlanOptions],
 ) -> Check:
-    """Summary of the runs that a scenario requests; nothing is run.
+    """Read a scenario and describe what it would run, without a run.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ Verdict = Literal[
 
 @dataclass(frozen=True)
 class Decision:
-    """The best choice under one condition, with its margin and verdict.
+    """Best choice under one condition, with its verdict.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Best:
-    """The best choice under every condition, and the ranges of each numeric axis with the choice to use.
+    """Decisions under every condition, and the choice to use in each range of the numeric axes.
 
     Attributes
     ----------

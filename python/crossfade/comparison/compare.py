@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pair:
-    """Comparison of two choices under one condition: the ``first`` minus the ``second``.
+    """Difference of two choices under one condition: the ``first`` less the ``second``.
 
     Attributes
     ----------

@@ -182,8 +182,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Crossing:
-    """A range of an axis in which the interval of a curve contains 0, or the curves of two choices do not
-    differ.
+    """Range of an axis in which a curve is not told apart from 0, or two curves from each other.
 
     Attributes
     ----------

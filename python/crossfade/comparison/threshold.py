@@ -20,10 +20,10 @@ def threshold(
     method: str = "analysis",
     accuracy: float = 1e-6,
 ) -> tuple[float, Point]:
-    """The value of a key at which a metric reaches a level, and the solved point at this value.
+    """Find the value of a key at which a metric reaches a level, and solve the point there.
 
-    The value is found by bisection: the metric must lie on different sides of the level at the two ends of
-    the range. If it crosses the level several times, one of the crossings is found.
+    The value is found by halving the range: the metric must lie on different sides of the level at the two
+    ends; if it crosses the level several times, one of the crossings is found.
 
     Parameters
     ----------

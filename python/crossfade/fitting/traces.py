@@ -439,7 +439,7 @@ MOST_DRAWN = 4000
 def trace(
     *paths: str | PathLike[str], format: str | None = None, delay_interval_s: float = 0.01
 ) -> LinkTrace:
-    """Read recordings of a link, of mahimahi, LeoReplayer, TheaterQ and others, by what is in the files.
+    """Read recordings of a link by mahimahi, LeoReplayer, TheaterQ and others, recognised by their content.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ def fold(
     where: Values | None = None,
     slots: bool = False,
 ) -> pd.DataFrame:
-    """Fold samples over a period: statistics by phase, or with ``slots`` over whole periods.
+    """Summarise samples of a run by their phase in a period, or over whole periods.
 
     Parameters
     ----------

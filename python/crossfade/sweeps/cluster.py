@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Cluster:
-    """The workers of a Dask cluster, as an engine for sweeps; used as a context manager.
+    """Context manager that runs sweeps on the workers of a Dask cluster.
 
     Workers need the same build of crossfade; they may come and go. For a scheduler without TLS a warning is
     given.

@@ -47,7 +47,7 @@ def sweep(
     say: Say | None = None,
     **options: Unpack[PlanOptions],
 ) -> Results:
-    """Run a scenario's sweep into a results file; finished runs that the file holds are not repeated.
+    """Run a scenario's sweep into a results file; runs that the file has already are kept.
 
     First a few runs, spread over the plan, are made to estimate the remaining time. If a plan has many runs,
     its points are not kept in memory but read from the file on access.
@@ -134,7 +134,7 @@ def sweep(
 
 
 def merge(files: Sequence[str | PathLike[str]], out: str | PathLike[str], *, say: Say | None = None) -> None:
-    """Join results files: ``out`` gets all plans and rows of ``files``, in addition to those it has.
+    """Join results files: ``out`` receives the plans and rows of all ``files``, and keeps its own.
 
     Parameters
     ----------

@@ -475,13 +475,13 @@ fn users(setup: &Setup, run: &NetworkStatistics, link: &str) -> Option<(Vec<User
 #[rustfmt::skip]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
 pub(super) static METRICS: &[MetricOf<UsersMeasured>] = &[
-    MetricOf::each(USER, "user_goodput_bps", "bit/s", "Goodput of a user", "Whole packets, headers included, that came through the cell to a user; of the whole the mean over users.", |users| users.goodput_bps()),
+    MetricOf::each(USER, "user_goodput_bps", "bit/s", "Goodput of a user", "Whole packets, headers included, that the cell delivered to a user, per second; for all users together, their mean.", |users| users.goodput_bps()),
     MetricOf::whole("user_goodput_p05_bps", "bit/s", "Goodput, 5th percentile of users", "The goodput of a user that 5 % of the users do not exceed.", |users| users.goodput_quantile_bps(0.05)),
-    MetricOf::each(USER, "bins_per_slot", "1", "Bins per slot", "Bins that a user of a cell had in a slot, in the mean.", |users| users.bins_per_slot()),
-    MetricOf::each(USER, "retransmissions_per_frame", "1", "Retransmissions per frame", "Frames of a cell that failed, for each frame of bits that were not sent before.", |users| users.retransmissions_per_frame()),
-    MetricOf::each(USER, "retransmissions_per_piece", "1", "Retransmissions per piece", "How often the bits of a frame that arrives, or of a part of one that was split, had failed before, in the mean.", |users| users.retransmissions_per_piece()),
-    MetricOf::each(USER, "initial_frame_error_rate", "1", "Initial frame error rate", "Share of the frames of a cell with bits that were not sent before which failed: what outer-loop adaptation aims at.", |users| users.initial_frame_error_rate()),
-    MetricOf::each(USER, "below_levels_share", "1", "Frames below the lowest level", "Share of the frames of a cell for which a channel below the lowest switch level was predicted.", |users| users.below_levels_share()),
+    MetricOf::each(USER, "bins_per_slot", "1", "Bins per slot", "Mean number of bins that a user of a cell had in a slot.", |users| users.bins_per_slot()),
+    MetricOf::each(USER, "retransmissions_per_frame", "1", "Retransmissions per frame", "Failed frames of a cell, divided by the frames of new bits.", |users| users.retransmissions_per_frame()),
+    MetricOf::each(USER, "retransmissions_per_piece", "1", "Retransmissions per piece", "Mean number of failures of the bits of a frame before it arrives; the parts of a split frame count each.", |users| users.retransmissions_per_piece()),
+    MetricOf::each(USER, "initial_frame_error_rate", "1", "Initial frame error rate", "Share of failed frames among those of new bits, in a cell: the target of the outer loop.", |users| users.initial_frame_error_rate()),
+    MetricOf::each(USER, "below_levels_share", "1", "Frames below the lowest level", "Share of the frames of a cell whose predicted channel was below the lowest switch level.", |users| users.below_levels_share()),
     MetricOf::each(USER, "modulation_share_1", "1", "Frames of 1 bit a symbol", "Share of the frames of a cell that were sent with 1 bit a symbol.", |users| users.modulation_share(1)),
     MetricOf::each(USER, "modulation_share_2", "1", "Frames of 2 bits a symbol", "Share of the frames of a cell that were sent with 2 bits a symbol.", |users| users.modulation_share(2)),
     MetricOf::each(USER, "modulation_share_3", "1", "Frames of 3 bits a symbol", "Share of the frames of a cell that were sent with 3 bits a symbol.", |users| users.modulation_share(3)),
@@ -504,9 +504,9 @@ pub(super) static KEPT: &[MetricOf<UsersMeasured>] = &[
 #[rustfmt::skip]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
 pub(super) static UPLINK_METRICS: &[MetricOf<UsersMeasured>] = &[
-    MetricOf::each(USER, "uplink_goodput_bps", "bit/s", "Goodput of a user's uplink", "Whole packets, headers included, that came through the uplink of a cell from a user; of the whole the mean over users.", |users| users.goodput_bps()),
-    MetricOf::each(USER, "uplink_bins_per_slot", "1", "Uplink bins per slot", "Bins of the uplink that a user of a cell had, over all slots, in the mean.", |users| users.bins_per_slot()),
-    MetricOf::each(USER, "uplink_initial_frame_error_rate", "1", "Initial frame error rate of the uplink", "Share of the frames of a cell's uplink with bits that were not sent before which failed.", |users| users.initial_frame_error_rate()),
+    MetricOf::each(USER, "uplink_goodput_bps", "bit/s", "Goodput of a user's uplink", "Whole packets, headers included, that the uplink of a cell delivered from a user, per second; for all users together, their mean.", |users| users.goodput_bps()),
+    MetricOf::each(USER, "uplink_bins_per_slot", "1", "Uplink bins per slot", "Mean number of uplink bins that a user of a cell had in a slot, over all slots.", |users| users.bins_per_slot()),
+    MetricOf::each(USER, "uplink_initial_frame_error_rate", "1", "Initial frame error rate of the uplink", "Share of failed frames among those of new bits, in the uplink of a cell.", |users| users.initial_frame_error_rate()),
     MetricOf::each(USER, "uplink_queueing_delay_mean_s", "s", "Mean queueing delay of the uplink", "How long packets waited at their user from their arrival to their first frame: for a scheduling request and its grant, for a slot of the uplink, and for bins. Those that still wait at the end are left out.", |users| users.queueing_delay_mean_s()),
 ];
 

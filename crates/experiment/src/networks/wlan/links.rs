@@ -75,17 +75,17 @@ pub(super) fn measured(run: &NetworkStatistics) -> Vec<LinkMeasured> {
 /// Published metrics of the links, in the order of tables.
 #[rustfmt::skip]
 pub(super) static METRICS: &[MetricOf<LinkMeasured>] = &[
-    MetricOf::part(WLAN_LINK, "wlan_link_goodput_bps", "bit/s", "Goodput of a link", "Whole packets, headers included, that came to stations on a link of multi-link devices.", |of| of.goodput_bps(&of.down)),
-    MetricOf::part(WLAN_LINK, "wlan_link_uplink_goodput_bps", "bit/s", "Uplink goodput of a link", "Whole packets, headers included, that came from stations on a link of multi-link devices.", |of| of.goodput_bps(&of.up)),
+    MetricOf::part(WLAN_LINK, "wlan_link_goodput_bps", "bit/s", "Goodput of a link", "Whole packets, headers included, delivered to stations on a link of multi-link devices, per second.", |of| of.goodput_bps(&of.down)),
+    MetricOf::part(WLAN_LINK, "wlan_link_uplink_goodput_bps", "bit/s", "Uplink goodput of a link", "Whole packets, headers included, delivered from stations on a link of multi-link devices, per second.", |of| of.goodput_bps(&of.up)),
     MetricOf::part(WLAN_LINK, "wlan_link_airtime_share", "1", "Airtime share of a link", "The share of the time in which stations sent or were sent to on a link, RTS, CTS, answers and collisions included.", |of| (of.down.airtime + of.up.airtime).as_secs_f64() / of.seconds),
     MetricOf::part(WLAN_LINK, "wlan_link_mpdus", "MPDUs", "MPDUs on a link", "MPDUs sent to and from stations on a link, retransmissions included.", |of| count(of.down.sent() + of.up.sent())),
     MetricOf::part(WLAN_LINK, "wlan_link_mpdu_share", "1", "Share of MPDUs on a link", "The share of a link in the MPDUs sent to stations, retransmissions included.", |of| of_some(of.down.sent(), of.all[0])),
     MetricOf::part(WLAN_LINK, "wlan_link_uplink_mpdu_share", "1", "Share of the uplink's MPDUs on a link", "The share of a link in the MPDUs sent by stations, retransmissions included.", |of| of_some(of.up.sent(), of.all[1])),
-    MetricOf::part(WLAN_LINK, "wlan_link_mpdus_per_ampdu", "1", "MPDUs per aggregate on a link", "MPDUs of an aggregate to a station on a link, in the mean.", |of| of_some(of.down.sent(), of.down.ppdus)),
+    MetricOf::part(WLAN_LINK, "wlan_link_mpdus_per_ampdu", "1", "MPDUs per aggregate on a link", "Mean number of MPDUs of an aggregate to a station on a link.", |of| of_some(of.down.sent(), of.down.ppdus)),
     MetricOf::part(WLAN_LINK, "wlan_link_collision_probability", "1", "Collision probability on a link", "The share of PPDUs with data to and from stations that collided on a link.", |of| of_some(of.down.collisions + of.up.collisions, of.down.ppdus + of.up.ppdus)),
     MetricOf::part(WLAN_LINK, "wlan_link_window_limited_share", "1", "Aggregates of a link cut by the window", "The share of aggregates to stations on a link that ended where the common block acknowledgement window did, though more packets waited.", |of| of_some(of.down.window_limited, of.down.ppdus)),
-    MetricOf::part(WLAN_LINK, "wlan_link_reordering_delay_s", "s", "Reordering delay of a link", "How long MPDUs that a station had received on a link waited for earlier ones of any link, in the mean.", |of| mean_s(of.down.mpdus.head_of_line_delay_s, of.down.packets.arrivals)),
-    MetricOf::part(WLAN_LINK, "wlan_link_uplink_reordering_delay_s", "s", "Reordering delay of a link's uplink", "How long MPDUs that the access point had received on a link waited for earlier ones of any link, in the mean.", |of| mean_s(of.up.mpdus.head_of_line_delay_s, of.up.packets.arrivals)),
+    MetricOf::part(WLAN_LINK, "wlan_link_reordering_delay_s", "s", "Reordering delay of a link", "Mean time for which MPDUs that a station received on a link waited for earlier ones of any link.", |of| mean_s(of.down.mpdus.head_of_line_delay_s, of.down.packets.arrivals)),
+    MetricOf::part(WLAN_LINK, "wlan_link_uplink_reordering_delay_s", "s", "Reordering delay of a link's uplink", "Mean time for which MPDUs that the access point received on a link waited for earlier ones of any link.", |of| mean_s(of.up.mpdus.head_of_line_delay_s, of.up.packets.arrivals)),
 ];
 
 /// Counts of the links that rows keep for quotients over all runs together.
