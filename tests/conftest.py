@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-import struct
 import subprocess
 import tempfile
 from collections import Counter
@@ -25,9 +24,9 @@ from xdist.remote import Producer
 import crossfade as cf
 from crossfade.cli.app import main
 from crossfade.results import plantable, rowtables
-from crossfade.results.rows import Row
 from tests.longest_first import LongestFirst
 from tests.quick import Quick
+from tests.results.writers import make_row as make_row
 
 # No deadline: benchmarks measure speed, not tests. Examples are the same in every run, so that a change fails
 # only by its own effects; tests/trials/properties.py tries other examples.
@@ -98,6 +97,11 @@ class Outcome:
 
 
 Cli = Callable[..., Outcome]
+
+
+def long_form(*values: Any, id: str | None = None) -> Any:
+    """A case of a parametrised test that runs in its long form alone (``make test-long``)."""
+    return pytest.param(*values, id=id, marks=pytest.mark.long)
 
 
 def svg_words(file: Path) -> list[str]:
@@ -175,21 +179,6 @@ def sweep(tmp_path: Path) -> Path:
     path = tmp_path / "sweep.toml"
     path.write_text(SWEEP)
     return path
-
-
-def make_row(number: int, value: float = 0.0) -> Row:
-    """A row with two metrics, for the run with this number."""
-    return Row(
-        key=f"{number:032x}",
-        point="00" * 16,
-        method="simulation",
-        seed=1,
-        run=number,
-        names="goodput_bps\ntimeouts",
-        values=struct.pack("<2d", value, number),
-        failure=None,
-        seconds=0.25,
-    )
 
 
 def reseal(database: sqlite3.Connection) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import crossfade as cf
 from crossfade.files import shipped_scenarios
-from tests.conftest import Cli, svg_words
+from tests.conftest import Cli, long_form, svg_words
 
 CLASSICS = [name for name in shipped_scenarios() if name.startswith("classics/")]
 DOCS = Path(__file__).parents[1] / "docs" / "classics"
@@ -44,19 +44,21 @@ def test_every_classic_has_a_page_and_every_page_a_classic() -> None:
             ["--over", "link.queue.limit=20 packets,100 packets"],
             ["Completion time, page (", "Goodput, download (", "CoDel"],
         ),
-        (
+        long_form(
             "rtt-unfairness",
             ["--over", "flows.far.access_delay=0 ms,80 ms"],
             ["Goodput, near / far", "Reno", "CUBIC"],
         ),
-        (
+        long_form(
             "cubic-against-reno",
             ["--over", "channel.p_e=0.001,0.01,0.03"],
             ["Goodput (Mbit/s)", "Reno", "CUBIC"],
         ),
-        ("ack-path", ["--over", "reverse.rate=100 kbit/s,1 Mbit/s"], ["Goodput (Mbit/s)"]),
+        long_form("ack-path", ["--over", "reverse.rate=100 kbit/s,1 Mbit/s"], ["Goodput (Mbit/s)"]),
         ("slow-start", [], ["Congestion window (segments)", "Time (s)"]),
-        ("fairness", ["--set", "flows.equal.stagger=1 s"], ["Congestion window (segments)", "flow 2"]),
+        long_form(
+            "fairness", ["--set", "flows.equal.stagger=1 s"], ["Congestion window (segments)", "flow 2"]
+        ),
         ("one-two-three-losses", [], ["Congestion window (segments)", "SACK", "timeout"]),
     ],
 )
@@ -173,10 +175,11 @@ def test_unequal_round_trips_do_not() -> None:
     assert round_trips < ratio("sack", "80 ms") < round_trips**2
 
 
-def test_cubic_leaves_reno_behind_where_losses_are_rare() -> None:
+@pytest.mark.parametrize("runs", [2, long_form(4)])
+def test_cubic_leaves_reno_behind_where_losses_are_rare(runs: int) -> None:
     shorter = {"run.duration": "150 s", "run.warmup": "50 s"}
     over = {"channel.p_e": [0.00003, 0.003]}
-    found = points("cubic-against-reno", "tcp.variant", "channel.p_e", set=shorter, over=over, runs=4)
+    found = points("cubic-against-reno", "tcp.variant", "channel.p_e", set=shorter, over=over, runs=runs)
 
     def window(variant: str, p: float) -> float:
         point = found[variant, p]

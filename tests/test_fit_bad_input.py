@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import crossfade as cf
-from tests.conftest import Cli, expect_one_line
+from tests.conftest import Cli, expect_one_line, long_form
 
 LINK = """
 schema = 2
@@ -366,7 +366,7 @@ def limited(*words: str) -> tuple[int, str, float, float]:
 TEN_GB = 10 * 1000**3
 
 
-@pytest.mark.parametrize("kind", ["capture", "header", "ping", "qlog", "trace", "journal"])
+@pytest.mark.parametrize("kind", ["capture", long_form("header"), "ping", "qlog", "trace", "journal"])
 def test_ten_gigabytes_take_little_memory(kind: str, whole: bytes, tmp_path: Path) -> None:
     begins = {
         "capture": whole,

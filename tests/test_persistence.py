@@ -11,42 +11,35 @@ import pytest
 
 import crossfade as cf
 from crossfade.files import SCENARIOS
+from tests.conftest import long_form
 
 PAGE = Path(__file__).parents[1] / "docs" / "persistence.md"
 
 
-# Limits of retransmissions used in tests, a third fewer than in the figures.
-LIMITS: dict[str, dict[str, list[int | str]]] = {
-    "rlp-persistence": {"iid": [1, 2, 3, 5, 20], "markov": [1, 3, 5, 10, 20]},
-    "wifi-persistence": {"iid": [1, 2, 3, "unlimited"], "markov": [0, 1, 2, 3, 5, 20, 100, "unlimited"]},
-}
-
-
 @cache
-def points(name: str) -> dict[tuple[str, str, int | str], cf.store.Point]:
-    """Points of a scenario by TCP variant, channel and limit of retransmissions.
+def point(name: str, variant: str, channel: str, limit: int | str) -> cf.store.Point:
+    """A point of a scenario by TCP variant, channel and limit of retransmissions.
 
     All ten runs are made: with six, the intervals of the delay's tail after 20 and after 100 retransmissions
     overlap.
     """
     with (SCENARIOS / f"{name}.toml").open("rb") as file:
-        channels = tomllib.load(file)["sweep"]["channel"]
-    keys = ("tcp", "variant"), ("channel", "model")
-    found = {}
-    for channel in channels:
-        over = {"channel": [channel], "link.arq.max_retransmissions": LIMITS[name][channel["model"]]}
-        for point in cf.run(name, over=over, cache=False).points:
-            values = (point.axes[axis][key] for axis, key in keys)
-            found[*values, point.axes["link.arq.max_retransmissions"]] = point
+        axes = tomllib.load(file)["sweep"]
+    over = {
+        "tcp": [table for table in axes["tcp"] if table["variant"] == variant],
+        "channel": [table for table in axes["channel"] if table["model"] == channel],
+        "link.arq.max_retransmissions": [limit],
+    }
+    (found,) = cf.run(name, over=over, cache=False).points
     return found
 
 
 def slow(variant: str, channel: str, limit: int | str) -> cf.store.Point:
-    return points("rlp-persistence")[variant, channel, limit]
+    return point("rlp-persistence", variant, channel, limit)
 
 
 def fast(variant: str, channel: str, limit: int | str) -> cf.store.Point:
-    return points("wifi-persistence")[variant, channel, limit]
+    return point("wifi-persistence", variant, channel, limit)
 
 
 def ends(point: cf.store.Point, metric: str) -> tuple[float, float]:
@@ -62,8 +55,9 @@ def is_above(
     return ends(more, metric)[0] > factor * ends(less, metric)[1]
 
 
-def test_the_smallest_sufficient_number_at_each_snr(tmp_path: Path) -> None:
-    """Three SNRs of the page's table, computed from the scenario on the page."""
+@pytest.mark.parametrize("snrs", [[8], long_form([8, 14, 22])])
+def test_the_smallest_sufficient_number_at_each_snr(tmp_path: Path, snrs: list[int]) -> None:
+    """Some SNRs of the page's table, computed from the scenario on the page."""
     page = PAGE.read_text()
     (scenario,) = re.findall(r"^```toml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     (tmp_path / "snr.toml").write_text(scenario)
@@ -78,10 +72,10 @@ def test_the_smallest_sufficient_number_at_each_snr(tmp_path: Path) -> None:
         tmp_path / "snr.toml",
         "link.arq.max_retransmissions",
         within="2%",
-        over={"channel.snr_db": [8, 14, 22]},
+        over={"channel.snr_db": snrs},
     )
     words = {"cubic": "CUBIC", "bbr-v1": "BBRv1"}
-    assert len(found.decisions) == 6
+    assert len(found.decisions) == 2 * len(snrs)
     for at in found.decisions:
         row = said[words[str(at.condition["tcp.congestion"])]]
         snr = int(str(at.condition["channel.snr_db"]))
@@ -129,7 +123,7 @@ def test_on_a_slow_link_what_timeouts_remain_are_spurious() -> None:
     assert few.value("spurious_timeouts") < 0.05 * few.value("timeouts")
 
 
-@pytest.mark.parametrize("variant", ["reno", "sack"])
+@pytest.mark.parametrize("variant", ["reno", long_form("sack")])
 def test_on_a_fast_link_three_tries_do_against_independent_losses(variant: str) -> None:
     assert is_above(fast(variant, "iid", 2), fast(variant, "iid", 1), factor=1.5)
     assert fast(variant, "iid", 3).value("goodput_bps") > 0.99 * fast(variant, "iid", "unlimited").value(
@@ -147,7 +141,7 @@ def test_on_a_fast_link_tries_help_only_when_they_outlast_the_fade() -> None:
     assert is_above(fast("sack", "markov", 3), fast("reno", "markov", 3), factor=2.0)
 
 
-@pytest.mark.parametrize("variant", ["reno", "sack"])
+@pytest.mark.parametrize("variant", ["reno", long_form("sack")])
 def test_persistence_is_paid_for_in_the_tail_of_the_delay(variant: str) -> None:
     for fewer, more in [(2, 5), (5, 20), (20, 100)]:
         assert is_above(fast(variant, "markov", more), fast(variant, "markov", fewer), "one_way_delay_p99_s")

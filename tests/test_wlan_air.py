@@ -5,15 +5,17 @@ from __future__ import annotations
 import itertools
 import struct
 import subprocess
+import tempfile
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import crossfade as cf
-from tests.conftest import Cli, expect_one_line
+from tests.conftest import Cli, expect_one_line, long_form
 from tests.test_pcap import TSHARK, needs_tshark
 
 # Network with each standard, both directions, TCP and UDP, losses, RTS, and requests for missed block ACKs.
@@ -136,9 +138,17 @@ def frames_of(file: Path) -> list[Frame]:
     return [Frame(dict(zip(FIELDS, row, strict=True))) for row in rows]
 
 
-def written(scenario: str, folder: Path, **options: Any) -> list[Frame]:
-    cf.runs.write_air_pcap(folder / "air.pcap", scenario, **options)
-    return frames_of(folder / "air.pcap")
+@cache
+def written(scenario: str, rts: bool | None = None) -> list[Frame]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "air.pcap"
+        cf.runs.write_air_pcap(file, scenario, set=keys_of(rts))
+        return frames_of(file)
+
+
+def keys_of(rts: bool | None) -> dict[str, Any]:
+    """The keys that a test sets: whether an RTS precedes data, or none."""
+    return {} if rts is None else {"wlan.rts": rts}
 
 
 def mpdus_of_events(scenario: str, **options: Any) -> dict[tuple[str, int], list[tuple[int, int, bool]]]:
@@ -152,10 +162,9 @@ def mpdus_of_events(scenario: str, **options: Any) -> dict[tuple[str, int], list
 
 
 @needs_tshark
-@pytest.mark.parametrize("rts", [False, True])
-def test_tshark_reads_every_frame(rts: bool, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"set": {"wlan.rts": rts}}
-    frames = written(OFFICE, tmp_path, **options)
+@pytest.mark.parametrize("rts", [None, True])
+def test_tshark_reads_every_frame(rts: bool | None) -> None:
+    frames = written(OFFICE, rts)
     kinds = {kind: sum(frame.kind == kind for frame in frames) for kind in (DATA, QOS_DATA, ACK, BAR, BA)}
     assert all(kinds.values()), kinds
     assert len(frames) > 2_000
@@ -168,7 +177,7 @@ def test_tshark_reads_every_frame(rts: bool, tmp_path: Path) -> None:
     assert {frame["wlan.fcs.status"] for frame in frames if frame.has_collided} <= {"0"}
     assert {frame["tcp.checksum.status"] for frame in frames if frame["ip.proto"] == "6"} == {"1"}
     assert {frame["ip.proto"] for frame in frames if frame.is_data} == {"6", "17"}
-    assert (RTS in {frame.kind for frame in frames}) == rts
+    assert (RTS in {frame.kind for frame in frames}) == bool(rts)
     # Frames of stations are to the distribution system, those of the access point from it.
     for frame in frames:
         if frame.is_data:
@@ -181,8 +190,8 @@ def test_tshark_reads_every_frame(rts: bool, tmp_path: Path) -> None:
 
 
 @needs_tshark
-def test_frames_follow_one_another_and_collide_at_their_beginnings_alone(tmp_path: Path) -> None:
-    frames = written(OFFICE, tmp_path)
+def test_frames_follow_one_another_and_collide_at_their_beginnings_alone() -> None:
+    frames = written(OFFICE)
     # Start and end of each PPDU in the network's link events.
     events = cf.runs.link_events(OFFICE)
     air = events[events["event"] == "air"]
@@ -203,8 +212,8 @@ def test_frames_follow_one_another_and_collide_at_their_beginnings_alone(tmp_pat
 
 
 @needs_tshark
-def test_an_aggregate_has_one_number_and_one_last_mpdu(tmp_path: Path) -> None:
-    frames = written(OFFICE, tmp_path)
+def test_an_aggregate_has_one_number_and_one_last_mpdu() -> None:
+    frames = written(OFFICE)
     aggregates = defaultdict(list)
     for frame in frames:
         # Frames of 802.11a and control frames are in no A-MPDU.
@@ -220,8 +229,8 @@ def test_an_aggregate_has_one_number_and_one_last_mpdu(tmp_path: Path) -> None:
 
 
 @needs_tshark
-def test_retransmissions_keep_number_and_packet_and_set_the_retry_bit(tmp_path: Path) -> None:
-    frames = written(OFFICE, tmp_path)
+def test_retransmissions_keep_number_and_packet_and_set_the_retry_bit() -> None:
+    frames = written(OFFICE)
     of_events = mpdus_of_events(OFFICE)
     held: dict[tuple[tuple[str, str, str], str], tuple[str, str]] = {}
     retries = 0
@@ -250,8 +259,8 @@ def test_retransmissions_keep_number_and_packet_and_set_the_retry_bit(tmp_path: 
 
 
 @needs_tshark
-def test_bitmaps_say_what_was_delivered(tmp_path: Path) -> None:
-    frames = written(ALONE, tmp_path)
+def test_bitmaps_say_what_was_delivered() -> None:
+    frames = written(ALONE)
     mpdus = iter(mpdus_of_events(ALONE)["down", 0])
     delivered: set[int] = set()
     checked, missing = 0, 0
@@ -280,10 +289,9 @@ def test_bitmaps_say_what_was_delivered(tmp_path: Path) -> None:
 
 
 @needs_tshark
-@pytest.mark.parametrize("rts", [False, True])
-def test_tshark_reads_frames_for_several_stations(rts: bool, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"set": {"wlan.rts": rts}}
-    frames = written(SEVERAL, tmp_path, **options)
+@pytest.mark.parametrize("rts", [False, long_form(True)])
+def test_tshark_reads_frames_for_several_stations(rts: bool) -> None:
+    frames = written(SEVERAL, rts)
     sound = [frame for frame in frames if not frame.has_collided]
     assert {frame["_ws.malformed"] for frame in sound} == {""}
     assert not [frame.cells for frame in sound if "8388608" in frame["_ws.expert.severity"]]
@@ -301,14 +309,14 @@ def test_tshark_reads_frames_for_several_stations(rts: bool, tmp_path: Path) -> 
             together[frame.at_ns].add(frame.way)
     assert max(map(len, together.values())) == 5
     # Exactly the MPDUs of the link events are in the capture.
-    of_events = mpdus_of_events(SEVERAL, **options)
+    of_events = mpdus_of_events(SEVERAL, set=keys_of(rts))
     heard = sum(frame.is_data for frame in frames)
     assert heard == sum(map(len, of_events.values()))
 
 
 @needs_tshark
-def test_tshark_reads_initial_control_frames(tmp_path: Path) -> None:
-    frames = written(SINGLE, tmp_path)
+def test_tshark_reads_initial_control_frames() -> None:
+    frames = written(SINGLE)
     sound = [frame for frame in frames if not frame.has_collided]
     assert {frame["_ws.malformed"] for frame in sound} == {""}
     assert not [frame.cells for frame in sound if "8388608" in frame["_ws.expert.severity"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 
 import crossfade as cf
 from crossfade.files import SCENARIOS, shipped_scenarios
-from tests.conftest import Cli
+from tests.conftest import Cli, long_form
 from tests.test_fit_link import TRUTH
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "congestion-control"
@@ -62,14 +63,32 @@ def test_help_shows_every_command_and_an_example(cli: Cli) -> None:
 
 # Options that shorten slow examples; they do not affect whether the example's command line is valid.
 FEWER = {
+    ("phy", "mimo-fer"): ["--over", "channel.snr_db=0:20:10"],
     ("phy", "nr-blocks"): ["--over", "nr.block.mcs=7", "--over", "nr.radio.mean_snr_db=-2:8:2"],
     ("paper", "tcp-markov", "fig2"): ["--over", "p_e=0.01,0.1"],
+    ("compare", "quickstart"): ["--set", "run.duration=3000 slots"],
+    ("best", "quickstart"): ["--set", "run.duration=3000 slots"],
     ("best", "classics/bufferbloat"): ["--set", "run.duration=5 s", "--set", "run.warmup=1 s"],
 }
 
 
+# The examples that take most of the time, by their first words: the long form runs them too.
+LONGEST = (
+    ("suite", "interop", "--stack"),
+    ("export", "results.sqlite", "--to", "netcdf"),
+    ("fit", "mine.pcap", "--predict"),
+    ("fit", "lost-numbers.txt"),
+    ("paper", "tcp-markov", "fig2", "--plot"),
+    ("phy", "mimo-fer", "--plot"),
+    ("best", "mimo-arq"),
+    ("plot", "results.sqlite", "--y", "goodput_bps", "--width"),
+    ("plot", "links.csv"),
+)
+
+
+@pytest.mark.parametrize("all_of_them", [False, long_form(True)])
 def test_the_examples_of_the_help_are_right(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Path
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Path, all_of_them: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("my.toml").write_text(small.read_text())
@@ -89,7 +108,7 @@ def test_the_examples_of_the_help_are_right(
     for name in ("cell.up", "cell.down", "bw.txt"):
         Path(name).write_text("".join(f"{at}\n" for at in range(4, 2000, 4)))
     Path("delay.txt").write_text("20\n21\n19\n" * 66)
-    Path("mine.pcap").write_bytes(cf.runs.pcap(TRUTH, set={"run.duration": "10 s"}))
+    Path("mine.pcap").write_bytes(cf.runs.pcap(TRUTH, set={"run.duration": "5 s"}))
     # Golden traces and a cluster are missing here; claims take a minute and have their own test.
     skipped = [["verify", f"golden/{layout}"] for layout in ("ns2", "ns2-chain", "weights", "wifi", "nr")]
     skipped += [["paper", "tcp-markov"], ["paper", "tcp-rlp", "--readings"]]
@@ -100,6 +119,7 @@ def test_the_examples_of_the_help_are_right(
     skipped += [["fit", "sender.pcap", "receiver.pcap", "--to", "link.toml", "--plot", "link.png"]]
     assert all(example in examples for example in skipped)
     assert len(examples) >= 30
+    assert all(any(example[: len(head)] == [*head] for example in examples) for head in LONGEST)
     # Examples with Rust files are skipped without a compiler.
     uncompiled = shutil.which("rustc") is None
     for example in examples:
@@ -107,6 +127,8 @@ def test_the_examples_of_the_help_are_right(
             continue
         # Commands that run on real hosts, or until Ctrl-C, have their own tests.
         if example in skipped or example[0] in ("live", "doctor", "explore", "record"):
+            continue
+        if not all_of_them and any(example[: len(head)] == [*head] for head in LONGEST):
             continue
         words = example[: example.index(">")] if ">" in example else example
         words = words[: words.index("|")] if "|" in words else words
@@ -347,7 +369,10 @@ def test_explain_says_what_a_key_is(cli: Cli) -> None:
 
 @pytest.mark.parametrize("name", shipped_scenarios())
 def test_every_shipped_scenario_is_right_and_short_enough_to_read_aloud(cli: Cli, name: str) -> None:
-    assert cli("check", name).code == 0
+    """The figure that a scenario describes can be drawn too: a plan is refused otherwise."""
+    checked = cli("check", name)
+    assert checked.code == 0
+    assert re.match(r"ok: .*: [1-9][\d,]* points?\b", checked.out), checked.out
     text = (SCENARIOS / f"{name}.toml").read_text()
     assert len(text.splitlines()) <= 24
     assert tomllib.loads(text)["title"]
@@ -407,9 +432,18 @@ def test_a_terminal_without_unicode_gets_a_table_too(small: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code"), [("check nowhere", 2), ("run small.toml --no-cache", 0), ("check small.toml", 0)]
+    ("words", "code", "streams"),
+    [
+        *[("check nowhere", 2, streams) for streams in ("2>&-", ">&- 2>&-", "2>/dev/full")],
+        *[("run small.toml --no-cache", 0, streams) for streams in ("<&- >&- 2>&-", "2>/dev/full")],
+        long_form("check nowhere", 2, "<&- >&- 2>&-"),
+        *[long_form("run small.toml --no-cache", 0, streams) for streams in ("2>&-", ">&- 2>&-")],
+        *[
+            long_form("check small.toml", 0, streams)
+            for streams in ("2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full")
+        ],
+    ],
 )
-@pytest.mark.parametrize("streams", ["2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full"])
 def test_streams_that_are_closed_or_full_change_no_exit_code(
     small: Path, words: str, code: int, streams: str
 ) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import crossfade as cf
 from tests.cli.live_runs import live, need, need_live
-from tests.conftest import Cli
+from tests.conftest import Cli, long_form
 
 NR = """\
 schema = 2
@@ -53,7 +53,9 @@ def possible() -> None:
     need_live()
 
 
-@pytest.mark.parametrize("keys", [UPLINK, UPLINK + ', rlc = { mode = "um" }', "layers = 4"])
+@pytest.mark.parametrize(
+    "keys", [long_form(UPLINK), UPLINK + ', rlc = { mode = "um" }', long_form("layers = 4")]
+)
 def test_a_transfer_over_nr_is_replayed(keys: str, tmp_path: Path, cli: Cli) -> None:
     scenario, journal = tmp_path / "nr.toml", tmp_path / "rec.cfj"
     back = "" if "uplink" in keys else 'reverse = { rate = "20 Mbit/s", delay = "5 ms" }\n'
@@ -118,7 +120,7 @@ PROGRAM = 'traffic = "outside", beside = "download"'
 @pytest.mark.parametrize(
     ("flows", "waits"),
     [
-        (f"me = {{ {PROGRAM}, five_qi = 1 }}", False),
+        long_form(f"me = {{ {PROGRAM}, five_qi = 1 }}", False),
         (f"me = {{ {PROGRAM}, bearer = {{ shared = true }} }}", True),
         (
             f"me = {{ {PROGRAM}, bearer = {{ shared = true }} }}\n"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.live_runs import live, need, need_live
-from tests.conftest import Cli
+from tests.conftest import Cli, long_form
 
 # UDP echo server for IPv4 and IPv6.
 ECHO = """\
@@ -93,7 +93,7 @@ def through(echo: Path, *options: str, script: str) -> tuple[list[str], list[dic
     return done.stdout.split(), ways
 
 
-@pytest.mark.parametrize("queue", ["drop-tail", "fq-codel"])
+@pytest.mark.parametrize("queue", ["drop-tail", long_form("fq-codel")])
 def test_broken_packets_pass_and_harm_nothing(echo: Path, queue: str) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can send broken packets")

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.cli.live_runs import browse, live, need, need_live
+from tests.conftest import long_form
 
 # 10 % of frames are lost, and retransmitted until they arrive.
 ARQ = """\
@@ -96,10 +97,13 @@ def connections(capture: Path, to_near: bool) -> list[Connection]:
     return list(found.values())
 
 
-def test_what_iperf3_reports_is_what_the_record_has(lossy: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("congestion", [["cubic"], long_form(["reno", "cubic", "bbr"])])
+def test_what_iperf3_reports_is_what_the_record_has(
+    lossy: Path, tmp_path: Path, congestion: list[str]
+) -> None:
     need("iperf3", "tshark")
     known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
-    controls = [control for control in ("reno", "cubic", "bbr") if control in known]
+    controls = [control for control in congestion if control in known]
     # Transfers have a fixed size, not a fixed duration, so that a loaded machine only takes longer.
     calls = [(control, way) for control in controls for way in ("", "-R")]
     # A server that is scheduled late learns that the client has finished before it reads the rest, and never

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from tests.cli.live_runs import live, need, need_live
-from tests.conftest import Cli, expect_one_line, points
+from tests.conftest import Cli, expect_one_line, long_form, points
 
 MESH = """\
 schema = 1
@@ -100,7 +100,7 @@ def test_two_congestion_controls_beside_each_other(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("name", LINKS)
+@pytest.mark.parametrize("name", [name if name in ("trace", "MIMO") else long_form(name) for name in LINKS])
 def test_a_link_of_any_kind_is_replayed(name: str, tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "opportunities.trace").write_text("1\n2\n2\n5\n9\n9\n10\n")
     (tmp_path / "rates.csv").write_text("time_s,rate_bps,delay_s,loss\n0,8e6,0.01,0.02\n0.4,2e6,0,0.1\n")

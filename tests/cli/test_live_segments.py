@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.live_runs import SCENARIO, live, need, need_live
-from tests.conftest import Cli
+from tests.conftest import Cli, long_form
 
 DATAGRAMS = """\
 import os, socket, time
@@ -36,7 +36,7 @@ def _live() -> None:
     need_live()
 
 
-@pytest.mark.parametrize("link", ["only loses", "hop"])
+@pytest.mark.parametrize("link", [long_form("only loses"), "hop"])
 def test_a_download_in_large_segments(link: str, tmp_path: Path, cli: Cli) -> None:
     need("curl", "tshark")
     data = random.Random(1).randbytes(5_000_000)
@@ -83,7 +83,7 @@ def test_datagrams_in_large_segments(tmp_path: Path, cli: Cli) -> None:
         assert {status for *_, status in datagrams} == {"1"}
 
 
-@pytest.mark.parametrize("segments", ["--large-segments", "--no-large-segments"])
+@pytest.mark.parametrize("segments", ["--large-segments", long_form("--no-large-segments")])
 def test_no_larger_window_is_told_than_w_max(segments: str, tmp_path: Path) -> None:
     """Advertised windows never exceed w_max, and checksums stay correct, even if the kernel leaves them to
     segmentation offload.

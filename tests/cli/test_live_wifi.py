@@ -32,7 +32,7 @@ def wifi(tmp_path: Path) -> Path:
 def test_no_datagram_is_dropped_unseen(wifi: Path, tmp_path: Path, cli: Cli) -> None:
     need("iperf3")
     told, report, journal = (tmp_path / name for name in ("iperf3.json", "report.json", "run.cfj"))
-    near = f"iperf3 -u -R -b 500M -l 1472 -c $CROSSFADE_SERVER -t 2 -J --get-server-output > {told}"
+    near = f"iperf3 -u -R -b 500M -l 1472 -c $CROSSFADE_SERVER -t 1 -J --get-server-output > {told}"
     options: list[str | Path] = [
         "--quiet",
         "--json",
@@ -55,6 +55,7 @@ def test_no_datagram_is_dropped_unseen(wifi: Path, tmp_path: Path, cli: Cli) -> 
     assert replayed.out.endswith("identical\n")
 
 
+@pytest.mark.long  # tests/cli/test_live_programs.py has a browser over another link
 def test_a_browser_loads_a_page_over_wifi(wifi: Path, tmp_path: Path) -> None:
     down, up = browse(wifi, tmp_path, 5_000_000)
     assert down["arrived_bytes"] > 5_000_000

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from crossfade.cli.layout import Column, fitted
-from tests.conftest import Cli
+from tests.conftest import Cli, long_form
 
 FIRST = ["run", "quickstart", "--runs", "2", "--set", "run.duration=2000 slots"]
 AXES = [
@@ -54,7 +54,7 @@ def in_a_terminal(width: int, *arguments: str) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", found.decode()).replace("\r", "")
 
 
-@pytest.mark.parametrize("width", [80, 100, 140])
+@pytest.mark.parametrize("width", [80, long_form(100), long_form(140)])
 def test_the_first_command_of_the_tutorial_is_whole_at_every_width(
     width: int, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

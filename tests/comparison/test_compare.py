@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import doctest
 import io
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ import crossfade as cf
 from bench import coverage
 from crossfade.comparison.choices import Choices
 from tests.comparison.synthetic import Values, results
-from tests.conftest import SMALL, SWEEP, Cli, expect_one_line
+from tests.conftest import SMALL, SWEEP, Cli, expect_one_line, long_form
 
 BY_HAND = results(
     "tcp.variant link.rate",
@@ -246,15 +244,13 @@ def test_nothing_is_run_for_what_is_refused(cli: Cli, sweep: Path, monkeypatch: 
     expect_one_line(cli("compare", sweep, "--by", "tcp.variant", "--metric", "godput_bps"), "godput_bps")
 
 
-@pytest.mark.parametrize("module", ["compare", "crossings"])
-def test_the_examples_are_right(module: str) -> None:
-    assert doctest.testmod(sys.modules[f"crossfade.comparison.{module}"]).failed == 0
-
-
-@pytest.mark.parametrize("experiments", [100, pytest.param(400, marks=pytest.mark.long)])
+@pytest.mark.parametrize("experiments", [30, long_form(400)])
 def test_intervals_cover_what_they_promise(experiments: int) -> None:
     """Coverage of the 95 % intervals is between 93 and 97 %; `python bench/coverage.py` measures it with a
     thousand experiments.
+
+    Each kind of interval fails in nine cases of ten if it covers 60 % only (half of the length covers 67 %);
+    in the long form if it covers 86 %.
     """
     # A true coverage of 93 to 97 % exceeds these bounds with a probability of 0.1 %.
     low, high = (

@@ -9,7 +9,7 @@ import pytest
 
 import crossfade as cf
 from crossfade.figures.timelines import is_events
-from tests.conftest import Cli, events_text, expect_one_line, svg_words
+from tests.conftest import Cli, events_text, expect_one_line, long_form, svg_words
 
 
 def test_events_of_a_sweep_have_its_axes_in_front(sweep: Path) -> None:
@@ -37,10 +37,12 @@ def test_too_many_points_are_refused(cli: Cli, small: Path, tmp_path: Path) -> N
     assert not file.exists()
 
 
-@pytest.mark.parametrize("y", ["cwnd", "ssthresh", "flight_size", "dupacks", "backoff", "seq"])
+@pytest.mark.parametrize(
+    "y", ["cwnd", "seq", *map(long_form, ("ssthresh", "flight_size", "dupacks", "backoff"))]
+)
 def test_events_are_recognised_and_drawn(cli: Cli, sweep: Path, tmp_path: Path, y: str) -> None:
     file = tmp_path / "events.csv"
-    file.write_text(events_text(sweep))
+    file.write_text(events_text(sweep, set={"run.duration": "500 slots"}))
     assert is_events(cf.store.Table.read(file))
     outcome = cli("plot", file, "--y", y, "--out", tmp_path / "one.svg")
     assert (outcome.code, outcome.err) == (0, f"wrote {tmp_path / 'one.svg'}\n")
@@ -155,7 +157,8 @@ def test_what_cannot_be_drawn_is_said(
 
 def test_more_panels_than_can_be_read_are_refused(cli: Cli, small: Path, tmp_path: Path) -> None:
     file = tmp_path / "events.csv"
-    file.write_text(events_text(small, over={"tcp.w_max": [4, 5, 6, 7, 8, 9, 10]}))
+    short = {"run.duration": "200 slots"}
+    file.write_text(events_text(small, set=short, over={"tcp.w_max": [4, 5, 6, 7, 8, 9, 10]}))
     assert cli("plot", file).code == 0
     outcome = cli("plot", file, "--y", "seq")
     assert outcome.code == 2

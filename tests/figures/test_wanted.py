@@ -11,7 +11,6 @@ import pytest
 import crossfade as cf
 from crossfade.figures.html import LIBRARY, plotly_js
 from crossfade.figures.wanted import Wanted
-from crossfade.files import shipped_scenarios
 from crossfade.tables import Table
 from tests.conftest import SWEEP, Cli, expect_one_line, svg_words
 
@@ -103,14 +102,6 @@ def test_events_are_drawn_where_a_variable_of_the_sender_is_asked_for(
 def test_what_cannot_be_meant_is_left_out() -> None:
     wild = {"figure": {"of": 3, "x": ["a"], "y": {"a": 1}, "by": [1], "labels": "b", "log_y": "yes"}}
     assert Wanted.read(wild) == Wanted.read({}) == Wanted()
-
-
-def test_every_shipped_figure_can_be_drawn() -> None:
-    """Every shipped scenario with a figure can be planned, which requires that its figure names existing
-    columns.
-    """
-    for name in shipped_scenarios():
-        assert cf.check(name).points >= 1
 
 
 def test_the_library_of_pages_is_the_one_that_was_looked_at() -> None:

@@ -89,10 +89,8 @@ def test_wrong_axes_are_named(cli: Cli, axis: str, message: str) -> None:
         (
             "rlp-8000",
             "rlp-7920",
-            "large-segments-when-good",
             "bursts",
             "overhead",
-            "n3-crossover",
             "tcp-4800",
         ),
         pytest.param((), id="all", marks=pytest.mark.long),
@@ -103,13 +101,13 @@ def test_what_is_claimed(claims: tuple[str, ...]) -> None:
     assert found["rlp-8000"].verdict == "holds"
     assert found["rlp-7920"].failing == 0
     assert "n3-close-to-n10" not in found or found["n3-close-to-n10"].verdict == "holds"
-    assert found["large-segments-when-good"].verdict == "holds"
+    assert claims or found["large-segments-when-good"].verdict == "holds"
     wrong = [outcome.where for outcome in found["bursts"].outcomes if not outcome.holds]
     assert wrong == ["fading margin 5 dB, fd_t 0.16 (printed 1.4)"]
     # The overhead is 7 of 543 octets only if frames may cross the borders of segments.
     assert [outcome.holds for outcome in found["overhead"].outcomes] == [True, True, True]
     # This reading has no crossover at the paper's place.
-    assert found["n3-crossover"].verdict != "holds"
+    assert claims or found["n3-crossover"].verdict != "holds"
     assert found["tcp-4800"].worst.value == pytest.approx(
         4900.0, abs=100.0
     )  # 4872 bit/s by an independent program

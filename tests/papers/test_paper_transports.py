@@ -14,7 +14,7 @@ from crossfade.papers import PAPERS, verdicts
 from crossfade.papers.options import Options
 from crossfade.papers.transports import FIGURES, of_flights, ware
 from crossfade.tables import Table
-from tests.conftest import Cli
+from tests.conftest import Cli, long_form
 
 
 def short(cli: Cli, figure: str, *more: str) -> list[dict[str, str]]:
@@ -125,14 +125,16 @@ def test_the_knee_of_version_1_lies_between_15_and_25_percent() -> None:
     assert at_25 < 0.4
 
 
-def test_claims_follow_from_runs() -> None:
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [("extra-acked", "holds"), ("rfc9330-loss", "holds"), long_form("suspensions", "does not hold")],
+)
+def test_claims_follow_from_runs(name: str, verdict: str) -> None:
     figures = PAPERS["transports"].SET
     options = Options(quick=True)
-    expected = {"extra-acked": "holds", "rfc9330-loss": "holds", "suspensions": "does not hold"}
-    for claim in figures.listed():
-        if claim["id"] in expected:
-            found = verdicts.judge(claim, lambda check: figures._outcomes(check, options))
-            assert found.verdict == expected[claim["id"]], str(found)
+    (claim,) = (claim for claim in figures.listed() if claim["id"] == name)
+    found = verdicts.judge(claim, lambda check: figures._outcomes(check, options))
+    assert found.verdict == verdict, str(found)
 
 
 def test_an_outage_costs_what_the_timer_waits_beyond_it() -> None:

@@ -17,7 +17,7 @@ from crossfade.files import SCENARIOS
 from crossfade.papers import PAPERS
 from crossfade.papers.options import Options
 from crossfade.papers.verdicts import BECAUSE, Outcome
-from tests.conftest import Cli, points
+from tests.conftest import Cli, long_form, points
 from tests.papers.judged import quickly_judged
 
 # Columns of `paper tcp-markov figN --csv`, which users rely on.
@@ -76,7 +76,7 @@ FIGURES: dict[str, list[tuple[set[str], set[str], set[str], set[str]]]] = {
 }
 
 
-@pytest.mark.parametrize("figure", list(FIGURES))
+@pytest.mark.parametrize("figure", ["fig1", "fig3", *map(long_form, ("fig2", "fig4", "fig5", "fig6"))])
 def test_figures_have_the_curves_of_the_paper(cli: Cli, figure: str) -> None:
     rows = quick(cli, figure)
     ((variants, channels, windows, thresholds),) = FIGURES[figure]
@@ -169,7 +169,7 @@ def test_quick_is_quicker_and_less_sure(cli: Cli) -> None:
 
 
 def test_a_figure_is_drawn(cli: Cli, tmp_path: Path, figures: list[Figure]) -> None:
-    rows = quick(cli, "fig2", "--plot", str(tmp_path / "fig2.png"))
+    rows = quick(cli, "fig1", "--over", "p_e=0.01,0.1", "--plot", str(tmp_path / "fig1.png"))
     (axes,) = figures[0].axes
     shown = [points(line) for line in axes.lines]
     curves: dict[tuple[str, str], list[tuple[float, float]]] = {}
@@ -229,7 +229,6 @@ def test_a_figure_is_drawn_along_its_axis_where_that_varies() -> None:
             "bounds-tight",
             "table1",
             "decade-is-10-db",
-            "sack-is-newreno",
         ),
         pytest.param((), id="all", marks=pytest.mark.long),
     ],
@@ -254,8 +253,9 @@ def test_the_verdicts_that_need_no_simulation(claims: tuple[str, ...]) -> None:
     ]
     assert table1.verdict == "holds partly"
     assert found["decade-is-10-db"].verdict == "holds"
-    assert found["sack-is-newreno"].verdict == "holds"
-    assert found["sack-is-newreno"].holding == 52
+    if not claims:
+        assert found["sack-is-newreno"].verdict == "holds"
+        assert found["sack-is-newreno"].holding == 52
 
 
 def outcomes_of(key: str, claim: str) -> list[Outcome]:
@@ -326,7 +326,7 @@ def axes_of(key: str, name: str, column: str) -> dict[str, list[Any]]:
     return {one: CHAINS[one] for one in wanted.get(name, ["hops", "cwl", "optimum"])}
 
 
-@pytest.mark.parametrize("key", list(SHORT))
+@pytest.mark.parametrize("key", [long_form(key) if key == "wipemu" else key for key in SHORT])
 def test_figures_of_papers_hold_nothing_back(key: str) -> None:
     """Every figure draws a curve for every value of every axis; no axis is held at one of its values."""
     paper = PAPERS[key]
@@ -339,6 +339,6 @@ def test_figures_of_papers_hold_nothing_back(key: str) -> None:
             else {}
         )
         over = axes_of(key, name, figure.along.column)
-        table = paper.table(name, Options(set=changed, over=over, runs=2, jobs=1))
+        table = paper.table(name, Options(set=changed, over=over, runs=1, jobs=1))
         asked = figure.asked(table)
         assert choose(figure.to_draw(table), asked["x"], asked["y"], panels=asked["panels"]).held == {}, name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sqlite3
 import struct
@@ -14,7 +13,8 @@ import crossfade as cf
 from crossfade import _crossfade
 from crossfade.results.cache import Cache, MemoryStore, SqliteStore, cache_path
 from crossfade.results.rows import names_of
-from tests.conftest import SMALL, Cli, make_row, reseal
+from tests.conftest import SMALL, Cli, reseal
+from tests.results.writers import make_row, started
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
@@ -40,23 +40,10 @@ def test_rows_outlive_the_process_that_made_them(tmp_path: Path) -> None:
     second.close()
 
 
-def _write(path: Path, writer: int, count: int) -> None:
-    store = SqliteStore(path)
-    for n in range(count):
-        # Both processes also write common rows.
-        store.put([make_row(1000 * (writer + 1) + n), make_row(n)])
-    store.close()
-
-
 def test_two_processes_may_create_and_fill_it_at_once(tmp_path: Path) -> None:
     path = tmp_path / "rows.sqlite"
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_write, args=(path, writer, 200)) for writer in range(3)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join(timeout=60)
-    assert [writer.exitcode for writer in writers] == [0, 0, 0]
+    writers = [started("fill_store", path, writer, 200) for writer in range(3)]
+    assert [writer.wait(timeout=60) for writer in writers] == [0, 0, 0]
     store = SqliteStore(path)
     wanted = [make_row(1000 * block + n).key for block in range(4) for n in range(200)]
     assert sorted(store.get(wanted)) == wanted

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 import sqlite3
 import struct
 import time
@@ -17,23 +15,13 @@ import pytest
 
 import crossfade as cf
 from crossfade import records
-from crossfade.results import file as resultsfile
 from crossfade.results.file import ResultsFile
 from crossfade.results.opening import is_results_file
 from crossfade.results.plantable import plan_id
 from crossfade.results.rows import Row
-from tests.conftest import Mount, make_row, reseal
-
-
-def plan(seed: int = 1, **changes: Any) -> dict[str, Any]:
-    return {
-        "name": "scenario",
-        "axes": ["tcp.w_max"],
-        "points": [{"axes": {"tcp.w_max": 6}, "id": "00" * 16}, {"axes": {"tcp.w_max": 24}, "id": "01" * 16}],
-        "methods": ["simulation"],
-        "stop": {"runs": 10},
-        "seed": seed,
-    } | changes
+from tests.conftest import Mount, reseal
+from tests.results.writers import make_plan as plan
+from tests.results.writers import make_row, started
 
 
 def keys_in(path: Path) -> set[str]:
@@ -106,26 +94,15 @@ def test_rows_are_on_the_disk_within_a_second_though_no_more_come(tmp_path: Path
     assert len(keys_in(path)) == 3
 
 
-def _fill_for_ever(path: Path) -> None:
-    resultsfile.COMMIT_EVERY_S = 0.01
-    with ResultsFile.create(path) as file:
-        for n in range(10**9):
-            file.put([make_row(n)])
-            time.sleep(0.0001)
-
-
 def test_a_killed_writer_loses_nothing_that_was_committed(tmp_path: Path) -> None:
     path = tmp_path / "results.sqlite"
-    context = multiprocessing.get_context("spawn")
     for _ in range(3):
         there = keys_in(path) if path.exists() else set()
-        process = context.Process(target=_fill_for_ever, args=(path,))
-        process.start()
+        process = started("fill_for_ever", path)
         while len(seen := keys_in_now(path)) <= len(there):
             time.sleep(0.01)
-        assert process.pid is not None
-        os.kill(process.pid, signal.SIGKILL)
-        process.join()
+        process.kill()
+        process.wait()
         assert integrity(path) == "ok"
         assert seen <= keys_in(path)
 
@@ -139,25 +116,10 @@ def keys_in_now(path: Path) -> set[str]:
         return set()
 
 
-def _fill(path: Path, writer: int, count: int) -> None:
-    resultsfile.COMMIT_EVERY_S = 0.005
-    with ResultsFile.create(path) as file:
-        file.add_plan(plan(seed=writer % 2))
-        for n in range(count):
-            # All processes also write common rows.
-            file.put([make_row(1000 * (writer + 1) + n), make_row(n)])
-            time.sleep(0.0005)
-
-
 def test_several_processes_may_create_and_fill_it_at_once(tmp_path: Path) -> None:
     path = tmp_path / "results.sqlite"
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_fill, args=(path, writer, 200)) for writer in range(3)]
-    for process in writers:
-        process.start()
-    for process in writers:
-        process.join(timeout=60)
-    assert [process.exitcode for process in writers] == [0, 0, 0]
+    writers = [started("fill", path, writer, 200) for writer in range(3)]
+    assert [process.wait(timeout=60) for process in writers] == [0, 0, 0]
     wanted = {f"{1000 * block + n:032x}" for block in range(4) for n in range(200)}
     assert keys_in(path) == wanted
     assert integrity(path) == "ok"

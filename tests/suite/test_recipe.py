@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.live_runs import need, need_live
+from tests.conftest import long_form
 from tests.suite.test_cases import own
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +64,9 @@ def test_the_five_lines_of_the_page(project: Path) -> None:
     assert "short" in (project / "verdicts.html").read_text()
 
 
-def test_the_workflow_with_the_inputs_of_the_page(project: Path) -> None:
+@pytest.mark.parametrize("against_baseline", [False, long_form(True)])
+def test_the_workflow_with_the_inputs_of_the_page(project: Path, against_baseline: bool) -> None:
+    """In the long form also beside a baseline, as a suite is in ``test_a_slowed_stack_is_caught``."""
     yaml = pytest.importorskip("yaml")
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "suite.yml").read_text())
     # YAML 1.1 parses the key "on" as true.
@@ -87,6 +90,8 @@ def test_the_workflow_with_the_inputs_of_the_page(project: Path) -> None:
     (row,) = json.loads((project / "rows.json").read_text())
     assert (row["runs"], row["verdict"]) == (4, "pass")
 
+    if not against_baseline:
+        return
     # A client limited to 100 kB/s, a fifth of the link, is worse than the baseline.
     (project / "rows.json").rename("old.json")
     (project / "client.sh").write_text(CLIENT.replace("curl", "curl --limit-rate 100k"))

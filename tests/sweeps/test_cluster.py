@@ -25,7 +25,7 @@ from crossfade.plans.options import Options
 from crossfade.results.file import ResultsFile
 from crossfade.results.rows import Row
 from crossfade.sweeps import chunks, connection, worker
-from tests.conftest import SMALL, Cli, expect_one_line
+from tests.conftest import SMALL, Cli, expect_one_line, long_form
 from tests.test_rules import FADING
 from tests.test_rust_controls import EXAMPLES
 
@@ -124,7 +124,8 @@ def test_controls_of_the_users_own_run_on_a_cluster(two_workers: cf.store.Cluste
         assert [row.values for row in mine.points[0].rows] == [row.values for row in reno.points[0].rows]
 
 
-@pytest.mark.parametrize("stop", STOPS)
+# In the short form all workers are killed (the next test).
+@pytest.mark.parametrize("stop", [*map(long_form, STOPS)])
 def test_a_killed_worker_costs_nothing_but_time(two_workers: cf.store.Cluster, stop: dict[str, Any]) -> None:
     plan = load(**stop)
     before = pids(two_workers)
@@ -140,10 +141,12 @@ def test_all_workers_killed_are_replaced(two_workers: cf.store.Cluster) -> None:
         for pid in pids(two_workers):
             os.kill(pid, signal.SIGKILL)
 
+    before = set(pids(two_workers))
     assert on(two_workers, plan, at_first_rows=kill) == on_threads(runs=50)
+    assert not before & set(pids(two_workers))
 
 
-@pytest.mark.parametrize("stop", STOPS)
+@pytest.mark.parametrize("stop", [STOPS[0], long_form(STOPS[1])])
 def test_a_worker_that_hangs_does_not_hold_up_the_rest(
     two_workers: cf.store.Cluster, stop: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -360,17 +363,29 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_a_stopped_sweep_leaves_no_workers_and_is_resumed(tmp_path: Path, how: signal.Signals) -> None:
-    # Nearly a second of work, so that a late interrupt still finds it running.
-    runs = 400
+@pytest.mark.parametrize(
+    ("how", "resumed_on"),
+    [
+        (signal.SIGINT, "threads"),
+        (signal.SIGKILL, None),
+        long_form(signal.SIGINT, "cluster"),
+        long_form(signal.SIGKILL, "cluster"),
+    ],
+)
+def test_a_stopped_sweep_leaves_no_workers_and_is_resumed(
+    tmp_path: Path, how: signal.Signals, resumed_on: str | None
+) -> None:
+    """The long form resumes on a cluster too, which starts a scheduler and two workers once more."""
+    # Some tenths of a second of work, so that a late interrupt still finds the sweep running.
+    runs = 400 if resumed_on == "cluster" else 200
     scenario, file = tmp_path / "many.toml", tmp_path / "many.sqlite"
     scenario.write_text(MANY)
-    command = f"sweep {scenario} --runs {runs} --out {file} --cluster local --jobs 2".split()
+    jobs = 2 if resumed_on else 1
+    command = f"sweep {scenario} --runs {runs} --out {file} --cluster local --jobs {jobs}".split()
     process = start(*command)
     wait_for(lambda: count_rows(file) > 20 or process.poll() is not None)
     workers = children(process.pid)
-    assert len(workers) == 2
+    assert len(workers) == jobs
     os.killpg(process.pid, how)
     _, err = process.communicate(timeout=60)
     if how == signal.SIGINT:
@@ -380,7 +395,9 @@ def test_a_stopped_sweep_leaves_no_workers_and_is_resumed(tmp_path: Path, how: s
     wait_for(lambda: not any(map(is_alive, workers)))
     assert 20 < count_rows(file) < 8 * runs
 
-    resumed = start(*command)
+    if resumed_on is None:
+        return
+    resumed = start(*(command if resumed_on == "cluster" else command[: command.index("--cluster")]))
     _, err = resumed.communicate(timeout=120)
     assert resumed.returncode == 0, err
     assert "distributed" not in err

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import long_form
 from tests.trials.attacks import flipped_bits, killed_merges, killed_sweeps, make_results, tampered_reads
 from tests.trials.strangers import strangers
 from tests.trials.watched import canaries, difference, snapshot
@@ -36,11 +37,12 @@ def test_a_killed_sweep_goes_on_to_the_same_rows(results: Path, tmp_path: Path) 
     assert killed_sweeps(results, tmp_path, 1).total() == 1
 
 
-def test_a_strangers_file_does_nothing_to_the_reader() -> None:
-    found = strangers(75, seed=4)
-    assert found["a result"] > 5
-    assert found["refused in one line"] > 30
-    assert sum(times for name, times in found.items() if name.startswith("kind ")) == 75
+@pytest.mark.parametrize("files", [24, long_form(75)])
+def test_a_strangers_file_does_nothing_to_the_reader(files: int) -> None:
+    found = strangers(files, seed=4)
+    assert found["a result"] > files // 15
+    assert found["refused in one line"] > 0.4 * files
+    assert sum(times for name, times in found.items() if name.startswith("kind ")) == files
 
 
 def test_the_watch_sees_what_a_file_must_not_lead_to(tmp_path: Path) -> None:

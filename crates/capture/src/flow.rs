@@ -170,14 +170,14 @@ impl Flow {
     /// ends.
     pub(crate) fn ack(&mut self, pcap: &mut Pcap, now: SimTime, ack: &Ack) {
         self.open(pcap, now);
-        pcap.push_packet(now, &self.acknowledgement(now, ack));
+        pcap.push_packet(now, &self.acknowledgement(ack));
         if self.connection.bytes.is_some_and(|bytes| self.offset(ack.next_expected) == bytes) {
             self.close(pcap, now);
         }
     }
 
-    /// IP packet of an acknowledgement, with `now` as its timestamp.
-    pub(crate) fn acknowledgement(&mut self, now: SimTime, ack: &Ack) -> Packet {
+    /// The packet of an acknowledgement, which bears the time at which it left the receiver.
+    pub(crate) fn acknowledgement(&mut self, ack: &Ack) -> Packet {
         let acknowledged = match self.stage {
             Stage::Closed => self.fin().wrapping_add(1),
             _ => sequence_number(self.offset(ack.next_expected)),
@@ -194,7 +194,7 @@ impl Flow {
             self.timestamp_echo[Direction::ToSender as usize] = ticks(echo);
         }
         let counters = ack.accurate.counters().map(accurate_option).unwrap_or_default();
-        self.bare(now, Direction::ToSender, tcp, &self.sack(ack.sack), &counters)
+        self.bare(ack.timestamp, Direction::ToSender, tcp, &self.sack(ack.sack), &counters)
     }
 
     /// Appends the three packets of the handshake (RFC 9293 section 3.5), once, before the first event of the
@@ -312,10 +312,7 @@ impl Flow {
         }
     }
 
-    /// Appends a packet without payload.
-    ///
-    /// A packet of the receiver has its arrival time as its timestamp, as if the receiver's clock were late by the
-    /// delay of the reverse path; a sender cannot distinguish such clocks.
+    /// Adds a packet without payload that bears the time at which it is captured.
     fn control(
         &mut self,
         pcap: &mut Pcap,
@@ -327,7 +324,7 @@ impl Flow {
         pcap.push_packet(now, &self.bare(now, direction, tcp, more_options, &[]));
     }
 
-    /// IP packet without payload, which is not ECN-capable (RFC 3168 section 6.1.4).
+    /// A packet without payload that bears the time `now`, which RFC 3168 section 6.1.4 leaves without ECN in the IP header.
     fn bare(
         &mut self,
         now: SimTime,

@@ -103,11 +103,10 @@ impl WlanCapture {
         self.waiting.insert(parcel.id(), packet);
     }
 
-    /// Registers an acknowledgement to the sender of `flow` that was enqueued as `parcel` at `now`; it is recorded when
-    /// its PPDU is sent.
-    pub fn on_ack(&mut self, now: SimTime, flow: u32, parcel: Parcel, ack: &Ack) {
+    /// An acknowledgement to the sender of `flow` waits to be sent.
+    pub fn on_ack(&mut self, flow: u32, parcel: Parcel, ack: &Ack) {
         let packet = self.flows.quic_ack(flow, parcel.bytes(), ack);
-        let packet = packet.unwrap_or_else(|| self.flows.tcp(flow).acknowledgement(now, ack));
+        let packet = packet.unwrap_or_else(|| self.flows.tcp(flow).acknowledgement(ack));
         self.waiting.insert(parcel.id(), packet);
     }
 

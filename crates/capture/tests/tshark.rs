@@ -324,7 +324,14 @@ fn options_and_flags_are_read_as_they_were_meant() {
     for (start, end) in [(1, 2), (4, 6)] {
         sack.push(SackBlock { start, end });
     }
-    let ack = Ack { next_expected: 3, sack, timestamp_echo: Some(MS * 5), ece: true, ..Ack::default() };
+    let ack = Ack {
+        next_expected: 3,
+        sack,
+        timestamp: MS * 25,
+        timestamp_echo: Some(MS * 5),
+        ece: true,
+        ..Ack::default()
+    };
     let mut log: Log = (0..10).map(|seq| (MS * seq, Seen::Sent(sent(seq, MS * seq)))).collect();
     log.push((MS * 45, Seen::Acked(ack)));
     log.push((MS * 46, Seen::Sent(Segment { cwr: true, ..sent(3, MS * 46) })));
@@ -335,8 +342,8 @@ fn options_and_flags_are_read_as_they_were_meant() {
         ("tcp.flags.syn == 1 && tcp.flags.ack == 1 && tcp.options.wscale.shift == 1", 1),
         ("tcp.options.sack_le == 4001 && tcp.options.sack_re == 6001", 1),
         ("tcp.options.sack.dsack_le == 1001 && tcp.options.sack.dsack_re == 2001", 1),
-        ("tcp.options.timestamp.tsval == 45 && tcp.options.timestamp.tsecr == 5", 1),
-        ("tcp.options.timestamp.tsval == 46 && tcp.options.timestamp.tsecr == 45", 1),
+        ("tcp.options.timestamp.tsval == 25 && tcp.options.timestamp.tsecr == 5", 1),
+        ("tcp.options.timestamp.tsval == 46 && tcp.options.timestamp.tsecr == 25", 1),
         ("tcp.window_size == 100000", 1),
         ("tcp.flags.push == 1 && tcp.len == 500", 1),
         ("ip.dsfield.ecn == 2", 11),

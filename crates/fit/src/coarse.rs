@@ -78,7 +78,21 @@ const STOOD: (f64, f64) = (1e-3, 0.1);
 const OVERLOADED: f64 = 0.05;
 /// Minimum number of intervals with a queue to observe the rate.
 const FEWEST_SEEN: usize = 3;
-/// Minimum number of intervals with the shortest RTT to observe the base delay, if the log does not tell that RTT; and
+/// Relative difference of the rates of most intervals with a queue up to which they are one rate.
+const AGREE: f64 = 0.04;
+/// How much more than the rate of a standing queue some intervals carry, from which on the rate changes: in fast times
+/// no queue stands.
+const FASTER: f64 = 1.05;
+/// Queue as a share of the shortest RTT that stands through the answer of CUBIC to a loss, which takes 0.3 of the window.
+const OUTLASTS: f64 = 0.43;
+/// Number of intervals in which a flow begins.
+const BEGINNING: usize = 2;
+/// Share of the rate below which an interval behind the first ones may be one of an outage.
+const STALLED: f64 = 0.6;
+/// Share of the rate below which an interval left the link idle: its shortest RTT is that of the path.
+const IDLE: f64 = 0.9;
+/// Minimum number of intervals with the shortest RTT, which did not fill the link, to observe the base delay, if the log
+/// does not tell that RTT; and
 /// the difference of such RTTs in seconds, and relative.
 const FEWEST_FREE: usize = 3;
 const ALIKE_RTT: (f64, f64) = (1e-3, 0.02);
@@ -115,6 +129,26 @@ impl Stretches {
         beyond == Some(true) && !at.is_limited
     }
 
+    /// Stretches of TCP in which a queue stood from beginning to end: it stood at both ends, and nothing was lost between
+    /// them that made the sender hold back. Of UDP all that were overloaded.
+    fn filled<'a>(&self, carried: &'a [Carried], least_s: Option<f64>) -> Vec<&'a Carried> {
+        let stood = |at: &Carried| self.stood_in(at, least_s);
+        if self.is_udp {
+            return carried.iter().filter(|at| stood(at)).collect();
+        }
+        // A queue of half a round trip outlasts the answer of a congestion control to a loss.
+        let is_long =
+            |at: &Carried| at.rtt_s.zip(least_s).is_some_and(|(rtt, least)| rtt - least > OUTLASTS * least);
+        let follows = |pair: &&'a [Carried]| {
+            let lasts = self.lost_in(&pair[1]) == 0.0 || (is_long(&pair[0]) && is_long(&pair[1]));
+            stood(&pair[0])
+                && stood(&pair[1])
+                && lasts
+                && pair[1].from_s <= pair[0].to_s + ALIKE * (pair[1].to_s - pair[1].from_s)
+        };
+        carried.windows(2).filter(follows).map(|pair| &pair[1]).collect()
+    }
+
     /// Packets that stretches lost, and all of them.
     fn losses(&self, of: &[Carried]) -> (f64, f64) {
         of.iter().fold((0.0, 0.0), |sum, at| (sum.0 + self.lost_in(at) * at.packets, sum.1 + at.packets))
@@ -141,24 +175,69 @@ impl CoarseRate {
         let mut all: Vec<f64> = carried.iter().map(|at| of.arrived_bps(at)).collect();
         all.sort_by(f64::total_cmp);
         let most = quantile(&all, 0.95);
-        let of_seen: Vec<f64> = seen.iter().map(|at| of.arrived_bps(at)).filter(|rate| *rate > 0.0).collect();
-        let is_seen = of_seen.len() >= FEWEST_SEEN;
-        let over = if is_seen {
+        let rates = |of_all: &mut dyn Iterator<Item = &Carried>| -> Vec<f64> {
+            of_all.map(|at| of.arrived_bps(at)).filter(|rate| *rate > 0.0).collect()
+        };
+        let (of_seen, of_filled) =
+            (rates(&mut seen.iter()), rates(&mut of.filled(carried, least_s).into_iter()));
+        let over = if of_seen.len() >= FEWEST_SEEN {
             OverTime::new(of, |at| of.stood_in(at, least_s), |at| of.arrived_bps(at))
         } else {
             OverTime::default()
         };
-        let constant = if is_seen { median(&mut of_seen.clone()) } else { most };
+        // A queue that is empty within an interval makes it carry less than the link would have.
+        let are_filled = of_filled.len() >= FEWEST_SEEN;
+        let told = if are_filled { of_filled } else { of_seen };
+        let is_one = agree(&told) && most <= FASTER * median(&mut told.clone());
+        let is_seen = are_filled && (!over.rows.is_empty() || is_one);
+        let constant = match () {
+            () if is_seen => median(&mut told.clone()),
+            // The rate may change: its slow times bound it.
+            () if told.len() >= FEWEST_SEEN => slow(&told),
+            () => most,
+        };
         let value = mean_over_time(&over.rows, lasts_s(carried)).unwrap_or(constant);
         let draws = if !over.rows.is_empty() {
             mean_draws(&over.series, value, random)
         } else if is_seen {
-            points.iter().map(|_| resampled(&of_seen, random)).collect()
+            let least = carried_by_all(of, value);
+            points
+                .iter()
+                .map(|[of_rate, ..]| resampled(&told, random) * (1.0 - of_rate * (1.0 - least)))
+                .collect()
         } else {
-            points.iter().map(|[of_rate, ..]| most * libm::pow(BEYOND, *of_rate)).collect()
+            points.iter().map(|[of_rate, ..]| constant * libm::pow(BEYOND, *of_rate)).collect()
         };
         Self { value, is_seen, over, draws }
     }
+}
+
+/// Share of a rate that was carried in all, if some intervals carried far less: the link may have been slow or down then,
+/// whatever the losses say. 1 if none did.
+fn carried_by_all(of: &Stretches, rate: f64) -> f64 {
+    let carried = &of.carried;
+    // A flow begins slowly.
+    if carried.iter().skip(BEGINNING).all(|at| of.arrived_bps(at) >= STALLED * rate)
+        || lasts_s(carried) <= 0.0
+    {
+        return 1.0;
+    }
+    let bits: f64 = carried.iter().map(|at| of.arrived_bps(at) * (at.to_s - at.from_s)).sum();
+    (bits / lasts_s(carried) / rate).min(1.0)
+}
+
+/// The rate of slow intervals.
+fn slow(rates: &[f64]) -> f64 {
+    let mut sorted = rates.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    quantile(&sorted, 0.1)
+}
+
+/// Whether most intervals carried about as much.
+fn agree(rates: &[f64]) -> bool {
+    let mut sorted = rates.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    quantile(&sorted, 0.9) - quantile(&sorted, 0.1) <= AGREE * quantile(&sorted, 0.5)
 }
 
 /// Duration from the first interval to the last, in seconds.
@@ -197,7 +276,9 @@ impl CoarseFit {
         // The queue held at least the data that the longest RTT implies.
         let delay_s = least.unwrap_or(0.0);
         // If hardly any interval ended with the shortest RTT, a queue may have stood at it too.
-        let at_least = rtts().filter(|rtt| rtt - delay_s <= ALIKE_RTT.0.max(ALIKE_RTT.1 * delay_s)).count();
+        let is_least = |rtt: f64| rtt - delay_s <= ALIKE_RTT.0.max(ALIKE_RTT.1 * delay_s);
+        let is_idle = |at: &Carried| !rate.is_seen || of.arrived_bps(at) < IDLE * rate.value;
+        let at_least = carried.iter().filter(|at| at.rtt_s.is_some_and(is_least) && is_idle(at)).count();
         let may_stand = of.least_rtt_s.is_none() && least.is_some() && at_least < FEWEST_FREE;
         let held = rtts().fold(delay_s, f64::max) - delay_s;
         let low = (held * rate.value / 8.0).max(of.packet_bytes);
@@ -313,7 +394,9 @@ impl OverTime {
         }
         let Some(changes) = Changes::new(&series, &windows) else { return Self::default() };
         let held_out = Some(changes.ratio);
-        if !changes.varies() && outages.is_empty() {
+        // What TCP carries varies by itself too.
+        let varies = if of.is_udp { changes.varies() } else { changes.varies() && changes.is_predicted() };
+        if !varies && outages.is_empty() {
             return Self { held_out, ..Self::default() };
         }
         let rows = table(&series, step_s, 0.0, &outages);
@@ -372,6 +455,28 @@ mod tests {
         // 50 ms of 19.2 Mbit/s.
         assert!((fit.queue.value - 120e3).abs() < 1.0, "{:?}", fit.queue);
         assert_eq!(fit.loss.value, 0.0);
+    }
+
+    /// A queue stands at the end of each second, but losses let it run empty within most: these carried less. Where all
+    /// lost something the rate is only bounded.
+    #[test]
+    fn intervals_with_losses_may_have_left_the_link_idle() {
+        let of = stretches(false, |second| match second % 3 {
+            0 => (20.0, Some(0.05), Some(0.0)),
+            at => (17.0 + 0.2 * (at + second % 5) as f64, Some(0.05), Some(6.0)),
+        });
+        let of = |least_lost: f64| {
+            let mut of = of.clone();
+            of.least_rtt_s = Some(0.04);
+            of.carried.iter_mut().for_each(|at| at.lost = at.lost.map(|lost| lost.max(least_lost)));
+            CoarseFit::new(&of, 1).unwrap().rate
+        };
+        let rate = of(0.0);
+        assert_eq!(rate.verdict, Verdict::Identified);
+        assert!((rate.value - 20e6).abs() < 1.0, "{rate:?}");
+        let rate = of(1.0);
+        assert_eq!(rate.verdict, Verdict::Bounded);
+        assert!(rate.value <= 20e6, "{rate:?}");
     }
 
     #[test]

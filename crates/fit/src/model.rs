@@ -10,6 +10,7 @@ use crate::hidden::Hidden;
 use crate::losses::Losses;
 use crate::over_time::{self, Window};
 use crate::period::{Period, period};
+use crate::policed::Policer;
 use crate::queue::delays;
 use crate::queue_limit::QueueLimit;
 use crate::record::{Fate, Record};
@@ -81,8 +82,14 @@ pub struct RateLevel {
 pub struct Fit {
     /// The smallest model that passes its held-out test.
     pub model: Model,
-    /// Rate in bit/s; in M2 and M3 its mean over time.
+    /// Rate in bit/s that a long flow gets: behind a policer that of the policer, else that of the link.
     pub rate: Parameter,
+    /// Rate of the link in bit/s; in M2 and M3 its mean over time.
+    pub link_rate: Parameter,
+    /// Policer in front of the link, if the losses show one.
+    pub policer: Option<Policer>,
+    /// Number of packets that it dropped.
+    pub policed: usize,
     /// Delay without queueing and transmission, in seconds: both directions if the record has RTTs.
     pub delay: Parameter,
     /// Queue limit in bytes.
@@ -117,6 +124,8 @@ pub struct Fit {
     pub busy_share: f64,
     /// Share of packets that waited in the queue.
     pub waited_share: f64,
+    /// Share of the deviations from a link without a queue that a constant rate explains.
+    pub explained: f64,
     /// Mean deviation of delays from the model with a constant rate, in seconds.
     pub deviation_s: f64,
     /// Ratio of mean squared errors on held-out rates: change points over a constant.
@@ -131,6 +140,8 @@ const LEVEL: f64 = 0.9;
 const PERIOD_S: f64 = 15.0;
 /// A hidden Markov chain is found of at most so many steps.
 const MOST_STEPS: usize = 1200;
+/// A link behind a policer is at least so much faster.
+const FASTER: f64 = 1.01;
 /// A one-way delay that is longer is one of clocks that are apart.
 const LONGEST_S: f64 = 1.0;
 
@@ -147,6 +158,8 @@ struct Open {
     /// Whether the reverse path was recorded, and how long it takes.
     has_back: bool,
     back_s: f64,
+    /// Transmission time of a full packet in seconds.
+    packet_s: f64,
 }
 
 impl Open {
@@ -164,7 +177,8 @@ impl Open {
             && (has_back || back_s > 0.0)
             && stands(record, left, seen.least_s, 8.0 * full / rate_bps))
         .then(|| most_standing(seen.base_s + back_s, 8.0 * ends.low / rate_bps));
-        Self { ends, unknown: Unknown { bound, standing_s }, has_back, back_s }
+        let packet_s = 8.0 * full / rate_bps;
+        Self { ends, unknown: Unknown { bound, standing_s }, has_back, back_s, packet_s }
     }
 
     /// The delay there and back; of a rate that may be up to four times the bound, that of the middle.
@@ -176,7 +190,10 @@ impl Open {
             (true, Some(_)) => Verdict::Bounded,
             (true, None) => Verdict::Identified,
         };
-        parameter(delay_s.max(0.0), ends_of(draws, |draw| draw.delay_s), verdict)
+        // Jitter makes the usual delay longer than the shortest, and the path takes either.
+        let (low, high) = ends_of(draws, |draw| draw.delay_s);
+        let shortest_s = seen.least_s - self.packet_s + self.back_s;
+        parameter(delay_s.max(0.0), (low.min(shortest_s.max(0.0)), high), verdict)
     }
 }
 
@@ -186,7 +203,10 @@ impl Fit {
         let stream = |name: &str| RunSeed { seed, run: 0 }.stream(&format!("fit.{name}"));
         let clock = (!record.is_round_trip()).then(|| skew(record));
         let corrected = clock.map(|clock| clock.corrected(record));
-        let record = &corrected.unwrap_or_else(|| record.clone()).in_order();
+        let whole = corrected.unwrap_or_else(|| record.clone()).in_order();
+        let policed = Policer::of(&whole);
+        let record = &policed.as_ref().map_or_else(|| whole.clone(), |(_, dropped)| whole.without(dropped));
+        let policer = policed.as_ref().map(|of| of.0);
         let (full, lasts) = (record.full_bytes(), record.lasts_s());
         let seen = Seen::new(record);
         let over = &seen.over;
@@ -199,16 +219,39 @@ impl Fit {
         let back_s = clock.map_or(0.0, |clock| way_back(record, clock, seen.base_s));
         let open = Open::new(record, &seen, &left, back_s);
         let of_rate = rates_and_delays(&seen, rate_bps, back_s, &mut stream("rate"));
-        let draws = draws_of(&of_rate, open.unknown, open.ends, (&losses, 8.0 * full), &mut stream("draws"));
+        let mut draws =
+            draws_of(&of_rate, open.unknown, open.ends, (&losses, 8.0 * full), &mut stream("draws"));
+        // A policer is one if the link is faster.
+        let least_bps = policer.map_or(0.0, |of| FASTER * of.high_bps);
+        for draw in &mut draws {
+            draw.rate_bps = draw.rate_bps.max(least_bps);
+        }
         let verdict = |is_identified| if is_identified { Verdict::Identified } else { Verdict::Bounded };
+        let queue = limit_within(open.ends, open.unknown.standing_s.is_some(), &draws);
+        let ends = ends_of(&draws, |draw| draw.rate_bps);
+        let link_rate = parameter(rate_bps.max(least_bps), ends, verdict(seen.is_identified()));
         // Where the queue is not known exactly, a standing one would pass for a longer path.
         let points =
             if seen.by_windows { Vec::new() } else { residuals(record, seen.rate.rate_bps, &seen.dropped) };
         Self {
             model: Model::of(over.varies, period.is_some(), losses.bursts.is_some()),
-            rate: parameter(rate_bps, ends_of(&draws, |draw| draw.rate_bps), verdict(seen.is_identified())),
+            rate: policer.map_or(link_rate, |of| {
+                parameter(of.rate_bps, (of.low_bps, of.high_bps), Verdict::Identified)
+            }),
+            link_rate,
+            policer,
+            policed: policed.map_or(0, |(_, dropped)| dropped.iter().filter(|is_one| **is_one).count()),
             delay: open.delay(&seen, &draws),
-            queue: limit_within(open.ends, open.unknown.standing_s.is_some(), &draws),
+            queue: Parameter {
+                // Without a rate waits are no bytes, unless outages alone made packets wait.
+                verdict: match queue.verdict {
+                    Verdict::Identified if !seen.is_identified() && seen.quiet_bps().is_none() => {
+                        Verdict::NotIdentified
+                    }
+                    verdict => verdict,
+                },
+                ..queue
+            },
             loss: parameter(losses.share(), ends_of(&draws, |draw| draw.loss), verdict(losses.lost > 0)),
             mean_burst: losses.bursts.as_ref().map(|of| of.mean_burst(of.forgets, packet_s)),
             losses,
@@ -222,6 +265,7 @@ impl Fit {
             period,
             clock,
             waited_share: waited(&seen.before, full) / record.packets().len() as f64,
+            explained: seen.rate.explains(),
             deviation_s: if seen.by_windows { 0.0 } else { seen.rate.deviation_s },
             held_out: over.held_out,
             rates: if over.varies { seen.over.rows } else { Vec::new() },

@@ -339,6 +339,11 @@ impl RateFit {
         low.map_or(self.rate_bps, |tried| tried.rate_bps)
     }
 
+    /// Share of the deviations from a link without a queue that the rate explains.
+    pub(crate) fn explains(&self) -> f64 {
+        1.0 - self.deviation_s / self.without_queue_s.max(f64::MIN_POSITIVE)
+    }
+
     /// Whether a link with a constant delay explains the record about as well.
     pub fn is_flat(&self) -> bool {
         self.without_queue_s <= 1.05 * self.deviation_s + 1e-9

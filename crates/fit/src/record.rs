@@ -159,6 +159,15 @@ impl Record {
         at.map_or(0.0, |at| sizes[at])
     }
 
+    /// The record without the packets that never came to the link.
+    #[must_use]
+    pub(crate) fn without(&self, out: &[bool]) -> Self {
+        let mut found = self.clone();
+        let mut is_out = out.iter();
+        found.packets.retain(|_| is_out.next() != Some(&true));
+        found
+    }
+
     /// Shifts the observation time of each packet by `of`.
     #[must_use]
     pub(crate) fn shifted(&self, of: impl Fn(&Packet) -> f64) -> Self {

@@ -1,8 +1,9 @@
 //! Observations of a link by a record: a constant rate or one that changes, the base delay, and the losses at a full
 //! queue.
 
-use crate::bootstrap::median;
+use crate::bootstrap::{median, quantile};
 use crate::departures::{Gap, alone, busy, departures, first_served, found_before};
+use crate::evidence::Evidence;
 use crate::over_time::{self, Changes, FEWEST_WINDOWS, Window};
 use crate::path::{Base, Rates};
 use crate::queue::backlogs;
@@ -16,6 +17,11 @@ use crate::silent::{doubtful, silent};
 const MOST_WINDOWS: f64 = 20_000.0;
 /// Fewer packets that waited do not identify a rate.
 const FEWEST_WAITED: f64 = 50.0;
+/// Share of the deviations from a link without a queue that a constant rate explains, from which on nothing else shows it.
+const MOSTLY_EXPLAINED: f64 = 0.5;
+/// Deviation in transmissions beyond which it shows nothing.
+const DEVIATES: f64 = 2.0;
+
 /// Observations of a link by a record.
 pub(crate) struct Seen {
     /// The rate of a constant link.
@@ -77,13 +83,43 @@ impl Seen {
             over = with_path.unwrap_or(over);
         }
         let is_seen = (!is_constant || adds_up(record, &rate, least_s)) && over.shows_rates();
-        let by_windows = over.varies || is_seen;
-        let ((base_s, error_s), drops, before, over) = if by_windows {
-            follow(record, base_s, (drops, &served), before, over, (is_constant, window_s, margin_s, usual))
-        } else {
-            ((rate.base_s, 0.0), drops, before, over)
+        let is_shown = |over: &OverTime, dropped: &[bool]| {
+            let rows = over.usual_rows(usual);
+            let evidence = Evidence::new(record, &rows, window_s, (dropped, &served));
+            let are_levels = over.is_predicted || !evidence.are_clumps();
+            let is_other = over.bound_bps.is_some() || (over.by_trains && !evidence.are_clumps());
+            (is_other && !evidence.is_contradicted() && !evidence.is_paced_back)
+                || (evidence.shows_a_queue() && (!over.varies || are_levels))
         };
+        let by_windows = (over.varies || is_seen) && is_shown(&over, &drops.dropped);
+        let followed = by_windows.then(|| {
+            let link = (is_constant, window_s, margin_s, usual);
+            follow(record, base_s, (drops.clone(), &served), before.clone(), over.clone(), link)
+        });
+        let followed = followed.filter(|(_, drops, _, over)| is_shown(over, &drops.dropped));
+        let by_windows = followed.is_some();
+        let ((base_s, error_s), drops, before, over) = followed.unwrap_or_else(|| {
+            let over = if over.varies { OverTime { varies: false, rows: Vec::new(), ..over } } else { over };
+            ((rate.base_s, 0.0), drops, before, over)
+        });
+        // A constant rate that explains little of the delays is one of a queue that was seen.
+        let is_constant = is_constant
+            && (by_windows || {
+                let packet_s = 8.0 * full / rate.rate_bps;
+                let rows = [(0.0, rate.rate_bps)];
+                let evidence = Evidence::new(record, &rows, window_s, (&drops.dropped, &served));
+                let explains = rate.explains() >= MOSTLY_EXPLAINED && rate.deviation_s <= DEVIATES * packet_s;
+                let is_denied = evidence.is_contradicted() || evidence.is_paced_back;
+                evidence.shows_a_queue() || (explains && !is_denied)
+            });
         let by_windows = by_windows && !over.rows.is_empty();
+        // Whatever delays packets: a rate that was not shown is bounded by the slow ones of windows.
+        let bound_bps = match slow_bps(&over.series) {
+            Some(slow_bps) if !is_constant && !by_windows => {
+                slow_bps.min(bound_bps).max(record.arrived_bps())
+            }
+            _ => bound_bps,
+        };
         // A rate that changes without windows that show it is bounded by its slow times.
         let blocks = rate.blocks.as_ref().filter(|_| is_constant && !by_windows && !over.shows_most());
         let (is_constant, bound_bps) = match blocks {
@@ -156,6 +192,7 @@ fn adds_up(record: &Record, rate: &RateFit, least_s: f64) -> bool {
 }
 
 /// A rate over time, and what follows from it.
+#[derive(Clone)]
 pub(crate) struct OverTime {
     /// Start times since the first packet, and rates in bit/s.
     pub(crate) rows: Vec<(f64, f64)>,
@@ -169,6 +206,8 @@ pub(crate) struct OverTime {
     pub(crate) bound_bps: Option<f64>,
     /// Windows whose rate packets show that waited for one another.
     shown: Vec<bool>,
+    /// Whether transmissions on an idle link show the rates, by an exact path.
+    by_trains: bool,
 }
 
 /// Windows without a queue make a bound of the rate if they are more than this share of those that say something.
@@ -232,7 +271,17 @@ impl OverTime {
         let is_predicted = changes.as_ref().is_some_and(Changes::is_predicted);
         let held_out = changes.map(|changes| changes.ratio);
         let varies = varies && rows.len() > 1;
-        Self { rows, windows, series, held_out, varies, is_predicted, bound_bps, shown }
+        let by_trains = base.is_some();
+        Self { rows, windows, series, held_out, varies, is_predicted, bound_bps, shown, by_trains }
+    }
+
+    /// Rates over time, or where they do not change the usual one of windows, if any.
+    fn usual_rows(&self, usual: f64) -> Vec<(f64, f64)> {
+        if self.varies {
+            return self.rows.clone();
+        }
+        let of_windows = usual_bps(&self.series);
+        vec![(0.0, if of_windows > 0.0 { of_windows } else { usual })]
     }
 
     /// Whether windows enough show the rate.
@@ -274,6 +323,15 @@ fn usual_bps(series: &[Option<f64>]) -> f64 {
     if rates.is_empty() { 0.0 } else { libm::exp(median(&mut rates)) }
 }
 
+/// A slow one of the rates that were seen, if there are enough.
+fn slow_bps(series: &[Option<f64>]) -> Option<f64> {
+    let mut rates: Vec<f64> = series.iter().flatten().map(|rate| libm::exp(*rate)).collect();
+    rates.sort_by(f64::total_cmp);
+    (rates.len() >= FEWEST_WINDOWS).then(|| quantile(&rates, SLOW))
+}
+
+/// Quantile of the rates of windows that bounds a rate which is not shown.
+const SLOW: f64 = 0.1;
 /// Rates over time that do not predict each other leave at most this share of what a constant rate leaves unexplained
 /// of the delays: where packets arrive in clumps, the times between them differ by far more than the rate does.
 const EXPLAINS: f64 = 0.9;

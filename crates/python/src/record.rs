@@ -105,6 +105,7 @@ fn columns<'py>(
     found.set_item("is_round_trip", record.vantage != Vantage::BothEnds)?;
     found.set_item("at_receiver", record.vantage == Vantage::Receiver)?;
     found.set_item("tick_s", record.tick_ns as f64 / 1e9)?;
+    found.set_item("held_s", record.held_ns as f64 / 1e9)?;
     let reverse = |of: fn(&(i64, i64)) -> i64| {
         record.reverse.iter().map(|delay| of(delay) as f64 / 1e9).collect::<Vec<f64>>().into_pyarray(py)
     };
@@ -251,6 +252,10 @@ fn described(record: &Record, fit: &Fit) -> Value {
         "packet_bytes": record.full_bytes(),
         "arrived_bps": record.arrived_bps(),
         "rate": parameter(fit.rate),
+        "link_rate": parameter(fit.link_rate),
+        "policer": fit.policer.map(|of| json!({
+            "rate_bps": of.rate_bps, "burst_bytes": of.burst_bytes, "drops": fit.policed,
+        })),
         "delay": parameter(fit.delay),
         "queue": parameter(fit.queue),
         "loss": parameter(fit.loss),
@@ -271,6 +276,7 @@ fn described(record: &Record, fit: &Fit) -> Value {
         "skew": fit.clock.map(|clock| clock.skew),
         "busy_share": fit.busy_share,
         "waited_share": fit.waited_share,
+        "explained": fit.explained,
         "deviation_s": fit.deviation_s,
         "held_out": fit.held_out,
         "paced": fit.is_paced(record),
@@ -327,6 +333,8 @@ pub(crate) fn fit_stretches(
         "packet_bytes": packet_bytes,
         "arrived_bps": fit.carried_bps,
         "rate": parameter(fit.rate),
+        "link_rate": parameter(fit.rate),
+        "policer": null,
         "delay": parameter(fit.delay),
         "queue": parameter(fit.queue),
         "loss": parameter(fit.loss),
@@ -345,6 +353,7 @@ pub(crate) fn fit_stretches(
         "skew": null,
         "busy_share": fit.busy_share,
         "waited_share": null,
+        "explained": null,
         "deviation_s": 0.0,
         "held_out": fit.held_out,
         "paced": false,

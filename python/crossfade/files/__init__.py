@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -277,6 +278,11 @@ def cannot_write(path: Path, reason: Exception) -> str:
 
 def shipped_scenarios() -> list[str]:
     """Names of the scenarios that come with the package, as ``crossfade run`` takes them."""
+    return list(_shipped_scenarios())
+
+
+@cache
+def _shipped_scenarios() -> list[str]:
     names = (path.relative_to(SCENARIOS).with_suffix("") for path in SCENARIOS.rglob("*.toml"))
     found = (name for name in names if name.name not in NO_SCENARIOS and name.parts[0] != PROFILES)
     return sorted(name.as_posix() for name in found)

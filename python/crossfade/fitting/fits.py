@@ -18,12 +18,16 @@ from crossfade.fitting.links import LinkFit
 from crossfade.fitting.parameters import LinkParameter
 from crossfade.fitting.records import COLUMNS, LOST, read_record
 from crossfade.fitting.traces import _translated
-from crossfade.fitting.warnings import warnings
+from crossfade.fitting.warnings import ALONE, warnings
 
 # A queue of which nothing is known holds between these shares of what is under way.
 USUAL_QUEUE = (0.2, 5.0)
 # Values of ``tcp.rfc.profile``: of what follows the RFCs, and of Linux.
 PROFILES = ("recommended", "linux")
+# Delays that the flow's own packets explain to this share show that other flows took another path.
+EXPLAINED = 0.98
+# Multiples of it, without their whole parts, are spread evenly between 0 and 1.
+GOLDEN = 0.618034
 # A slower link is none that a scenario can have.
 SLOWEST_BPS = 1.0
 
@@ -81,8 +85,10 @@ def fit_link(
     with _translated(source):
         found = json.loads(_fitted(packets, about, seed))
     found |= {
-        name: about[name] for name in ("offloads", "share", "is_round_trip", "at_receiver", "has_sizes")
+        name: about[name]
+        for name in ("offloads", "share", "is_round_trip", "at_receiver", "has_sizes", "held_s")
     }
+    found["left_by_others"] = False
     found["kind"] = "probes" if about["are_probes"] else about["kind"]
     found["profile"] = profile or PROFILES[about["is_of_linux"]]
     found["captured_whole"] = not (about["is_cut"] or about["ends_early"])
@@ -99,6 +105,9 @@ def fit_link(
         delay = _seconds(rtt)
         of["delay"] = LinkParameter(delay, delay, delay, "identified")
         found["draws"] = [[rate, delay, *rest] for rate, _, *rest in found["draws"]]
+    has_shared = found["share"] < ALONE and (found["explained"] or 0.0) < EXPLAINED
+    if has_shared and of["rate"].verdict == "identified":
+        of["rate"] = _left_by_others(found, of["rate"])
     if about["are_probes"]:
         for name in ("rate", "queue"):
             of[name] = replace(of[name], verdict="not identified")
@@ -113,6 +122,19 @@ def fit_link(
         found=found,
         packets=packets,
     )
+
+
+def _left_by_others(found: dict[str, Any], rate: LinkParameter) -> LinkParameter:
+    """The rate as a bound: the link has at least what others left, and at most what all carried together.
+
+    The draws go from the one to the other.
+    """
+    more = 1 / found["share"]
+    found["left_by_others"] = True
+    found["draws"] = [
+        [rate * more ** (number * GOLDEN % 1), *rest] for number, (rate, *rest) in enumerate(found["draws"])
+    ]
+    return LinkParameter(rate.value, rate.low, rate.high * more, "bounded")
 
 
 def _say_no_more(found: dict[str, Any], of: dict[str, LinkParameter], has_rtt: bool, seed: int) -> None:

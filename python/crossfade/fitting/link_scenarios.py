@@ -34,9 +34,12 @@ BEYOND = 4.0
 
 def scenario_text(fit: Fitted, draws: str, rates: str) -> str:
     """The scenario of a link, whose draws and table of rates are in these files."""
-    rate = f'rate = "{_mbps(fit.rate.value)}"'
+    rate = f'rate = "{_mbps(fit.found["link_rate"]["value"])}"'
     if fit.found["rates"]:
         rate = f'trace = {{ rates = "{rates}", at_end = "loop", period = "{fit.found["lasts_s"]:.3f} s" }}'
+    if policer := fit.found["policer"]:
+        bucket = f'rate = "{_mbps(policer["rate_bps"])}", burst = "{policer["burst_bytes"]:.0f} B"'
+        rate += f"\n# In front of the link, which is faster.\npolicer = {{ {bucket} }}"
     loss = f'model = "iid"\np_e = {fit.loss.value:.6g}'
     if fit.found["mean_burst"]:
         loss = f'model = "markov"\np_e = {fit.loss.value:.6g}\nmean_burst = {fit.found["mean_burst"]:.4g}'

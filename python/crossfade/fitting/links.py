@@ -219,10 +219,16 @@ class LinkFit:
             The scenario.
         """
         more = 1 / self.found["share"]
-        rate = replace(self.rate, value=self.rate.value * more)
+        link = LinkParameter(**self.found["link_rate"])
+        rate = replace(link, value=link.value * more)
         rates = [[at, rate * more] for at, rate in self.found["rates"]]
-        draws = [[rate * more, *rest] for rate, *rest in self.found["draws"]]
-        whole = replace(self, rate=rate, found={**self.found, "rates": rates, "draws": draws})
+        # Draws of a bound go beyond it, up to what others may have left: here they have all of it.
+        is_bound = self.rate.verdict == "bounded"
+        draws = [
+            [link.value * more if is_bound else rate * more, *rest] for rate, *rest in self.found["draws"]
+        ]
+        found = {**self.found, "rates": rates, "draws": draws, "link_rate": asdict(rate)}
+        whole = replace(self, rate=rate, found=found)
         target = whole.write(path)[0]
         write_text(target, target.read_text(encoding="utf-8") + REACTING)
         return target

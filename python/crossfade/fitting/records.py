@@ -47,6 +47,7 @@ WHOLE: dict[str, Any] = {
     "is_of_linux": False,
     "has_sizes": True,
     "tick_s": 0.0,
+    "held_s": 0.0,
     "reverse_sent_s": (),
     "reverse_delay_s": (),
 }

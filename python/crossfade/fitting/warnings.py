@@ -9,6 +9,8 @@ from typing import Any
 SHORT_S = 30.0
 # A flow that carried this share of a capture was alone.
 ALONE = 0.9
+# Where a larger share of packets was late, a link without a queue does not explain it.
+OFTEN = 0.3
 # Where a smaller share of packets waited, none did.
 ALONE_SHARE = 0.01
 
@@ -33,15 +35,28 @@ def warnings(found: Mapping[str, Any], of: Mapping[str, Any]) -> list[str]:
         why = "no interval had a standing queue or an overload"
         if found["kind"] == "packets":
             is_alone = found["quiet_bps"] is None and found["waited_share"] < ALONE_SHARE
-            why = (
-                "no packet waited for another" if is_alone else "few packets waited, or at rates that differ"
-            )
+            if is_alone:
+                why = "no packet waited for another"
+            elif found["left_by_others"]:
+                why = "flows that are not in the record had the rest of the link"
+            elif found["quiet_bps"] is None and found["waited_share"] >= OFTEN:
+                why = (
+                    "packets were late, but not as in a queue that they built (jitter, retransmissions below "
+                    "IP, acknowledgements that wait on the reverse path, rates that differ)"
+                )
+            else:
+                why = "few packets waited, or at rates that differ"
         said.append(
             f"{why}: the rate is a lower bound; predictions are ranges over rates up to 4 times it, and "
             "goodput beyond it has no upper end"
         )
     elif seen < 0.2 and found["kind"] == "packets":
         said.append(f"the link was seen busy {seen * 100:.2g} % of the time")
+    if policer := found["policer"]:
+        said.append(
+            f"a policer drops what is beyond {policer['rate_bps'] / 1e6:.4g} Mbit/s and bursts of "
+            f"{policer['burst_bytes'] / 1e3:.3g} kB, without a queue: the rate is that of the policer"
+        )
     stood = of["delay"].verdict == "bounded"
     if of["queue"].verdict == "bounded" and not (stood and found["congestive_losses"]):
         most = f"{of['queue'].value:.0f}"
@@ -68,6 +83,11 @@ def warnings(found: Mapping[str, Any], of: Mapping[str, Any]) -> list[str]:
             )
     if found["at_receiver"]:
         said.append("captured at the receiver: the times of sending are those of TCP timestamps, to a tick")
+    if found["held_s"]:
+        said.append(
+            f"one acknowledgement in ten waited {found['held_s'] * 1e3:.3g} ms or more on the reverse path: "
+            "arrivals have the times of the receiver's clock, and predictions a reverse path without a queue"
+        )
     if not found["has_sizes"]:
         said.append("the file has no sizes: packets of 1500 bytes were taken")
     if found["kind"] == "stretches":

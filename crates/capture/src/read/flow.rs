@@ -1,5 +1,6 @@
 //! Reader of one flow of a capture: each packet that was sent, and its fate.
 
+use super::answers::without_waits;
 use super::error::ReadError;
 use super::headers::{FlowKey, Frame, Kind, Packet};
 use super::numbered::Numbered;
@@ -157,19 +158,74 @@ impl FlowReader {
         if found.vantage != Vantage::Sender {
             return Ok(FlowTold::Packets(found));
         }
-        let own = found.packets.len();
-        for (key, mut seen) in beside {
+        let others = beside.into_iter().filter_map(|(key, mut seen)| {
             put_in_order(&mut seen, key);
-            // A parallel flow is left out if it has no record of its own or did not share the queue.
-            let Ok(Some(of)) = record(&seen, key) else { continue };
-            if of.vantage == Vantage::Sender && shares_queue(&found.packets[..own], &of.packets) {
-                found.packets.extend(of.packets);
-                found.offloads |= of.offloads;
-                found.beside.push(key);
+            // A flow that says nothing by itself is left out.
+            let of = record(&seen, key).ok()??;
+            (of.vantage == Vantage::Sender).then_some((key, of))
+        });
+        add_beside(&mut found, others.collect());
+        Ok(FlowTold::Packets(found))
+    }
+}
+
+/// Adds the packets of flows beside one, the largest first: those that waited in the same queue. Short flows that say too
+/// little of that alone are taken or left out together.
+fn add_beside(found: &mut FlowRecord, others: Vec<(FlowKey, FlowRecord)>) {
+    let own = found.packets.clone();
+    let (mut short, mut of_short) = (Vec::new(), Vec::new());
+    // Packets of flows that do not tell what their acknowledgements waited: short ones, or where none waited long.
+    let mut of_unknown = Vec::new();
+    let mut add = |key: FlowKey, mut of: FlowRecord| {
+        without_late_answers(&mut of.packets);
+        let packets = if of.held_ns > 0 { &mut found.packets } else { &mut of_unknown };
+        packets.extend(of.packets);
+        found.offloads |= of.offloads;
+        (found.held_ns, found.tick_ns) = (found.held_ns.max(of.held_ns), found.tick_ns.max(of.tick_ns));
+        found.beside.push(key);
+    };
+    for (key, of) in others {
+        match shares_queue(&own, &of.packets) {
+            Some(true) => add(key, of),
+            Some(false) => {}
+            None => {
+                of_short.extend_from_slice(&of.packets);
+                short.push((key, of));
             }
         }
+    }
+    of_short.sort_by_key(|packet| packet.sent_ns);
+    if shares_queue(&own, &of_short) == Some(true) {
+        for (key, of) in short {
+            add(key, of);
+        }
+    }
+    if found.held_ns > 0 {
+        for packet in &mut of_unknown {
+            packet.seen_ns = None;
+        }
+    }
+    found.packets.extend(of_unknown);
+    if !found.beside.is_empty() {
+        let count = own.len();
+        without_late_answers(&mut found.packets[..count]);
         found.packets.sort_by_key(|packet| packet.sent_ns);
-        Ok(FlowTold::Packets(found))
+    }
+}
+
+/// Removes the times of acknowledgements of one packet alone behind which its flow sent nothing until they came: the
+/// receiver may have held them back for a second packet (RFC 9293 section 3.8.6.3). Among packets of other flows they
+/// would pass for an outage.
+fn without_late_answers(packets: &mut [Observed]) {
+    let mut unanswered = 0;
+    for index in 0..packets.len() {
+        unanswered += 1;
+        let Some(seen_ns) = packets[index].seen_ns else { continue };
+        let next_ns = packets.get(index + 1).map_or(i64::MAX, |next| next.sent_ns);
+        if unanswered == 1 && next_ns >= seen_ns {
+            packets[index].seen_ns = None;
+        }
+        unanswered = 0;
     }
 }
 
@@ -216,7 +272,10 @@ fn of_tcp(flow: FlowKey, seen: &[Seen], start: i64) -> Result<FlowRecord, ReadEr
         let (packets, tick_ns) = receiver::packets(seen, flow)?;
         return Ok(FlowRecord { vantage: Vantage::Receiver, packets, tick_ns, ..of_sender });
     }
-    Ok(FlowRecord { packets: segments.finish(), ..of_sender })
+    let (mut packets, answers) = segments.finish();
+    let waits = without_waits(&mut packets, &answers);
+    let (held_ns, tick_ns) = waits.map_or((0, 0), |waits| (waits.held_ns, waits.tick_ns));
+    Ok(FlowRecord { packets, tick_ns, held_ns, ..of_sender })
 }
 
 /// Removes second copies of segments, if at least a share `TWINS` of the segments has one. A retransmission differs
@@ -267,4 +326,34 @@ fn in_the_clear(seen: &[Seen], flow: FlowKey, start: i64) -> Option<Vec<Observed
         }
     }
     (acknowledgements > 0).then(|| packets.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::observed::Fate;
+
+    /// Three packets sent at once, of which two are acknowledged together and the last by the receiver's timer, then two
+    /// that are acknowledged one by one while others are under way.
+    #[test]
+    fn an_acknowledgement_that_a_timer_sent_says_nothing() {
+        let packet = |sent_ms: i64, seen_ms: Option<i64>| Observed {
+            sent_ns: sent_ms * 1_000_000,
+            bytes: 1500,
+            fate: Fate::Arrived,
+            seen_ns: seen_ms.map(|seen| seen * 1_000_000),
+        };
+        let mut packets = vec![
+            packet(0, None),
+            packet(0, Some(40)),
+            packet(0, Some(240)),
+            packet(300, Some(341)),
+            packet(310, Some(351)),
+            packet(311, Some(352)),
+            packet(400, None),
+        ];
+        without_late_answers(&mut packets);
+        let seen: Vec<bool> = packets.iter().map(|packet| packet.seen_ns.is_some()).collect();
+        assert_eq!(seen, [false, true, false, true, true, false, false]);
+    }
 }

@@ -14,6 +14,7 @@
 //! assert!(survey.largest().is_err());
 //! ```
 
+mod answers;
 mod elements;
 mod error;
 mod events;

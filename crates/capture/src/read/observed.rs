@@ -54,8 +54,11 @@ pub struct FlowRecord {
     pub offloads: bool,
     /// Tick, in nanoseconds, of the clock that dates transmissions; 0 if the clock is fine.
     pub tick_ns: i64,
-    /// Packets of the opposite direction, from captures of both ends: time sent by the receiver's clock, and delay, in
-    /// nanoseconds. One per second, that with the shortest delay; empty for a capture of one end.
+    /// How long one acknowledgement in ten waited on the reverse path, at least, in nanoseconds: times are then those of
+    /// the receiver's clock; 0 where none waited long, or nothing tells.
+    pub held_ns: i64,
+    /// Captures of both ends: when packets of the other direction were sent, by the receiver's clock, and how long
+    /// they took to the sender; the shortest of each second.
     pub reverse: Vec<(i64, i64)>,
     /// True if the sender's SYN has its options in the order of Linux.
     pub is_of_linux: bool,
@@ -73,6 +76,7 @@ impl FlowRecord {
             is_cut: false,
             offloads: false,
             tick_ns: 0,
+            held_ns: 0,
             reverse: Vec::new(),
             is_of_linux: false,
             beside: Vec::new(),

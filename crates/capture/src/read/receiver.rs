@@ -142,11 +142,15 @@ fn filled(
 fn ticks_a_second(arrivals: &[Arrival]) -> Option<f64> {
     let seen: Vec<&Arrival> = arrivals.iter().filter(|arrival| !arrival.is_lost).collect();
     let (first, last) = (seen.first()?, seen.last()?);
-    let seconds = (last.at_ns - first.at_ns) as f64 / 1e9;
+    nearest_clock(last.ticks - first.ticks, (last.at_ns - first.at_ns) as f64 / 1e9)
+}
+
+/// The usual frequency of a clock that is nearest to so many ticks in a time.
+pub(super) fn nearest_clock(ticks: i64, seconds: f64) -> Option<f64> {
     if seconds < 0.5 {
         return None;
     }
-    let rate = (last.ticks - first.ticks) as f64 / seconds;
-    // A queue that fills or drains changes the observed frequency only by its change of delay.
+    let rate = ticks as f64 / seconds;
+    // A queue that fills or empties changes this by its delay alone.
     TICKS.into_iter().find(|ticks| (rate / ticks).max(ticks / rate) < 1.5)
 }

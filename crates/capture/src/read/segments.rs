@@ -5,6 +5,7 @@
 //! others are only known to have arrived. If a retransmitted range is acknowledged sooner than a round trip after its
 //! retransmission, the original had arrived.
 
+use super::answers::Answer;
 use super::headers::{FlowKey, Kind, Packet, Tcp};
 use super::observed::{Fate, Observed, Seen};
 use std::collections::BTreeMap;
@@ -32,7 +33,9 @@ struct Piece {
 #[derive(Clone, Debug)]
 pub(super) struct Segments {
     packets: Vec<Observed>,
-    /// `TSval` of each transmission; `None` without timestamps.
+    /// Acknowledgements with the receiver's clock.
+    answers: Vec<Answer>,
+    /// `TSval` of each.
     clocks: Vec<Option<u32>>,
     pieces: BTreeMap<i64, Piece>,
     /// Sequence number on the wire of the first byte, from which offsets count.
@@ -85,6 +88,7 @@ impl Segments {
     pub(super) fn new(seen: &[Seen], flow: FlowKey) -> Self {
         Self {
             packets: Vec::new(),
+            answers: Vec::new(),
             clocks: Vec::new(),
             pieces: BTreeMap::new(),
             first: None,
@@ -224,6 +228,8 @@ impl Segments {
             packet.seen_ns = Some(now);
             self.shortest_ns = self.shortest_ns.min(now - packet.sent_ns);
             self.recent_ns = Some(now - packet.sent_ns);
+            let stamped = tcp.timestamps.map(|(value, _)| Answer { index: of, came_ns: now, value });
+            self.answers.extend(stamped);
         }
         if ack > self.una {
             self.una = ack;
@@ -255,8 +261,9 @@ impl Segments {
             && self.shortest_echo_ns > 2 * SAME_HOST_NS.max(self.shortest_ns)
     }
 
-    pub(super) fn finish(self) -> Vec<Observed> {
-        self.packets
+    /// The packets, and the acknowledgements that bear a clock.
+    pub(super) fn finish(self) -> (Vec<Observed>, Vec<Answer>) {
+        (self.packets, self.answers)
     }
 }
 

@@ -7,18 +7,21 @@ const AT_ONE_TIME: f64 = 0.125;
 /// Minimum number of pairs of packets sent at the same time; `MOST` is the number of packets examined.
 const FEWEST: usize = 20;
 const MOST: usize = 2000;
-/// Largest ratio of the median difference of round trips at the same time to that at different times.
+/// Round trips at one time differ at most by this share of what those at other times differ by, or of the shortest where
+/// none stood in a queue.
 const ALIKE: f64 = 0.5;
+const SAME: f64 = 0.02;
 
 /// Time of sending and round trip, in nanoseconds, of each packet that has a round trip.
 fn trips(of: &[Observed]) -> Vec<(i64, i64)> {
     of.iter().filter_map(|packet| Some((packet.sent_ns, packet.seen_ns? - packet.sent_ns))).collect()
 }
 
-/// True if the round trips of two flows rise and fall together. Both have their packets in order of sending.
-pub(super) fn shares_queue(first: &[Observed], other: &[Observed]) -> bool {
+/// Whether round trips of two flows rise and fall together, or are the same; `None` if too few packets of both were sent
+/// at one time. Packets are in the order of sending.
+pub(super) fn shares_queue(first: &[Observed], other: &[Observed]) -> Option<bool> {
     let (first, other) = (trips(first), trips(other));
-    let Some(shortest) = first.iter().map(|trip| trip.1).min() else { return false };
+    let shortest = first.iter().map(|trip| trip.1).min()?;
     let near_ns = (AT_ONE_TIME * shortest as f64) as u64;
     let step = (other.len() / MOST).max(1);
     let matched: Vec<(i64, i64)> = (other.iter().step_by(step))
@@ -30,13 +33,15 @@ pub(super) fn shares_queue(first: &[Observed], other: &[Observed]) -> bool {
         })
         .collect();
     if matched.len() < FEWEST {
-        return false;
+        return None;
     }
-    // Pairs at different times: half of the record apart.
-    let apart = matched.iter().cycle().skip(matched.len() / 2);
+    // Those at other times are half of both records apart.
+    let mut all: Vec<(i64, i64)> = first.iter().chain(&other).copied().collect();
+    all.sort_unstable();
+    let apart = all.iter().cycle().skip(all.len() / 2);
     let at_one_time = middle(matched.iter().map(|(one, other)| one.abs_diff(*other)));
-    let at_others = middle(matched.iter().zip(apart).map(|((one, _), (_, other))| one.abs_diff(*other)));
-    at_one_time as f64 <= ALIKE * at_others as f64
+    let at_others = middle(all.iter().zip(apart).map(|(one, other)| one.1.abs_diff(other.1)));
+    Some(at_one_time as f64 <= (ALIKE * at_others as f64).max(SAME * shortest as f64))
 }
 
 /// Median of the values.
@@ -65,9 +70,15 @@ mod tests {
     fn flows_of_one_queue_are_told_from_others() {
         let saw = |period: i64| move |at: i64| at % (period * 1_000_000) / period * 40;
         let first = flow(0, saw(700));
-        assert!(shares_queue(&first, &flow(1_200_000, saw(700))));
-        assert!(!shares_queue(&first, &flow(1_200_000, saw(430))), "another queue");
-        assert!(!shares_queue(&first, &flow(1_200_000, |_| 0)), "no queue");
-        assert!(!shares_queue(&first, &flow(0, saw(700))[..15]), "few packets");
+        assert_eq!(shares_queue(&first, &flow(1_200_000, saw(700))), Some(true));
+        assert_eq!(shares_queue(&first, &flow(1_200_000, saw(430))), Some(false), "another queue");
+        assert_eq!(shares_queue(&first, &flow(1_200_000, |_| 0)), Some(false), "no queue");
+        assert_eq!(shares_queue(&first, &flow(0, saw(700))[..15]), None, "few packets");
+        let idle = flow(0, |at| at % 7_000_000 / 100);
+        assert_eq!(
+            shares_queue(&idle, &flow(1_200_000, |at| at % 5_000_000 / 100)),
+            Some(true),
+            "no queue at all"
+        );
     }
 }

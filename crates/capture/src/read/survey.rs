@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Maximum number of flows that are counted one by one; the data of further ones count only in the total.
 pub const MOST_FLOWS: usize = 100_000;
 
-/// Maximum number of parallel flows between two hosts that are read together.
-const MOST_BESIDE: usize = 64;
+/// Number of flows between two hosts that are read together.
+const MOST_BESIDE: usize = 4096;
 
 /// Number of data packets and bytes in one direction of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -86,13 +86,13 @@ impl Capture for WlanAir<'_> {
 
     fn datagram(&mut self, _now: SimTime, _flow: u32, _bytes: u32, _seq: u64) {}
 
-    fn enters(&mut self, now: SimTime, parcel: Parcel, packet: Entering<'_>) {
+    fn enters(&mut self, _now: SimTime, parcel: Parcel, packet: Entering<'_>) {
         match packet {
             Entering::Segment(flow, _) if self.datagrams.iter().any(|numbers| numbers.contains(&flow)) => {
                 self.file.on_datagram(flow, parcel);
             }
             Entering::Segment(flow, segment) => self.file.on_segment(flow, parcel, segment),
-            Entering::Ack(flow, ack) => self.file.on_ack(now, flow, parcel, ack),
+            Entering::Ack(flow, ack) => self.file.on_ack(flow, parcel, ack),
             Entering::Outside(outside) => {
                 let bytes = self.outside.remove(&outside.id()).unwrap_or_default();
                 self.file.on_packet(parcel, bytes);
