@@ -83,7 +83,7 @@ fn pacing_and_rates() {
     }
 }
 
-/// Usual values of BBRv3 and of accurate ECN give the rows of a scenario without these keys.
+/// Usual values of `BBRv3` and of accurate ECN give the rows of a scenario without these keys.
 #[test]
 fn usual_choices_of_bbr_and_of_accurate_feedback_stay_unsaid() {
     let key = |set: Value| {
