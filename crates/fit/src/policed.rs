@@ -69,7 +69,7 @@ impl Policer {
             let found: Vec<f64> = (takes.iter().zip(packets))
                 .map(|(takes, packet)| (takes * rate_bps / 8.0 - packet.bytes).max(0.0))
                 .collect();
-            (Drops::new(record, &found, &vec![None; packets.len()]), found)
+            (Drops::new(record, &found, takes_none, &vec![None; packets.len()]), found)
         };
         let better = |rates: &mut dyn Iterator<Item = f64>, takes_none: &[bool], best: (f64, f64)| {
             rates

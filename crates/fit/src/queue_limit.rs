@@ -68,7 +68,9 @@ impl Drops {
     /// Estimates the limit from found backlogs: nearly all packets beyond it are lost, and the usual share below it. It
     /// is the maximum-likelihood change point of the share of losses over the backlog. Lost packets that the link
     /// [`served`](crate::served::served) came through the queue.
-    pub(crate) fn new(record: &Record, found: &[f64], served: &[Option<bool>]) -> Self {
+    ///
+    /// `found` leaves out the packets of `without`, as if a full queue had dropped them.
+    pub(crate) fn new(record: &Record, found: &[f64], without: &[bool], served: &[Option<bool>]) -> Self {
         let packets = record.packets();
         let full = record.full_bytes();
         // Backlog of each packet, whether it was lost, and whether it is the first of a run of losses.
@@ -120,13 +122,18 @@ impl Drops {
         };
         let below = known[..at].iter().filter(|of| !of.1).map(|of| of.0).fold(0.0, f64::max);
         let edge = (1.0 - NEAR) * known[at].0 - NEAR_PACKETS * full;
-        Self::at(record, ((below, known[at].0), edge), (found, served), likely - null)
+        Self::at(record, ((below, known[at].0), edge), (found, without, served), likely - null)
     }
 
     /// Limit from the backlogs `counted` before packets that were never on the link
     /// ([`served`](crate::served::served)): the median, if nearly all agree. `None` if too few are known, or they
-    /// disagree.
-    pub(crate) fn by_times(record: &Record, counted: &[f64], served: &[Option<bool>]) -> Option<Self> {
+    /// disagree. The backlogs leave out the packets of `without`.
+    pub(crate) fn by_times(
+        record: &Record,
+        counted: &[f64],
+        without: &[bool],
+        served: &[Option<bool>],
+    ) -> Option<Self> {
         let full = record.full_bytes();
         let indices: Vec<usize> = (0..served.len()).filter(|index| served[*index] == Some(false)).collect();
         let runs = 1 + indices.windows(2).filter(|pair| pair[1] > pair[0] + 1).count();
@@ -142,20 +149,20 @@ impl Drops {
             return None;
         }
         let edge = (1.0 - NEAR) * quantile(&found, LOWEST) - NEAR_PACKETS * full;
-        Some(Self::at(record, ((middle - full, middle), edge), (counted, served), f64::INFINITY))
+        Some(Self::at(record, ((middle - full, middle), edge), (counted, without, served), f64::INFINITY))
     }
 
     /// Result for a limit between the backlogs of passed and dropped packets; backlogs beyond `edge` are near to it.
     fn at(
         record: &Record,
         ((held_bytes, dropped_bytes), edge): ((f64, f64), f64),
-        (found, served): (&[f64], &[Option<bool>]),
+        (found, without, served): (&[f64], &[bool], &[Option<bool>]),
         gain: f64,
     ) -> Self {
         let packets = record.packets();
         let is_near = |index: usize| found[index] >= edge;
         let is_lost = |index: usize| packets[index].fate == Fate::Lost;
-        let served = &within(record, found, served, dropped_bytes);
+        let served = &within(record, (found, without), served, dropped_bytes);
         let dropped: Vec<bool> = (0..packets.len())
             .map(|index| {
                 is_lost(index)
@@ -178,7 +185,16 @@ impl Drops {
 /// Which lost packets the link sent, without those that found more than the queue holds, where backlogs are exact:
 /// hardly any packet that arrived did. Where the rate changed, a longer time between departures passes for another
 /// transmission. If another packet was lost before the next departure, the link sent that one.
-fn within(record: &Record, found: &[f64], served: &[Option<bool>], dropped_bytes: f64) -> Vec<Option<bool>> {
+///
+/// `found` leaves out the packets of `without`. A packet that is found to be dropped takes no place in the queue either, so
+/// those behind it found less: without this, under UDP at one and a half times the rate of a link half of the losses of its
+/// channel pass for drops.
+fn within(
+    record: &Record,
+    (found, without): (&[f64], &[bool]),
+    served: &[Option<bool>],
+    dropped_bytes: f64,
+) -> Vec<Option<bool>> {
     let packets = record.packets();
     let least = dropped_bytes - BESIDE_PACKETS * record.full_bytes();
     let arrived = packets.iter().zip(found).filter(|(packet, _)| packet.fate == Fate::Arrived);
@@ -196,9 +212,11 @@ fn within(record: &Record, found: &[f64], served: &[Option<bool>], dropped_bytes
         told[index] = Some(false);
         let departs = packets[index..].iter().position(|packet| packet.seen_s.is_some());
         let gap = index..departs.map_or(told.len(), |after| index + after);
-        let other =
-            gap.into_iter().find(|other| told[*other] == Some(false) && found[*other] < dropped_bytes);
-        if let Some(other) = other {
+        let less = if without[index] { 0.0 } else { packets[index].bytes };
+        let passed = |other: &usize| {
+            told[*other] == Some(false) && found[*other] - less < dropped_bytes && *other > index
+        };
+        if let Some(other) = gap.into_iter().find(passed) {
             told[other] = Some(true);
         }
     }
@@ -231,10 +249,10 @@ mod tests {
     fn a_limit_is_told_from_random_losses() {
         for seed in 0..50 {
             let (packets, found) = record(50, seed);
-            let of = Drops::new(&packets, &found, &vec![None; found.len()]);
+            let of = Drops::new(&packets, &found, &vec![false; found.len()], &vec![None; found.len()]);
             assert_eq!((of.limit.held_bytes, of.limit.dropped_bytes), (75_000.0, Some(76_500.0)), "{seed}");
             let (packets, found) = record(1000, seed);
-            let of = Drops::new(&packets, &found, &vec![None; found.len()]);
+            let of = Drops::new(&packets, &found, &vec![false; found.len()], &vec![None; found.len()]);
             assert_eq!((of.limit.drops, of.limit.dropped_bytes), (0, None), "{seed}: {:?}", of.limit);
         }
     }
@@ -255,9 +273,19 @@ mod tests {
         (found[100], found[200], found[202]) = (52.0 * 1500.0, 51.0 * 1500.0, 49.0 * 1500.0);
         let mut served = vec![None; 400];
         (served[100], served[200], served[202]) = (Some(true), Some(true), Some(false));
-        let told = within(&record, &found, &served, 51.0 * 1500.0);
+        let within =
+            |found: &[f64], without: &[bool]| within(&record, (found, without), &served, 51.0 * 1500.0);
+        let (all, mut without) = ([false; 400], [false; 400]);
+        let told = within(&found, &all);
         assert_eq!((told[100], told[200], told[202]), (Some(false), Some(false), Some(true)));
+        // The later packet was behind the earlier one, which counts no more, unless it never did.
+        found[202] = 51.0 * 1500.0;
+        assert_eq!(within(&found, &all)[202], Some(true));
+        without[200] = true;
+        assert_eq!(within(&found, &without)[202], Some(false));
+        found[202] = 52.0 * 1500.0;
+        assert_eq!(within(&found, &all)[202], Some(false));
         found[300..320].fill(51.0 * 1500.0);
-        assert_eq!(within(&record, &found, &served, 51.0 * 1500.0), served);
+        assert_eq!(within(&found, &all), served);
     }
 }

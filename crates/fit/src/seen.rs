@@ -382,8 +382,9 @@ fn follow(
         }
         left = departures(record, base_s, usual, |index| drops.dropped[index]);
         before = found_before(record, &left);
-        drops =
-            Drops::by_times(record, &before, served).unwrap_or_else(|| Drops::new(record, &before, served));
+        let without = drops.dropped;
+        drops = Drops::by_times(record, &before, &without, served)
+            .unwrap_or_else(|| Drops::new(record, &before, &without, served));
         left = departures(record, base_s, usual, |index| drops.dropped[index]);
         let varied = over.varies;
         let base = Some(base).filter(|base| base.is_shown);

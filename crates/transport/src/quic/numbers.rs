@@ -158,8 +158,8 @@ mod tests {
         for ack_eliciting_threshold in [1, 2, 10] {
             let config = QuicConfig { ack_eliciting_threshold, ..QuicConfig::new(64) };
             let mut numbers = numbers(config);
-            let answered =
-                1 + (0..1000).take_while(|&number| numbers.on_packet(MS, number, false) == Some(false)).count();
+            let answered = 1
+                + (0..1000).take_while(|&number| numbers.on_packet(MS, number, false) == Some(false)).count();
             assert_eq!(answered, SenderConfig::from(config).segments_per_ack() as usize);
         }
     }
