@@ -61,6 +61,28 @@ mod tests {
         assert_eq!(third, (8 + 43 * 4..8 + 43 * 4 + 12).collect::<Vec<_>>());
     }
 
+    /// The four redundancy versions begin where table 5.4.2.1-2 of TS 38.212 says, with a whole and with a limited buffer.
+    #[test]
+    fn redundancy_versions_begin_as_in_the_standard() {
+        for (graph, bits, starts, limited, limited_starts) in [
+            (BaseGraph::One, 8448, [0, 17, 33, 56], 40, [0, 10, 20, 33]),
+            (BaseGraph::Two, 2560, [0, 13, 25, 43], 30, [0, 7, 15, 25]),
+        ] {
+            let code = Code::new(graph, bits);
+            let z = code.lifting();
+            for (limit, starts) in [(None, starts), (Some(limited * z), limited_starts)] {
+                let matching = RateMatching::new(&code, 120, 2, limit);
+                for (version, start) in (0..).zip(starts) {
+                    assert_eq!(
+                        matching.places(version).next(),
+                        Some((2 + start) * z),
+                        "{graph:?}, {version}"
+                    );
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_limited_buffer_wraps_around() {
         let code = Code::new(BaseGraph::Two, 40);
