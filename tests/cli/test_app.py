@@ -354,7 +354,7 @@ def test_metrics_are_listed_and_explained(cli: Cli) -> None:
     assert listed[0] == asdict(cf.reference.metrics()[0])
     explained = cli("explain", "rtt_p95_s").out
     assert explained.startswith("rtt_p95_s: a metric, in s; lower is better\n")
-    assert "95th percentile of the round trips" in explained
+    assert "95th percentile of the RTTs" in explained
     assert cli("explain", "reverse.queue_drops").out == cli("explain", "queue_drops").out
     assert cli("explain", "goodput").err.startswith(
         "error: goodput: no key and no metric; did you mean goodput_bps"

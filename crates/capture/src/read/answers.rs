@@ -4,8 +4,8 @@
 //! acknowledgements waited on the way, in a queue of the reverse path or for a slot of a radio, that time is when the
 //! data arrived; the time at which the acknowledgement came says nothing of the link.
 
+use super::clock::nearest_clock;
 use super::observed::Observed;
-use super::receiver::nearest_clock;
 
 /// An acknowledgement of a packet: the packet's index, when it came, and the receiver's clock.
 #[derive(Clone, Copy, Debug)]

@@ -15,6 +15,7 @@
 //! ```
 
 mod answers;
+mod clock;
 mod elements;
 mod error;
 mod events;

@@ -5,14 +5,13 @@
 //! shortest such echo is the round trip of the empty path. Both together give the round trip of every segment. A range
 //! of bytes was lost if it arrives after later data and with a later `TSval`.
 
+use super::clock::nearest_clock;
 use super::error::ReadError;
 use super::headers::{FlowKey, Kind, Tcp};
 use super::observed::{Fate, Observed, Seen};
 use super::segments::mss_of;
 use std::collections::BTreeMap;
 
-/// Frequencies of the timestamps clock that senders use, in ticks per second.
-const TICKS: [f64; 5] = [100.0, 250.0, 1000.0, 10_000.0, 1e6];
 /// Number of remembered values of the receiver's timestamps clock.
 const MOST_VALUES: usize = 4096;
 /// Minimum number of segments from which the frequency of the clock is estimated.
@@ -143,14 +142,4 @@ fn ticks_a_second(arrivals: &[Arrival]) -> Option<f64> {
     let seen: Vec<&Arrival> = arrivals.iter().filter(|arrival| !arrival.is_lost).collect();
     let (first, last) = (seen.first()?, seen.last()?);
     nearest_clock(last.ticks - first.ticks, (last.at_ns - first.at_ns) as f64 / 1e9)
-}
-
-/// The usual frequency of a clock that is nearest to so many ticks in a time.
-pub(super) fn nearest_clock(ticks: i64, seconds: f64) -> Option<f64> {
-    if seconds < 0.5 {
-        return None;
-    }
-    let rate = ticks as f64 / seconds;
-    // A queue that fills or empties changes this by its delay alone.
-    TICKS.into_iter().find(|ticks| (rate / ticks).max(ticks / rate) < 1.5)
 }
