@@ -50,6 +50,9 @@ const EVEN: f64 = 0.2;
 /// which that one stands.
 const UNEVEN: f64 = 1.0;
 const ALWAYS: f64 = 0.9;
+/// Share of the waits that the flow's own packets explain from which on a queue that often stood is theirs, however uneven
+/// departures are: a cellular link serves several packets in some milliseconds, and none in others.
+const BUILT: f64 = 0.95;
 /// Number of windows with a standing queue that may contradict a rate, their share of all, and the difference of what they carried from what
 /// it says.
 const FEWEST_STOOD: usize = 10;
@@ -152,7 +155,8 @@ impl Evidence {
     pub(crate) fn shows_a_queue(&self) -> bool {
         let (is_own, stands) = (self.own >= OWN, self.stood >= STANDS);
         let is_queue = if self.scatter <= EVEN { is_own || stands } else { is_own && stands };
-        let is_even = self.scatter <= UNEVEN || self.stood >= ALWAYS;
+        let is_built = self.own >= BUILT && stands;
+        let is_even = self.scatter <= UNEVEN || self.stood >= ALWAYS || is_built;
         is_queue && is_even && !self.is_contradicted() && !self.is_paced_back
     }
 
