@@ -305,6 +305,19 @@ mod tests {
         assert!(of.shows_a_queue() && !of.is_contradicted(), "{of:?}");
     }
 
+    /// A cellular link sends five packets 0.1 ms apart each 6 ms, 10 Mbit/s in the mean; a flow fills its queue for 1.5 s of two.
+    #[test]
+    fn a_queue_that_the_flow_built_shows_a_link_that_sends_in_clumps() {
+        let mut slots =
+            (1..).flat_map(|slot| (0..5).map(move |at| f64::from(slot) * 6e-3 + f64::from(at) * 1e-4));
+        let sent = (0..30_u32)
+            .flat_map(|second| (0..1500).map(move |at| f64::from(second) * 2.0 + f64::from(at) * 1e-3));
+        let record = record(sent.map(|at| (at, Some(slots.find(|slot| *slot > at).unwrap() + 20e-3))), false);
+        let evidence = evidence(&record, 10e6);
+        assert!(evidence.scatter > UNEVEN && evidence.stood < ALWAYS, "{evidence:?}");
+        assert!(evidence.shows_a_queue(), "{evidence:?}");
+    }
+
     /// A queue that always stands carries 12 Mbit/s; a rate of 14 Mbit/s is none of it.
     #[test]
     fn what_a_standing_queue_carried_contradicts_another_rate() {
