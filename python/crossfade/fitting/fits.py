@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
 from collections.abc import Mapping
@@ -22,6 +23,8 @@ from crossfade.fitting.warnings import ALONE, warnings
 
 # A queue of which nothing is known holds between these shares of what is under way.
 USUAL_QUEUE = (0.2, 5.0)
+# Greatest limit of a queue that was never seen full, as a multiple of what it held.
+LONGEST = 4.0
 # Values of ``tcp.rfc.profile``: of what follows the RFCs, and of Linux.
 PROFILES = ("recommended", "linux")
 # Delays that the flow's own packets explain to this share show that other flows took another path.
@@ -102,9 +105,11 @@ def fit_link(
     of["queue"] = LinkParameter(value, low, high, queue.verdict)
     if rtt is not None:
         # The draws keep what they know of the rest.
-        delay = _seconds(rtt)
+        delay, has_delays = _seconds(rtt), of["delay"].value > 0
         of["delay"] = LinkParameter(delay, delay, delay, "identified")
         found["draws"] = [[rate, delay, *rest] for rate, _, *rest in found["draws"]]
+        if not has_delays and found["kind"] != "opportunities":
+            _usual_queue(found, of, delay)
     has_shared = found["share"] < ALONE and (found["explained"] or 0.0) < EXPLAINED
     if has_shared and of["rate"].verdict == "identified":
         of["rate"] = _left_by_others(found, of["rate"])
@@ -135,6 +140,29 @@ def _left_by_others(found: dict[str, Any], rate: LinkParameter) -> LinkParameter
         [rate * more ** (number * GOLDEN % 1), *rest] for number, (rate, *rest) in enumerate(found["draws"])
     ]
     return LinkParameter(rate.value, rate.low, rate.high * more, "bounded")
+
+
+def _usual_queue(found: dict[str, Any], of: dict[str, LinkParameter], delay: float) -> None:
+    """Draw the limit of the queue anew for a record without delays, once the RTT is known.
+
+    Without an RTT, nothing is under way, and the draws of the fit hold one to four packets. They keep their
+    places between the ends of the usual range.
+    """
+    packet = float(found["packet_bytes"])
+    low, high = USUAL_QUEUE
+
+    def limit(rate: float, held: float) -> float:
+        place = min(max(math.log(max(held, packet) / packet) / math.log(LONGEST), 0.0), 1.0)
+        under_way = rate / 8 * delay
+        least = max(packet, low * under_way)
+        most = max(LONGEST * packet, high * under_way)
+        return float(least * (most / least) ** place)
+
+    found["draws"] = [[rate, path, limit(rate, held), *rest] for rate, path, held, *rest in found["draws"]]
+    limits = sorted(draw[2] for draw in found["draws"])
+    ends = (limits[len(limits) // 20], limits[len(limits) // 2], limits[-1 - len(limits) // 20])
+    begin, middle, end = (float(packets_within(held, packet)) for held in ends)
+    of["queue"] = LinkParameter(middle, begin, end, "not identified")
 
 
 def _say_no_more(found: dict[str, Any], of: dict[str, LinkParameter], has_rtt: bool, seed: int) -> None:
