@@ -154,6 +154,7 @@ def test_iperf_of_an_overload_has_the_rate_over_time(tmp_path: Path) -> None:
     goodput, _ = fit.predict(["cubic"], runs=8, cache=False)
     # CUBIC gets at most what the link carries, 13.3 Mbit/s; a replay takes what was offered for the rate.
     assert goodput.low < 13e6 < goodput.high
+    assert goodput.replay is not None
     assert goodput.value < 0.6 * goodput.replay
     assert not goodput.is_range
 
