@@ -262,11 +262,7 @@ def main() -> None:
         folder.mkdir(exist_ok=True, parents=True)
         for on, of_path in paths(options.rate, options.rtt, seconds, folder).items():
             path = of_path
-            limit = (
-                round(path.queue * 1.0)
-                if path.queue
-                else max(4, round(options.rate * options.rtt / 8 / PACKET))
-            )
+            limit = path.queue or max(4, round(options.rate * options.rtt / 8 / PACKET))
             limit = 10 * limit if "codel" in on else limit
             text = TEXT.format(
                 link=path.link,
