@@ -159,10 +159,15 @@ def _usual_queue(found: dict[str, Any], of: dict[str, LinkParameter], delay: flo
         return float(least * (most / least) ** place)
 
     found["draws"] = [[rate, path, limit(rate, held), *rest] for rate, path, held, *rest in found["draws"]]
+    of["queue"] = _drawn_queue(found)
+
+
+def _drawn_queue(found: dict[str, Any]) -> LinkParameter:
+    """Limit of an unknown queue in packets: median and 5 and 95 % quantiles of the draws."""
     limits = sorted(draw[2] for draw in found["draws"])
-    ends = (limits[len(limits) // 20], limits[len(limits) // 2], limits[-1 - len(limits) // 20])
-    begin, middle, end = (float(packets_within(held, packet)) for held in ends)
-    of["queue"] = LinkParameter(middle, begin, end, "not identified")
+    ends = (limits[len(limits) // 2], limits[len(limits) // 20], limits[-1 - len(limits) // 20])
+    middle, low, high = (float(packets_within(held, found["packet_bytes"])) for held in ends)
+    return LinkParameter(middle, low, high, "not identified")
 
 
 def _say_no_more(found: dict[str, Any], of: dict[str, LinkParameter], has_rtt: bool, seed: int) -> None:
@@ -178,10 +183,7 @@ def _say_no_more(found: dict[str, Any], of: dict[str, LinkParameter], has_rtt: b
         return max(packet, rate / 8 * delay * of_bdp)
 
     found["draws"] = [[rate, delay, queue(rate), 0.0, None] for rate, *_ in found["draws"]]
-    held = sorted(draw[2] for draw in found["draws"])
-    ends = (packets_within(held[len(held) // 20], packet), packets_within(held[-1 - len(held) // 20], packet))
-    middle = packets_within(held[len(held) // 2], packet)
-    of["queue"] = LinkParameter(float(middle), float(ends[0]), float(ends[1]), "not identified")
+    of["queue"] = _drawn_queue(found)
     of["loss"] = LinkParameter(0.0, 0.0, 0.0, "not identified")
     found |= {"random_losses": 0, "congestive_losses": 0, "mean_burst": None}
 
