@@ -124,6 +124,36 @@ def test_ctrl_c_while_the_command_is_loaded_says_nothing(after: float, tmp_path:
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize("when", ["before", "while", "after"])
+def test_a_row_that_is_finished_when_ctrl_c_comes_is_kept(when: str) -> None:
+    class Store(MemoryStore):
+        def put(self, rows: Sequence[Row]) -> None:
+            if when == "while" and not interrupted:
+                interrupted.append(True)
+                os.kill(os.getpid(), signal.SIGINT)
+            super().put(rows)
+
+    interrupted: list[bool] = []
+    plan = plans.load(SMALL, Options.of(RunOptions, {}))
+    rows = StoredRows(plan, store := Store())
+    add = rows.add
+
+    def interrupted_add(finished: Sequence[Row]) -> None:
+        if when == "before" and not interrupted:
+            interrupted.append(True)
+            raise KeyboardInterrupt
+        add(finished)
+        if when == "after" and not interrupted:
+            interrupted.append(True)
+            raise KeyboardInterrupt
+
+    rows.add = interrupted_add  # type: ignore[method-assign]
+    assert not rows.make(Threads(1))
+    assert interrupted
+    assert 0 < store.size() == len(rows.known)
+    assert rows.results(complete=False).points
+
+
 def test_what_is_finished_is_put_together_only_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StoredRows, "make", lambda *_, **__: False)  # Ctrl-C before the first run
     asked = []

@@ -189,7 +189,13 @@ impl Plan {
                 last = Some(progress);
             }
             if !batch.is_empty() {
-                on_rows.call1(py, (batch,))?;
+                let batch = batch.into_bound_py_any(py)?;
+                let told = on_rows.call1(py, (&batch,));
+                if told.as_ref().is_err_and(|error| error.is_instance_of::<PyKeyboardInterrupt>(py)) {
+                    // Ctrl-C may have come before the function kept anything.
+                    on_rows.call1(py, (&batch,))?;
+                }
+                told?;
             }
             if let Some(Progress { done, expected }) = last {
                 let done = done as f64 + under_way.under_way();

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 
 from crossfade.plans import Plan, translated_errors
 from crossfade.plans.memory import check_memory
@@ -50,10 +54,11 @@ class StoredRows:
 
     def add(self, finished: Sequence[Row]) -> None:
         """Keep new rows; those of a method that is not repeatable are not stored, and serve only this
-        call.
+        call. Ctrl-C meanwhile is raised once store and index both have them.
         """
-        self._store.put([row for row in finished if row.method in REPEATABLE])
-        self._learn(finished)
+        with _held_interrupts():
+            self._store.put([row for row in finished if row.method in REPEATABLE])
+            self._learn(finished)
 
     def make(self, engine: Engine, shard: Shard = WHOLE, *, progress: bool = False) -> bool:
         """Have an engine make the missing rows of a shard; returns whether it is complete (not after
@@ -96,3 +101,20 @@ class StoredRows:
             self._held = None
         if self._held is not None:
             self._held.put([row for row, point in zip(rows, points, strict=True) if point is not None])
+
+
+@contextmanager
+def _held_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C back until the block has ended."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield  # Ctrl-C raises nothing here
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            before(*came[0])
