@@ -151,7 +151,7 @@ fn compare_cycles(model: &Model, seed: u64, deviations: &mut [Vec<f64>; 5]) {
         .map(|number| {
             let run = a_run(seed, number, slots);
             let mut seen = Cycles::new(model.variant, run.warmup_slots);
-            run.simulate(model, &mut seen);
+            run.simulate(model, Some(&mut seen));
             let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / cycles as f64;
             let slots = seen.slots[..cycles].iter().map(|slots| *slots as f64);
             let floors = &seen.floors[..cycles];

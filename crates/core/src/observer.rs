@@ -1,9 +1,9 @@
 //! Observers of a run, which receive its events while it runs.
 //!
-//! Event traces, statistics, captures and live plots are observers. An engine is generic over its observer; with `()`
-//! every call is compiled away.
+//! Event traces, statistics and live plots are observers.
 
 use crate::SimTime;
+use std::sync::{Mutex, PoisonError};
 
 /// Kind of an event. New kinds come only with a new version of the event format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,9 +93,6 @@ pub struct EventRecord {
 
 /// Observer of a run: receives its events while it runs.
 pub trait Observer {
-    /// False if [`Observer::record`] does nothing; engines then do not build the record.
-    const ENABLED: bool = true;
-
     /// Records one event; events come in order of time.
     fn record(&mut self, event: &EventRecord);
 
@@ -105,13 +102,6 @@ pub trait Observer {
     }
 }
 
-/// Observer that ignores every event.
-impl Observer for () {
-    const ENABLED: bool = false;
-
-    fn record(&mut self, _event: &EventRecord) {}
-}
-
 /// Observer that keeps every event in memory.
 impl Observer for Vec<EventRecord> {
     fn record(&mut self, event: &EventRecord) {
@@ -119,14 +109,13 @@ impl Observer for Vec<EventRecord> {
     }
 }
 
-impl<O: Observer> Observer for &mut O {
-    const ENABLED: bool = O::ENABLED;
-
+/// Observer that is read while the run goes on, between two steps of it.
+impl<O: Observer> Observer for &Mutex<O> {
     fn record(&mut self, event: &EventRecord) {
-        (**self).record(event);
+        self.lock().unwrap_or_else(PoisonError::into_inner).record(event);
     }
 
     fn record_with(&mut self, event: &EventRecord, info: &dyn Fn() -> String) {
-        (**self).record_with(event, info);
+        self.lock().unwrap_or_else(PoisonError::into_inner).record_with(event, info);
     }
 }

@@ -29,7 +29,7 @@ fn counted(setup: &Setup, turned: &[bool], shortcuts: Shortcuts) -> String {
         swap(&mut path.data, &mut path.acks);
         swap(&mut path.sender_access, &mut path.receiver_access);
     }
-    format!("{:?}", simulate(network, (), (), &AtomicBool::new(false)).unwrap())
+    format!("{:?}", simulate(network, None, None, &AtomicBool::new(false)).unwrap())
 }
 
 /// Sets of shortcuts with which the first point of a plan has other counts than with all of them; must be empty.

@@ -100,7 +100,7 @@ fn main() {
     for case in CASES.iter().copied().filter(chosen) {
         // Sizes grow from case to case: the highest mark is that of this case.
         let (memory, before) = (memory_bytes(), cpu_seconds());
-        let statistics = simulate(dumbbell(case, segments), (), (), &AtomicBool::new(false))
+        let statistics = simulate(dumbbell(case, segments), None, None, &AtomicBool::new(false))
             .expect("a network that nobody cancels");
         let (memory, cpu) = (memory_bytes() - memory, cpu_seconds() - before);
         let delivered: u64 = statistics.flows.iter().map(|flow| flow.segments_in_order).sum();

@@ -80,7 +80,7 @@ fn main() {
     for case in cases.iter().copied().filter(chosen) {
         let before = cpu_seconds();
         let statistics =
-            run(connection(case, segments), (), &AtomicBool::new(false)).expect("nobody cancels");
+            run(connection(case, segments), None, &AtomicBool::new(false)).expect("nobody cancels");
         let cpu = cpu_seconds() - before;
         println!(
             "{case:12} {:.4} s CPU per million delivered segments ({} delivered, {} sent, {} timeouts, goodput {:.3} Mbit/s)",

@@ -71,7 +71,7 @@ fn run(case: &str, protocol: ArqProtocol, p_e: f64, frames: u64) {
     let network = network(protocol, p_e, frames);
     let before = cpu_seconds();
     let statistics =
-        simulate(network, (), (), &AtomicBool::new(false)).expect("a network, and nobody cancels");
+        simulate(network, None, None, &AtomicBool::new(false)).expect("a network, and nobody cancels");
     let cpu = cpu_seconds() - before;
     let arq = statistics.links[0].arq.as_ref().expect("a link of frames");
     let sent = arq.frames + arq.retransmissions + arq.idle_frames;

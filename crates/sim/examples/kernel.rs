@@ -88,7 +88,7 @@ fn network(flows: Vec<(TcpConfig, SimTime)>, forward: AnyLink, reverse: AnyLink,
 }
 
 fn run(network: Network, events: &mut Vec<EventRecord>) -> NetworkStatistics {
-    simulate(network, events, (), &AtomicBool::new(false)).expect("nobody cancels")
+    simulate(network, Some(events), None, &AtomicBool::new(false)).expect("nobody cancels")
 }
 
 /// Losses of a pattern: data segments as pairs (segment, n-th transmission), and acknowledgements by number.

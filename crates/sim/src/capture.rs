@@ -3,6 +3,7 @@
 use crossfade_core::SimTime;
 use crossfade_link::{Parcel, Ppdu};
 use crossfade_transport::{Ack, Segment};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Content of a packet that enters a medium whose frames in the air are recorded.
 #[derive(Clone, Copy, Debug)]
@@ -16,14 +17,11 @@ pub enum Entering<'a> {
 }
 
 /// Receiver of every packet that a sender gives to the network or gets from it, with all its fields.
-///
-/// Like [`crossfade_core::Observer`] it costs nothing when absent: the engine is generic over it.
 pub trait Capture {
-    /// True if the capture records packets; if false, an engine skips the calls.
-    const ENABLED: bool = true;
-
     /// True if the capture records PPDUs (physical-layer frames) of wireless media.
-    const HEARS: bool = false;
+    fn hears(&self) -> bool {
+        false
+    }
 
     /// Records that the sender of `flow` sends `segment` in a packet of `bytes` bytes at `now`.
     fn segment(&mut self, now: SimTime, flow: u32, bytes: u32, segment: &Segment);
@@ -45,41 +43,37 @@ pub trait Capture {
     fn ppdu(&mut self, _ppdu: &Ppdu) {}
 }
 
-/// No capture: nothing is recorded.
-impl Capture for () {
-    const ENABLED: bool = false;
-
-    fn segment(&mut self, _now: SimTime, _flow: u32, _bytes: u32, _segment: &Segment) {}
-
-    fn ack(&mut self, _now: SimTime, _flow: u32, _bytes: u32, _ack: &Ack) {}
-
-    fn datagram(&mut self, _now: SimTime, _flow: u32, _bytes: u32, _seq: u64) {}
-}
-
-impl<C: Capture> Capture for &mut C {
-    const ENABLED: bool = C::ENABLED;
-    const HEARS: bool = C::HEARS;
-
-    fn arrival(&mut self, flow: u32, bytes: u64) {
-        (**self).arrival(flow, bytes);
+/// Capture that is read while the run goes on, between two steps of it.
+impl<C: Capture> Capture for &Mutex<C> {
+    fn hears(&self) -> bool {
+        locked(self).hears()
     }
 
     fn segment(&mut self, now: SimTime, flow: u32, bytes: u32, segment: &Segment) {
-        (**self).segment(now, flow, bytes, segment);
+        locked(self).segment(now, flow, bytes, segment);
+    }
+
+    fn arrival(&mut self, flow: u32, bytes: u64) {
+        locked(self).arrival(flow, bytes);
     }
 
     fn ack(&mut self, now: SimTime, flow: u32, bytes: u32, ack: &Ack) {
-        (**self).ack(now, flow, bytes, ack);
+        locked(self).ack(now, flow, bytes, ack);
     }
 
     fn datagram(&mut self, now: SimTime, flow: u32, bytes: u32, seq: u64) {
-        (**self).datagram(now, flow, bytes, seq);
+        locked(self).datagram(now, flow, bytes, seq);
     }
+
     fn enters(&mut self, now: SimTime, parcel: Parcel, packet: Entering<'_>) {
-        (**self).enters(now, parcel, packet);
+        locked(self).enters(now, parcel, packet);
     }
 
     fn ppdu(&mut self, ppdu: &Ppdu) {
-        (**self).ppdu(ppdu);
+        locked(self).ppdu(ppdu);
     }
+}
+
+fn locked<C>(capture: &Mutex<C>) -> MutexGuard<'_, C> {
+    capture.lock().unwrap_or_else(PoisonError::into_inner)
 }

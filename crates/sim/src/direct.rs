@@ -5,7 +5,6 @@
 //! the link; events for these arrivals would be a third of all events. The counters are corrected whenever they are
 //! read, and packets out of several lines at the same nanosecond keep the order that these events would have given.
 
-use crate::capture::Capture;
 use crate::direction::Direction;
 use crate::flow::FlowWays;
 use crate::layout::Layout;
@@ -14,11 +13,12 @@ use crate::packets::Data;
 use crate::routing::{Place, Step};
 use crate::shortcuts::Shortcuts;
 use crate::state::{Kind, NetworkState};
-use crossfade_core::{Observer, SimTime};
+use crate::watch::Watch;
+use crossfade_core::SimTime;
 use crossfade_link::LinkReport;
 use crossfade_transport::Ack;
 
-impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
+impl<W: Watch, L: Layout> NetworkState<W, L> {
     /// Turns shortcut `direct` on, before the first event, for each direction in which the routes of all flows allow
     /// it.
     pub(crate) fn pass_where_possible(&mut self, ways: &[FlowWays]) {

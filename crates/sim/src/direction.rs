@@ -5,14 +5,15 @@
     reason = "a segment passes through all of it; calls would cost a third of the time"
 )]
 
-use crate::capture::{Capture, Entering};
+use crate::capture::Entering;
 use crate::flow::{AccessLines, Flow, FlowRoute};
 use crate::layout::Layout;
 use crate::packets::Data;
 use crate::path::Path;
 use crate::state::{Kind, NetworkState};
 use crate::statistics::FlowStatistics;
-use crossfade_core::{EventKind, Observer};
+use crate::watch::Watch;
+use crossfade_core::EventKind;
 use crossfade_link::Parcel;
 use crossfade_transport::{Ack, Segment};
 
@@ -22,7 +23,7 @@ pub(crate) trait Direction: Sized {
     const LINK: Kind;
     const EXIT: Kind;
 
-    fn path<O, C, L: Layout>(net: &mut NetworkState<O, C, L>) -> &mut Path<Self, L>;
+    fn path<W, L: Layout>(net: &mut NetworkState<W, L>) -> &mut Path<Self, L>;
 
     /// Access lines of this direction: from the sending host to the first link, and from the last link to the receiving
     /// host.
@@ -32,14 +33,10 @@ pub(crate) trait Direction: Sized {
     fn route(flow: &Flow) -> FlowRoute;
 
     /// Reports to the capture a packet that enters a wireless medium.
-    fn enters<O, C: Capture, L: Layout>(net: &mut NetworkState<O, C, L>, flow: &Flow, parcel: Parcel);
+    fn enters<W: Watch, L: Layout>(net: &mut NetworkState<W, L>, flow: &Flow, parcel: Parcel);
 
     /// Processes a packet that has reached its host.
-    fn arrive<O: Observer, C: Capture, L: Layout>(
-        net: &mut NetworkState<O, C, L>,
-        flow: &mut Flow,
-        parcel: Parcel,
-    );
+    fn arrive<W: Watch, L: Layout>(net: &mut NetworkState<W, L>, flow: &mut Flow, parcel: Parcel);
 
     /// Counter of the packets that go missing by `loss`, and the kind of event for observers.
     fn missing(counts: &mut FlowStatistics, loss: Loss) -> (&mut u64, EventKind);
@@ -64,7 +61,7 @@ impl Direction for Data {
     const EXIT: Kind = Kind::ForwardExit;
 
     #[inline]
-    fn path<O, C, L: Layout>(net: &mut NetworkState<O, C, L>) -> &mut Path<Self, L> {
+    fn path<W, L: Layout>(net: &mut NetworkState<W, L>) -> &mut Path<Self, L> {
         &mut net.forward
     }
 
@@ -78,17 +75,15 @@ impl Direction for Data {
         flow.data
     }
 
-    fn enters<O, C: Capture, L: Layout>(net: &mut NetworkState<O, C, L>, flow: &Flow, parcel: Parcel) {
+    fn enters<W: Watch, L: Layout>(net: &mut NetworkState<W, L>, flow: &Flow, parcel: Parcel) {
         let segment = Segment::from(net.forward.packets[parcel]);
-        net.capture.enters(net.now, parcel, Entering::Segment(flow.id, &segment));
+        if let Some(capture) = net.watch.capture() {
+            capture.enters(net.now, parcel, Entering::Segment(flow.id, &segment));
+        }
     }
 
     #[inline(always)]
-    fn arrive<O: Observer, C: Capture, L: Layout>(
-        net: &mut NetworkState<O, C, L>,
-        flow: &mut Flow,
-        parcel: Parcel,
-    ) {
+    fn arrive<W: Watch, L: Layout>(net: &mut NetworkState<W, L>, flow: &mut Flow, parcel: Parcel) {
         net.on_segment(flow, parcel);
     }
 
@@ -114,7 +109,7 @@ impl Direction for Ack {
     const EXIT: Kind = Kind::ReverseExit;
 
     #[inline]
-    fn path<O, C, L: Layout>(net: &mut NetworkState<O, C, L>) -> &mut Path<Self, L> {
+    fn path<W, L: Layout>(net: &mut NetworkState<W, L>) -> &mut Path<Self, L> {
         &mut net.reverse
     }
 
@@ -128,16 +123,14 @@ impl Direction for Ack {
         flow.acks
     }
 
-    fn enters<O, C: Capture, L: Layout>(net: &mut NetworkState<O, C, L>, flow: &Flow, parcel: Parcel) {
-        net.capture.enters(net.now, parcel, Entering::Ack(flow.id, &net.reverse.packets[parcel]));
+    fn enters<W: Watch, L: Layout>(net: &mut NetworkState<W, L>, flow: &Flow, parcel: Parcel) {
+        if let Some(capture) = net.watch.capture() {
+            capture.enters(net.now, parcel, Entering::Ack(flow.id, &net.reverse.packets[parcel]));
+        }
     }
 
     #[inline(always)]
-    fn arrive<O: Observer, C: Capture, L: Layout>(
-        net: &mut NetworkState<O, C, L>,
-        flow: &mut Flow,
-        parcel: Parcel,
-    ) {
+    fn arrive<W: Watch, L: Layout>(net: &mut NetworkState<W, L>, flow: &mut Flow, parcel: Parcel) {
         net.on_ack(flow, parcel);
     }
 

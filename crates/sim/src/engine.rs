@@ -6,6 +6,7 @@ use crate::event_loop::EventLoop;
 use crate::layout::{Many, Single};
 use crate::network::Network;
 use crate::statistics::{NetworkStatistics, Snapshot};
+use crate::watch::Watched;
 use crossfade_core::{Observer, SimTime};
 use crossfade_link::{Departure, Fabric, LinkEvent, LinkReport, Occupancy, Parcel, Port, Push};
 use std::collections::VecDeque;
@@ -14,14 +15,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const EVENTS_BETWEEN_CANCEL_CHECKS: u32 = 4096;
 
 /// Simulates `network` to its end. The observer receives the transports' events, the capture the packets at the
-/// senders' interfaces; `()` stands for none.
+/// senders' interfaces.
 ///
 /// # Errors
 /// The network is invalid ([`Network::check`]), or `cancel` became true.
-pub fn simulate<O: Observer, C: Capture>(
+pub fn simulate<'a>(
     network: Network,
-    observer: O,
-    capture: C,
+    observer: Option<&'a mut (dyn Observer + Send)>,
+    capture: Option<&'a mut (dyn Capture + Send)>,
     cancel: &AtomicBool,
 ) -> Result<NetworkStatistics, SimulationError> {
     let mut engine = Engine::new(network, observer, capture)?;
@@ -38,126 +39,127 @@ pub fn simulate<O: Observer, C: Capture>(
 /// It advances by events ([`step`](Self::step)) or by time ([`advance`](Self::advance)); the size of the steps does not
 /// change the outcome. Beside the simulated flows, packets can enter from outside ([`Fabric::push`]) and leave again
 /// ([`poll`](Self::poll)). As a [`Fabric`] it can connect real hosts by a whole network.
-pub struct Engine<O, C> {
-    event_loop: Layouts<O, C>,
+pub struct Engine<'a> {
+    event_loop: Loops<'a>,
     /// Link events that were kept; `next_trace` has not returned them yet.
     traced: VecDeque<LinkEvent>,
 }
 
-/// Event loop, with tables laid out for a network of one flow over one hop each way, or for any network.
-enum Layouts<O, C> {
-    Single(Box<EventLoop<O, C, Single>>),
-    Many(Box<EventLoop<O, C, Many>>),
+/// Event loop: with tables laid out for a network of one flow over one hop each way, or for any network; and for any
+/// network whose events or packets are watched.
+enum Loops<'a> {
+    Single(Box<EventLoop<(), Single>>),
+    Many(Box<EventLoop<(), Many>>),
+    Watched(Box<EventLoop<Watched<'a>, Many>>),
 }
 
-/// Evaluates an expression for the event loop of either layout.
-macro_rules! either {
+/// Evaluates an expression for an event loop of any kind.
+macro_rules! any_loop {
     ($engine:expr, $event_loop:ident => $result:expr) => {
         match $engine.event_loop {
-            Layouts::Single($event_loop) => $result,
-            Layouts::Many($event_loop) => $result,
+            Loops::Single($event_loop) => $result,
+            Loops::Many($event_loop) => $result,
+            Loops::Watched($event_loop) => $result,
         }
     };
     (ref $engine:expr, $event_loop:ident => $result:expr) => {
         match &$engine.event_loop {
-            Layouts::Single($event_loop) => $result,
-            Layouts::Many($event_loop) => $result,
+            Loops::Single($event_loop) => $result,
+            Loops::Many($event_loop) => $result,
+            Loops::Watched($event_loop) => $result,
         }
     };
     (mut $engine:expr, $event_loop:ident => $result:expr) => {
         match &mut $engine.event_loop {
-            Layouts::Single($event_loop) => $result,
-            Layouts::Many($event_loop) => $result,
+            Loops::Single($event_loop) => $result,
+            Loops::Many($event_loop) => $result,
+            Loops::Watched($event_loop) => $result,
         }
     };
 }
 
-impl<O: Observer, C: Capture> Engine<O, C> {
+impl<'a> Engine<'a> {
     /// A network at time zero.
     ///
     /// # Errors
     /// The network is invalid ([`Network::check`]).
-    pub fn new(network: Network, observer: O, capture: C) -> Result<Self, NetworkError> {
+    pub fn new(
+        network: Network,
+        observer: Option<&'a mut (dyn Observer + Send)>,
+        capture: Option<&'a mut (dyn Capture + Send)>,
+    ) -> Result<Self, NetworkError> {
         network.check()?;
         let network = network.with_shortcuts()?;
-        let event_loop = if network.is_single_hop() {
-            Layouts::Single(Box::new(EventLoop::new(network, observer, capture)))
+        let event_loop = if observer.is_some() || capture.is_some() {
+            Loops::Watched(Box::new(EventLoop::new(network, Watched { observer, capture })))
+        } else if network.is_single_hop() {
+            Loops::Single(Box::new(EventLoop::new(network, ())))
         } else {
-            Layouts::Many(Box::new(EventLoop::new(network, observer, capture)))
+            Loops::Many(Box::new(EventLoop::new(network, ())))
         };
         Ok(Self { event_loop, traced: VecDeque::new() })
     }
 
     /// Time of the next event; `None` once the run is over or no event is left.
     pub fn next_event(&self) -> Option<SimTime> {
-        either!(ref self, event_loop => event_loop.next_event())
+        any_loop!(ref self, event_loop => event_loop.next_event())
     }
 
     /// Processes at most `events` events. Returns true if the run goes on.
     pub fn step(&mut self, events: u32) -> bool {
-        either!(mut self, event_loop => event_loop.run(SimTime::MAX, events))
+        any_loop!(mut self, event_loop => event_loop.run(SimTime::MAX, events))
     }
 
     /// Processes all events up to time `now`.
     pub fn advance(&mut self, now: SimTime) {
-        either!(mut self, event_loop => while event_loop.run(now, u32::MAX) {});
+        any_loop!(mut self, event_loop => while event_loop.run(now, u32::MAX) {});
     }
 
     /// Like [`Self::advance`], but processes at most `events` events. Returns true if there may be more events up to
     /// `now`.
     pub fn advance_some(&mut self, now: SimTime, events: u32) -> bool {
-        either!(mut self, event_loop => event_loop.run(now, events))
+        any_loop!(mut self, event_loop => event_loop.run(now, events))
     }
 
     /// Processes all events up to `now` and returns the statistics since the start of the run. A snapshot does not
     /// change the outcome.
     pub fn snapshot(&mut self, now: SimTime) -> Snapshot {
         self.advance(now);
-        either!(mut self, event_loop => event_loop.snapshot(now))
-    }
-
-    /// Observer of the run, as passed to [`Self::new`].
-    pub fn observer(&mut self) -> &mut O {
-        either!(mut self, event_loop => event_loop.observer())
-    }
-
-    /// Capture of the run, as passed to [`Self::new`].
-    pub fn capture(&mut self) -> &mut C {
-        either!(mut self, event_loop => event_loop.capture())
+        any_loop!(mut self, event_loop => event_loop.snapshot(now))
     }
 
     /// Time of the last event processed.
     pub fn now(&self) -> SimTime {
-        either!(ref self, event_loop => event_loop.now())
+        any_loop!(ref self, event_loop => event_loop.now())
     }
 
     /// Takes the next packet from outside that has left the network, with the outer port at which it left or for which
     /// it was bound.
     pub fn poll(&mut self) -> Option<(Port, Departure)> {
-        either!(mut self, event_loop => event_loop.poll())
+        any_loop!(mut self, event_loop => event_loop.poll())
     }
 
     /// Turns the keeping of link events on or off; [`Self::link_events`] returns them.
     pub fn trace_links(&mut self, keep: bool) {
-        either!(mut self, event_loop => event_loop.trace(keep));
+        any_loop!(mut self, event_loop => event_loop.trace(keep));
     }
 
     /// Takes the link events kept so far, in order of time, each with the index of its link or fabric in
     /// [`link_names`](Self::link_names).
     pub fn link_events(&mut self) -> Vec<(u32, LinkEvent)> {
-        either!(mut self, event_loop => event_loop.link_events())
+        any_loop!(mut self, event_loop => event_loop.link_events())
     }
 
     /// Names of links and fabrics in the order of [`crate::Topology::media`]. If a medium has a second name for its
     /// other direction, that name follows the medium's own.
     pub fn link_names(&self) -> &[String] {
-        either!(ref self, event_loop => event_loop.names())
+        any_loop!(ref self, event_loop => event_loop.names())
     }
 
     /// Ends the run and returns the statistics since the end of the warm-up; for a run that is not over, until the last
     /// event.
     pub fn into_statistics(self) -> NetworkStatistics {
-        either!(self, event_loop => event_loop.measured())
+        any_loop!(self, event_loop => event_loop.measured())
     }
 }
 
@@ -165,13 +167,13 @@ impl<O: Observer, C: Capture> Engine<O, C> {
 ///
 /// A packet enters after all events up to its time. It needs a [`Passage`](crate::Passage) of the network from one port
 /// to the other: a packet without a passage, or after the end of the run, is dropped.
-impl<O: Observer, C: Capture> Fabric for Engine<O, C> {
+impl Fabric for Engine<'_> {
     fn ports(&self) -> Port {
-        either!(ref self, event_loop => event_loop.ports())
+        any_loop!(ref self, event_loop => event_loop.ports())
     }
 
     fn push(&mut self, now: SimTime, from: Port, to: Port, parcel: Parcel) -> Push {
-        either!(mut self, event_loop => event_loop.inject(now, from, to, parcel))
+        any_loop!(mut self, event_loop => event_loop.inject(now, from, to, parcel))
     }
 
     fn next_event(&self) -> Option<SimTime> {
@@ -180,7 +182,7 @@ impl<O: Observer, C: Capture> Fabric for Engine<O, C> {
 
     fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)> {
         // Advance only to the next packet that leaves, so that it leaves at its time.
-        either!(mut self, event_loop => loop {
+        any_loop!(mut self, event_loop => loop {
             let left = event_loop.poll();
             if left.is_some() || !event_loop.run(now, 1) {
                 return left.or_else(|| event_loop.poll());
@@ -189,12 +191,12 @@ impl<O: Observer, C: Capture> Fabric for Engine<O, C> {
     }
 
     fn prepare(&mut self) {
-        either!(mut self, event_loop => event_loop.prepare());
+        any_loop!(mut self, event_loop => event_loop.prepare());
     }
 
     fn report(&mut self, now: SimTime) -> LinkReport {
         Self::advance(self, now);
-        let statistics = either!(ref self, event_loop => event_loop.outside_statistics().clone());
+        let statistics = any_loop!(ref self, event_loop => event_loop.outside_statistics().clone());
         LinkReport::new(now, statistics, Occupancy::None)
     }
 

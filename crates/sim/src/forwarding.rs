@@ -7,18 +7,18 @@
     reason = "a segment passes through all of it; calls would cost a third of the time"
 )]
 
-use crate::capture::Capture;
 use crate::direction::{Direction, Loss};
 use crate::flow::Flow;
 use crate::layout::Layout;
 use crate::packets::{Content, Data};
 use crate::routing::{FabricLeg, Next, Step};
 use crate::state::{Kind, NetworkState};
-use crossfade_core::{EventKind, Observer, SimTime};
+use crate::watch::Watch;
+use crossfade_core::{EventKind, SimTime};
 use crossfade_link::{Departure, Parcel, Port, Push};
 use crossfade_transport::Ack;
 
-impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
+impl<W: Watch, L: Layout> NetworkState<W, L> {
     /// Handles the event of an access line: its packets reach the first link.
     pub(crate) fn on_entry<D: Direction>(&mut self, flows: &mut [Flow], line: u32) {
         let now = self.now;
@@ -141,9 +141,11 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     fn advance_fabric(&mut self, fabric: u32, now: SimTime) -> Option<(Port, Departure)> {
         let fabric = &mut self.fabrics[fabric as usize];
         let departure = fabric.advance(now);
-        if C::HEARS {
+        if self.watch.hears()
+            && let Some(capture) = self.watch.capture()
+        {
             while let Some(ppdu) = fabric.next_ppdu() {
-                self.capture.ppdu(&ppdu);
+                capture.ppdu(&ppdu);
             }
         }
         departure
@@ -256,7 +258,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     #[inline(never)]
     fn push_into<D: Direction>(&mut self, flow: &mut Flow, leg: u32, parcel: Parcel) {
         let FabricLeg { fabric, from, to } = self.routing.leg(leg);
-        if C::HEARS && self.fabrics[fabric as usize].has_air {
+        if self.watch.hears() && self.fabrics[fabric as usize].has_air {
             D::enters(self, flow, parcel);
         }
         match self.push_fabric(fabric, from, to, parcel) {

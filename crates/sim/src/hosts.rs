@@ -5,18 +5,18 @@
     reason = "a segment passes through all of it; calls would cost a third of the time"
 )]
 
-use crate::capture::Capture;
 use crate::flow::{Endpoints, Flow};
 use crate::layout::Layout;
 use crate::network::SenderGate;
 use crate::packets::{Content, Data};
 use crate::routing::Step;
 use crate::state::{Kind, NetworkState};
-use crossfade_core::{EventKind, Observer, SimTime};
+use crate::watch::Watch;
+use crossfade_core::{EventKind, SimTime};
 use crossfade_link::{Ecn, Parcel};
 use crossfade_transport::{Ack, AckOutcome, Expired, Received, Segment};
 
-impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
+impl<W: Watch, L: Layout> NetworkState<W, L> {
     /// Processes a segment or datagram that has reached its receiver.
     #[inline(always)]
     pub(crate) fn on_segment(&mut self, flow: &mut Flow, parcel: Parcel) {
@@ -115,10 +115,10 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         let ack = &self.reverse.packets[parcel];
         flow.counts.acks_received += 1;
         let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("datagrams are not acknowledged") };
-        if C::ENABLED {
-            self.capture.ack(self.now, flow.id, parcel.bytes(), ack);
+        if let Some(capture) = self.watch.capture() {
+            capture.ack(self.now, flow.id, parcel.bytes(), ack);
         }
-        let recoveries = if O::ENABLED { tcp.recoveries() } else { 0 };
+        let recoveries = if self.watch.is_observed() { tcp.recoveries() } else { 0 };
         let outcome = tcp.sender.on_ack(self.now, ack);
         self.reverse.packets.forget(parcel);
         if self.measures_delays
@@ -131,7 +131,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
                 tcp.rtt_samples = (sum_s, samples);
             }
         }
-        if O::ENABLED {
+        if self.watch.is_observed() {
             self.observe_ack(flow, outcome, recoveries);
         }
         self.transmit(flow);
@@ -258,8 +258,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         if segment.seq == tcp.last {
             parcel = parcel.sized(parcel.bytes() - flow.last_short_by);
         }
-        if C::ENABLED {
-            self.capture.segment(self.now, flow.id, parcel.bytes(), &segment);
+        if let Some(capture) = self.watch.capture() {
+            capture.segment(self.now, flow.id, parcel.bytes(), &segment);
         }
         self.sent_since_delivery += 1;
         if !L::IS_SINGLE {
@@ -277,8 +277,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         let next = udp.next_after(self.now);
         let segment = Segment { seq, timestamp: self.now, ..Segment::default() };
         flow.counts.segments_sent += 1;
-        if C::ENABLED {
-            self.capture.datagram(self.now, flow.id, bytes, seq);
+        if let Some(capture) = self.watch.capture() {
+            capture.datagram(self.now, flow.id, bytes, seq);
         }
         self.send(flow, flow.packet.sized(bytes), segment);
         if let Some(next) = next {

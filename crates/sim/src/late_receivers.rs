@@ -14,24 +14,24 @@
 //! The last segment on the line is never late, so the last event has the same time as without the shortcut. If a run
 //! ends with a certain segment, receivers are up to date before that segment can arrive.
 
-use crate::capture::Capture;
 use crate::flow::{Endpoints, Flow};
 use crate::late::Late;
 use crate::layout::Layout;
 use crate::network::{STALL, StopRule};
 use crate::state::{Kind, NetworkState};
-use crossfade_core::{Observer, SimTime};
+use crate::watch::Watch;
+use crossfade_core::SimTime;
 
 /// Index of the only line to the receivers: acknowledgements are foreseen only if there is one.
 const LINE: usize = 0;
 
 const NANOSECOND: SimTime = SimTime::from_nanos(1);
 
-impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
+impl<W: Watch, L: Layout> NetworkState<W, L> {
     /// Turns shortcut `late_receivers` on, before the first event, if it is exact. `waits` are the shortest delays of
     /// delayed ACKs.
     pub(crate) fn tell_late_where_possible(&mut self, waits: impl Iterator<Item = Option<SimTime>>) {
-        let is_wanted = self.shortcuts.late_receivers && !O::ENABLED;
+        let is_wanted = self.shortcuts.late_receivers && !self.watch.is_observed();
         if !is_wanted || !self.forward.is_direct || !self.reverse.is_foreseen {
             return;
         }

@@ -36,6 +36,7 @@ mod state;
 mod statistics;
 mod topology;
 mod wakeup;
+mod watch;
 mod workload;
 
 pub use capture::{Capture, Entering};

@@ -66,9 +66,9 @@ impl From<OneHop> for Network {
 ///
 /// # Errors
 /// [`Interrupted`] once `cancel` is true.
-pub fn run<O: Observer>(
+pub fn run(
     config: OneHop,
-    observer: O,
+    observer: Option<&mut (dyn Observer + Send)>,
     cancel: &AtomicBool,
 ) -> Result<RunStatistics, Interrupted> {
     run_network(config.into(), observer, cancel)
@@ -78,10 +78,10 @@ pub fn run<O: Observer>(
 ///
 /// # Errors
 /// [`Interrupted`] once `cancel` is true.
-pub fn run_with_congestion_control<O: Observer>(
+pub fn run_with_congestion_control(
     config: OneHop,
     congestion: CongestionFactory,
-    observer: O,
+    observer: Option<&mut (dyn Observer + Send)>,
     cancel: &AtomicBool,
 ) -> Result<RunStatistics, Interrupted> {
     let tcp = Tcp { config: config.tcp.into(), congestion: Some(congestion) };
@@ -90,12 +90,12 @@ pub fn run_with_congestion_control<O: Observer>(
     run_network(network, observer, cancel)
 }
 
-fn run_network<O: Observer>(
+fn run_network(
     network: Network,
-    observer: O,
+    observer: Option<&mut (dyn Observer + Send)>,
     cancel: &AtomicBool,
 ) -> Result<RunStatistics, Interrupted> {
-    match simulate(network, observer, (), cancel) {
+    match simulate(network, observer, None, cancel) {
         Ok(NetworkStatistics { duration, mut flows, mut links, stalled, .. }) => {
             let (flow, forward, reverse) = (flows.remove(0), links.remove(0), links.remove(0));
             Ok(RunStatistics { duration, flow, forward, reverse, stalled })

@@ -1,15 +1,15 @@
 //! Packets from outside the simulation that enter a simulated network and leave it again.
 
-use crate::capture::{Capture, Entering};
+use crate::capture::Entering;
 use crate::guests::Guest;
 use crate::layout::Layout;
 use crate::packets::Content;
 use crate::routing::{FabricLeg, Step};
 use crate::state::NetworkState;
-use crossfade_core::Observer;
+use crate::watch::Watch;
 use crossfade_link::{Departure, Parcel, Port, Push};
 
-impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
+impl<W: Watch, L: Layout> NetworkState<W, L> {
     /// Lets a packet enter from outside at port `from`; it is dropped if there is no passage to port `to`.
     pub(crate) fn outside_enters(&mut self, from: Port, to: Port, parcel: Parcel) -> Push {
         let passages = &self.outside.passages;
@@ -66,9 +66,12 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     fn push_guest(&mut self, step: Step, inside: Parcel) -> Push {
         let Step::Fabric(leg) = step else { unreachable!("media for packets from outside are fabrics") };
         let FabricLeg { fabric, from, to } = self.routing.leg(leg);
-        if C::HEARS && self.fabrics[fabric as usize].has_air {
+        if self.fabrics[fabric as usize].has_air
+            && self.watch.hears()
+            && let Some(capture) = self.watch.capture()
+        {
             let parcel = self.outside.packets[inside].parcel;
-            self.capture.enters(self.now, inside, Entering::Outside(parcel));
+            capture.enters(self.now, inside, Entering::Outside(parcel));
         }
         self.push_fabric(fabric, from, to, inside)
     }

@@ -1,6 +1,5 @@
 //! State of a network without its flows, and the order of simultaneous events.
 
-use crate::capture::Capture;
 use crate::flow::Flow;
 use crate::guests::Guests;
 use crate::late::Late;
@@ -11,7 +10,8 @@ use crate::path::Path;
 use crate::path_link::PathFabric;
 use crate::routing::Routing;
 use crate::shortcuts::Shortcuts;
-use crossfade_core::{EventKind, EventQueue, EventRecord, Observer, SimTime};
+use crate::watch::Watch;
+use crossfade_core::{EventKind, EventQueue, EventRecord, SimTime};
 use crossfade_link::LinkEvent;
 use crossfade_transport::Ack;
 
@@ -58,7 +58,7 @@ pub(crate) struct Event {
 }
 
 /// State of a network without its flows.
-pub(crate) struct NetworkState<O, C, L: Layout> {
+pub(crate) struct NetworkState<W, L: Layout> {
     pub(crate) forward: Path<Data, L>,
     pub(crate) reverse: Path<Ack, L>,
     pub(crate) late: Late,
@@ -92,13 +92,13 @@ pub(crate) struct NetworkState<O, C, L: Layout> {
     pub(crate) ended: Vec<u32>,
     /// True if the run is over: enough was delivered, its time has passed, or it has stalled.
     pub(crate) is_over: bool,
-    pub(crate) observer: O,
-    pub(crate) capture: C,
+    /// Receiver of the run's events and packets.
+    pub(crate) watch: W,
     /// The shortcuts in use.
     pub(crate) shortcuts: Shortcuts,
 }
 
-impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
+impl<W: Watch, L: Layout> NetworkState<W, L> {
     pub(crate) fn schedule(&mut self, at: SimTime, kind: Kind, index: u32) {
         self.queue.schedule(at, kind as u8, Event { kind, index });
     }
@@ -108,9 +108,9 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     }
 
     pub(crate) fn observe(&mut self, flow: &Flow, kind: EventKind, seq: u64) {
-        if O::ENABLED {
+        if let Some(observer) = self.watch.observer() {
             let record = EventRecord { time: self.now, kind, flow: flow.id, seq, tcp: flow.snapshot() };
-            self.observer.record_with(&record, &|| flow.info().to_string());
+            observer.record_with(&record, &|| flow.info().to_string());
         }
     }
 }

@@ -56,7 +56,7 @@ fn throughput(variant: Variant, w_max: u32, k: u32, channel: Channel, p_e: f64) 
             warmup: SLOT * 1000,
             stop: StopRule::At(SLOT * (1000 + slots())),
         };
-        run(config, (), &AtomicBool::new(false)).unwrap().flow.segments_delivered as f64 / slots() as f64
+        run(config, None, &AtomicBool::new(false)).unwrap().flow.segments_delivered as f64 / slots() as f64
     };
     let runs: Vec<f64> = (0..RUNS).map(one_run).collect();
     Estimate::from_runs(&runs, MethodKind::Simulation).unwrap()

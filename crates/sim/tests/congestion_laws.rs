@@ -42,7 +42,7 @@ fn connection(forward: HopConfig, warmup_s: u64, end_s: u64) -> OneHop {
 }
 
 fn run(config: OneHop, congestion: CongestionFactory) -> RunStatistics {
-    run_with_congestion_control(config, congestion, (), &AtomicBool::new(false)).unwrap()
+    run_with_congestion_control(config, congestion, None, &AtomicBool::new(false)).unwrap()
 }
 
 /// Average window in segments: segments delivered per RTT from `warmup_s` to `end_s` over a link that takes any number

@@ -51,7 +51,7 @@ proptest! {
     ) {
         let build = || Network { warmup: MS * warmup, ..busy() };
         let expected = run(build());
-        let mut engine = Engine::new(build(), (), ()).unwrap();
+        let mut engine = Engine::new(build(), None, None).unwrap();
         let mut now = SimTime::ZERO;
         for &(by_time, much) in portions.iter().cycle() {
             if by_time {
@@ -116,7 +116,7 @@ fn drive(fabric: &mut dyn Fabric, times: &[SimTime], polls: impl Fn(usize) -> bo
 #[test]
 fn packets_from_outside_meet_the_same_fate_again() {
     let times: Vec<SimTime> = (0..2000_u64).map(|i| SimTime::from_micros(3_700) * i).collect();
-    let engine = || -> Box<dyn Fabric + Send> { Box::new(Engine::new(with_passages(), (), ()).unwrap()) };
+    let engine = || -> Box<dyn Fabric + Send> { Box::new(Engine::new(with_passages(), None, None).unwrap()) };
     assert_eq!(engine().ports(), 2);
     let mut live = engine();
     let journal = drive(&mut *live, &times, |_| true);
@@ -175,11 +175,11 @@ fn packets_from_outside_meet_the_same_fate_again() {
 #[test]
 fn simulated_flows_share_links_with_packets_from_outside() {
     let alone = {
-        let mut engine = Engine::new(with_passages(), (), ()).unwrap();
+        let mut engine = Engine::new(with_passages(), None, None).unwrap();
         engine.advance(MS * 10_000);
         engine.into_statistics()
     };
-    let mut engine = Engine::new(with_passages(), (), ()).unwrap();
+    let mut engine = Engine::new(with_passages(), None, None).unwrap();
     for i in 0..10_000 {
         engine.push(MS * i, 0, 1, Parcel::new(0, 99, 500));
         while engine.poll().is_some() {}
@@ -193,13 +193,13 @@ fn simulated_flows_share_links_with_packets_from_outside() {
     let met = first.transmissions + first.queue_drops;
     assert!(met.abs_diff(10_000 + sent) <= 20, "{met} and {sent}: a window may be on its way to the link");
     // Nobody leads from port 0 to port 0.
-    let mut engine = Engine::new(with_passages(), (), ()).unwrap();
+    let mut engine = Engine::new(with_passages(), None, None).unwrap();
     assert_eq!(engine.push(MS, 0, 0, Parcel::new(0, 0, 500)), Push::QueueDrop);
 }
 
 #[test]
 fn links_tell_what_happened_inside() {
-    let mut engine = Engine::new(busy(), (), ()).unwrap();
+    let mut engine = Engine::new(busy(), None, None).unwrap();
     engine.advance(MS * 500);
     assert!(engine.link_events().is_empty(), "nobody has asked");
     engine.trace_links(true);
@@ -212,7 +212,7 @@ fn links_tell_what_happened_inside() {
     assert!(events.is_sorted_by_key(|(_, event)| event.at()));
     let statistics = engine.into_statistics();
     assert_eq!(statistics, run(busy()), "looking changes nothing");
-    let mut traced = Engine::new(busy(), (), ()).unwrap();
+    let mut traced = Engine::new(busy(), None, None).unwrap();
     traced.trace_links(true);
     while traced.step(777) {}
     let events = traced.link_events();
@@ -259,7 +259,7 @@ fn a_link_with_frames_tells_of_each() {
     let topology = Topology::path(vec![link.into()], vec![hop(None, MS * 2)]);
     let stop = StopRule::At(MS * 5_000);
     let network = network(topology, vec![flow(tcp(None), FlowPath::default())], stop);
-    let mut engine = Engine::new(network, (), ()).unwrap();
+    let mut engine = Engine::new(network, None, None).unwrap();
     engine.trace_links(true);
     while engine.step(1000) {}
     let events = engine.link_events();

@@ -40,7 +40,7 @@ fn delivered(
         warmup: SimTime::ZERO,
         stop: StopRule::At(SLOT * slots),
     };
-    let flow = run(config, (), &AtomicBool::new(false)).unwrap().flow;
+    let flow = run(config, None, &AtomicBool::new(false)).unwrap().flow;
     [flow.segments_delivered, flow.retransmissions, flow.timeouts]
 }
 

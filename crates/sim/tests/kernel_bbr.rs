@@ -53,7 +53,7 @@ fn run(queue: usize, loss: f64, number: u64, seconds: u64, events: &mut Vec<Even
     let (forward, reverse) = (link(queue, loss), link(1000, Box::new(Lossless)));
     let topology = Topology::path(vec![forward], vec![reverse]);
     let network = Network::new(vec![flow], topology, StopRule::At(MS * (1000 * seconds)), seed);
-    simulate(network, events, (), &AtomicBool::new(false)).expect("nobody cancels").flows.remove(0)
+    simulate(network, Some(events), None, &AtomicBool::new(false)).expect("nobody cancels").flows.remove(0)
 }
 
 /// Rows of the recorded table, such as `"queue 33, loss 5%, bbr",6,8.97154e+06,4.92e+04,0.0545967,11.6859,..`: queue in

@@ -128,7 +128,7 @@ fn any_flow() -> impl Strategy<Value = FlowConfig> {
 /// All observable results of a run, with snapshots at the times `looks` in ms: the snapshots, the time of the end and
 /// the statistics.
 fn told(network: Network, is_traced: bool, looks: &[u64]) -> Vec<String> {
-    let mut engine = Engine::new(network, (), ()).unwrap();
+    let mut engine = Engine::new(network, None, None).unwrap();
     engine.trace_links(is_traced);
     let mut look = |look: &u64| {
         let Snapshot { flows, links } = engine.snapshot(MS * *look);
@@ -254,7 +254,7 @@ fn sent_between_datagrams(from: SimTime, flows: Vec<Source>, start: SimTime, loo
     let flows = std::iter::once(first).chain(flows.into_iter().map(|source| flow(source, start))).collect();
     let stop = StopRule::Delivered(u64::MAX);
     let network = network_of(flows, vec![link().into()], vec![link().into()], stop);
-    let mut engine = Engine::new(network, (), ()).unwrap();
+    let mut engine = Engine::new(network, None, None).unwrap();
     engine.snapshot(look).flows[1..].iter().map(|flow| flow.counts.segments_sent).collect()
 }
 

@@ -100,7 +100,7 @@ fn a_path_in_pieces_is_as_long_as_the_whole() {
         warmup: MS * 1000,
         stop: StopRule::At(MS * 30_000),
     };
-    let whole = run(whole, (), &AtomicBool::new(false)).unwrap();
+    let whole = run(whole, None, &AtomicBool::new(false)).unwrap();
     let mut pieces = network(Vec::new(), Some(5), StopRule::At(MS * 30_000));
     let mut flow = tcp_flow(config, MS * 3);
     flow.path.receiver_access = MS * 4;
@@ -314,7 +314,7 @@ fn a_queue_that_marks_spares_the_losses() {
     let codel = CoDelConfig { ecn: true, ..CoDelConfig::default() };
     network.forward[0].queue = QueueConfig::CoDel(codel, QueueLimit::Packets(1000));
     let mut events: Vec<EventRecord> = Vec::new();
-    let statistics = simulate(network.into(), &mut events, (), &AtomicBool::new(false)).unwrap();
+    let statistics = simulate(network.into(), Some(&mut events), None, &AtomicBool::new(false)).unwrap();
     let flow = &statistics.flows[0];
     assert!(flow.ecn_marks > 10);
     assert_eq!((flow.retransmissions, flow.queue_drops), (0, 0));
@@ -402,7 +402,7 @@ fn a_capture_sees_what_the_senders_send_and_get() {
         network
     };
     let mut interface = Interface::default();
-    let statistics = simulate(build().into(), (), &mut interface, &AtomicBool::new(false)).unwrap();
+    let statistics = simulate(build().into(), None, Some(&mut interface), &AtomicBool::new(false)).unwrap();
     let counts = &statistics.flows[0];
     assert_eq!(
         (interface.segments, interface.retransmissions, interface.acks),
@@ -451,7 +451,7 @@ fn what_cannot_be_is_refused_in_one_line() {
         ),
     ];
     for (network, message) in cases {
-        let error = simulate(network.into(), (), (), &AtomicBool::new(false)).unwrap_err();
+        let error = simulate(network.into(), None, None, &AtomicBool::new(false)).unwrap_err();
         assert_eq!(error.to_string(), message);
     }
 }
@@ -460,7 +460,7 @@ fn what_cannot_be_is_refused_in_one_line() {
 fn a_cancelled_run_says_so() {
     let flow = tcp_flow(tcp(Flavour::Rfc, Variant::Sack, 10, None), SimTime::ZERO);
     let network = network(vec![flow], None, StopRule::Delivered(u64::MAX));
-    let error = simulate(network.into(), (), (), &AtomicBool::new(true)).unwrap_err();
+    let error = simulate(network.into(), None, None, &AtomicBool::new(true)).unwrap_err();
     assert_eq!(error, SimulationError::Interrupted(Interrupted));
 }
 
@@ -492,7 +492,7 @@ fn losses_are_counted_and_told_as_they_are_sent_and_not_after_the_end() {
         ..link(Some(8e6), SimTime::ZERO, QueueConfig::DropTail(None))
     };
     let mut events: Vec<EventRecord> = Vec::new();
-    let statistics = simulate(network.into(), &mut events, (), &AtomicBool::new(false)).unwrap();
+    let statistics = simulate(network.into(), Some(&mut events), None, &AtomicBool::new(false)).unwrap();
     let lost: Vec<SimTime> =
         events.iter().filter(|event| event.kind == EventKind::Lost).map(|event| event.time).collect();
     assert_eq!(lost.len() as u64, statistics.flows[0].segments_lost);

@@ -211,7 +211,7 @@ proptest! {
             ..network_of(flows.clone(), links(&forward, "dl"), links(&reverse, "ul"), StopRule::At(end))
         };
         let mut events: Vec<EventRecord> = Vec::new();
-        let statistics = simulate(build(), &mut events, (), &AtomicBool::new(false)).unwrap();
+        let statistics = simulate(build(), Some(&mut events), None, &AtomicBool::new(false)).unwrap();
         prop_assert!(events.is_sorted_by_key(|event| event.time));
         prop_assert_eq!(&run_network(build()), &statistics);
 

@@ -71,7 +71,7 @@ type Told = (NetworkStatistics, Vec<EventRecord>, Vec<LinkStatistics>);
 /// Events and statistics of a run with snapshots at the times `looks` in ms.
 fn told(network: Network, is_traced: bool, looks: &[u64]) -> Told {
     let mut events = Vec::new();
-    let mut engine = Engine::new(network, &mut events, ()).unwrap();
+    let mut engine = Engine::new(network, Some(&mut events), None).unwrap();
     engine.trace_links(is_traced);
     let mut links = Vec::new();
     for &look in looks {

@@ -32,7 +32,7 @@ fn over_wan(tcp: TcpConfig, loss: Box<dyn LossProcess>, stop: StopRule) -> OneHo
 }
 
 fn simulate(config: OneHop) -> RunStatistics {
-    run(config, (), &AtomicBool::new(false)).unwrap()
+    run(config, None, &AtomicBool::new(false)).unwrap()
 }
 
 fn stream(run: u64) -> crossfade_core::Stream {
@@ -137,7 +137,7 @@ fn a_dead_channel_ends_the_run() {
 #[test]
 fn a_cancelled_run_says_so() {
     let config = over_wan(ns2_tcp(Variant::Reno, 20), Box::new(Lossless), StopRule::Delivered(u64::MAX));
-    assert_eq!(run(config, (), &AtomicBool::new(true)), Err(Interrupted));
+    assert_eq!(run(config, None, &AtomicBool::new(true)), Err(Interrupted));
 }
 
 /// Observer that counts events and checks their order in time.
@@ -201,7 +201,7 @@ proptest! {
         prop_assert_eq!(statistics.flow.segments_in_order, segments);
         prop_assert_eq!(statistics.flow.segments_delivered, segments);
         let mut counts = Counts::default();
-        let observed = run(config(), &mut counts, &AtomicBool::new(false)).unwrap();
+        let observed = run(config(), Some(&mut counts), &AtomicBool::new(false)).unwrap();
         prop_assert_eq!(&observed, &statistics);
         prop_assert_eq!(counts.sent, statistics.flow.segments_sent);
         prop_assert_eq!(counts.lost, statistics.flow.segments_lost);

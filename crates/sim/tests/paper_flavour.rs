@@ -57,7 +57,7 @@ fn simulate(tcp: TcpConfig, bad: &BTreeSet<u64>, slots: u64) -> (Vec<(u64, u64)>
         stop: StopRule::At(SLOT * slots),
     };
     let mut events: Vec<EventRecord> = Vec::new();
-    let statistics = run(config, &mut events, &AtomicBool::new(false)).unwrap();
+    let statistics = run(config, Some(&mut events), &AtomicBool::new(false)).unwrap();
     let sends = events.iter().filter(|e| e.kind == EventKind::Send).map(|e| (e.time / SLOT, e.seq)).collect();
     (sends, statistics)
 }

@@ -71,7 +71,7 @@ fn results_are_as_they_were() {
     for flavour in [Flavour::Paper, Flavour::Ns2] {
         for variant in VARIANTS {
             for channel in CHANNELS {
-                let s = run(connection(flavour, variant, channel), (), &AtomicBool::new(false)).unwrap();
+                let s = run(connection(flavour, variant, channel), None, &AtomicBool::new(false)).unwrap();
                 let _ = writeln!(
                     table,
                     "{:<9}{:<10}{channel:<20}{:>9}{:>7}{:>6}{:>9}{:>6}",

@@ -165,7 +165,7 @@ fn two_way_traffic_meets_on_one_link() {
     assert!(first.segments_in_order.abs_diff(second.segments_in_order) < 200, "they are each other's mirror");
     let forward = both.link("forward").unwrap();
     // Nothing is lost: what the hosts have sent this way has been sent by the link, or waits for it.
-    let mut engine = Engine::new(build(true), (), ()).unwrap();
+    let mut engine = Engine::new(build(true), None, None).unwrap();
     let Snapshot { flows, links } = engine.snapshot(MS * 30_000);
     let [there, back] =
         [0, 1].map(|link: usize| links[link].statistics.transmissions + links[link].unsent.len() as u64);
@@ -216,7 +216,7 @@ fn routes_that_lead_nowhere_are_refused_in_one_line() {
         let topology =
             Topology { routes, ..multihop(Box::new(Lossless), Vec::new(), StopRule::At(MS)).topology };
         let flows = vec![flow(tcp(None), FlowPath::default())];
-        simulate(network(topology, flows, StopRule::At(MS)), (), (), &AtomicBool::new(false))
+        simulate(network(topology, flows, StopRule::At(MS)), None, None, &AtomicBool::new(false))
             .unwrap_err()
             .to_string()
     };

@@ -59,7 +59,7 @@ fn with_a_delay(network: Network, begins: SimTime, lasts: SimTime) -> Network {
 
 /// Statistics of the TCP flow, and its numbers of timeouts and of spurious timeouts.
 fn timeouts(network: Network) -> (FlowStatistics, (u64, u64)) {
-    let mut statistics = simulate(network, (), (), &AtomicBool::new(false)).unwrap();
+    let mut statistics = simulate(network, None, None, &AtomicBool::new(false)).unwrap();
     let flow = statistics.flows.remove(0);
     assert_eq!(flow.segments_in_order, 10);
     let counts = (flow.timeouts, flow.spurious_timeouts);
@@ -113,7 +113,8 @@ fn a_late_copy_after_a_lost_one_makes_the_second_timeout_spurious_and_not_the_fi
 #[test]
 fn a_timeout_before_the_end_of_the_warm_up_is_not_counted_when_the_segment_comes_after_it() {
     let late = with_a_delay(network(Flavour::Ns2, lossless(), lossless()), MS * 40, MS * 290);
-    let statistics = simulate(Network { warmup: MS * 300, ..late }, (), (), &AtomicBool::new(false)).unwrap();
+    let statistics =
+        simulate(Network { warmup: MS * 300, ..late }, None, None, &AtomicBool::new(false)).unwrap();
     let flow = &statistics.flows[0];
     assert_eq!((flow.timeouts, flow.spurious_timeouts), (0, 0));
     assert!(flow.segments_in_order > 0);

@@ -84,7 +84,7 @@ fn throughput_of(mss: u32, reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>
     let topology = Topology::path(vec![link(reading, n, p_e, fd_t, run)], vec![back.into()]);
     let stop = StopRule::At(MS * 1000 * SECONDS);
     let network = Network::new(flows, topology, stop, RunSeed { seed: 1, run });
-    let statistics = simulate(network, (), (), &AtomicBool::new(false)).unwrap();
+    let statistics = simulate(network, None, None, &AtomicBool::new(false)).unwrap();
     let bits_per_s = |units: u64, bytes: u32| units as f64 * f64::from(bytes) * 8.0 / SECONDS as f64;
     let frames = statistics.links[0].arq.as_ref().unwrap().frames_delivered;
     (bits_per_s(statistics.flows[0].segments_in_order, mss), bits_per_s(frames, 20))

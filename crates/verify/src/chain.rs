@@ -141,7 +141,7 @@ impl GoldenChain {
         };
         let stop = StopRule::At(warmup + SimTime::from_millis(1000 * seconds));
         let network = Network { warmup, ..Network::new(flows, topology, stop, seed) };
-        let statistics = simulate(network, (), (), &AtomicBool::new(false)).expect("nothing cancels it");
+        let statistics = simulate(network, None, None, &AtomicBool::new(false)).expect("nothing cancels it");
         let delivered = statistics.flows[0].segments_delivered;
         delivered as f64 * f64::from(PACKET_BYTES) * 8.0 / statistics.duration.as_secs_f64() / 1e6
     }

@@ -64,7 +64,7 @@ impl GoldenTrace {
         let config = connection(self.variant, self.limited_transmit, self.patterns.npackets, drops);
         let mut sends = Sends::default();
         let network = Network { shortcuts, ..config.into() };
-        simulate(network, &mut sends, (), &AtomicBool::new(false)).expect("nobody cancels");
+        simulate(network, Some(&mut sends), None, &AtomicBool::new(false)).expect("nobody cancels");
         sends.rows
     }
 }

@@ -69,7 +69,7 @@ fn simulate(
 ) -> Result<(f64, f64), Box<dyn Error>> {
     let mut values = Vec::new();
     for number in 0..RUNS {
-        let statistics = run(connection(variant, make(stream(number))), (), &AtomicBool::new(false))?;
+        let statistics = run(connection(variant, make(stream(number))), None, &AtomicBool::new(false))?;
         values.push(metric(&statistics));
     }
     let estimate = Estimate::from_runs(&values, MethodKind::Simulation).ok_or("no runs")?;

@@ -31,7 +31,11 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn simulate<O: Observer>(&self, model: &Model, observer: O) -> RunStatistics {
+    pub(crate) fn simulate(
+        &self,
+        model: &Model,
+        observer: Option<&mut (dyn Observer + Send)>,
+    ) -> RunStatistics {
         let stream = RunSeed { seed: self.seed, run: self.number }.stream("channel.dl");
         let loss = Box::new(MarkovLoss::new(&model.channel, Clock::Slot(SLOT), stream));
         let hop = |rate_bps, delay, loss: Box<dyn LossProcess>| HopConfig {
@@ -66,7 +70,7 @@ impl Run {
 
     /// Simulated new packets, transmissions, timeouts and fast retransmits per slot.
     pub(crate) fn rates(&self, model: &Model) -> [f64; 4] {
-        let statistics = self.simulate(model, ());
+        let statistics = self.simulate(model, None);
         let counts = [
             statistics.flow.segments_delivered,
             statistics.flow.segments_sent,

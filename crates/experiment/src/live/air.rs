@@ -9,6 +9,7 @@ use crossfade_link::Fabric;
 use crossfade_live::Entry;
 use crossfade_scenario::ScenarioError;
 use crossfade_sim::Engine;
+use std::sync::{Mutex, PoisonError};
 
 /// Writes the PPDUs of a recorded run to `sink` as a pcap file, as a monitor captures them that hears every station.
 /// `packets` is the file with the first bytes of each packet that entered the network, in the order of the journal.
@@ -27,24 +28,26 @@ pub fn air_pcap(
     let (header, journal) = parse(journal)?;
     let point = point(&header)?;
     let mut sink = |bytes: &[u8]| sink(bytes);
-    let mut air = WlanAir::new(&point.setup, config, &mut sink)?;
+    let air = Mutex::new(WlanAir::new(&point.setup, config, &mut sink)?);
     let [entries] = &journal.lanes[..] else {
         return Err(wrong(format!("it has {} links, its scenario 1", journal.lanes.len())));
     };
     let network = whole(&point.setup, RunSeed { seed: header.seed, run: header.run });
-    let mut engine =
-        Engine::new(network, (), &mut air).map_err(|error| ScenarioError::key("live", error.to_string()))?;
+    let mut capture = &air;
+    let mut engine = Engine::new(network, None, Some(&mut capture))
+        .map_err(|error| ScenarioError::key("live", error.to_string()))?;
     for entry in entries {
         while let Some(at) = Fabric::next_event(&engine).filter(|&at| at <= entry.at()) {
             while Fabric::advance(&mut engine, at).is_some() {}
         }
         if let Entry::Arrival { at, port, parcel, .. } = *entry {
-            engine.capture().comes(parcel.id(), packets.next().unwrap_or_default());
+            let mut air = air.lock().unwrap_or_else(PoisonError::into_inner);
+            air.comes(parcel.id(), packets.next().unwrap_or_default());
             let port = u32::from(port);
             Fabric::push(&mut engine, at, port, opposite(port), parcel);
         }
     }
     drop(engine);
-    air.finish();
+    air.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
     Ok(())
 }

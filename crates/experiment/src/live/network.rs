@@ -65,8 +65,8 @@ impl LiveNetwork {
     }
 
     fn of_engine(network: Network) -> Result<Self, ScenarioError> {
-        let mut engine =
-            Engine::new(network, (), ()).map_err(|error| ScenarioError::key("live", error.to_string()))?;
+        let mut engine = Engine::new(network, None, None)
+            .map_err(|error| ScenarioError::key("live", error.to_string()))?;
         let names = engine.link_names().to_vec();
         let first = engine.snapshot(SimTime::ZERO).links;
         let links: Vec<WatchedLink> =
@@ -150,7 +150,7 @@ impl Decorator for Watch {
 
 /// A network driven as a whole by the engine. It keeps the reports of its links whenever a report is requested.
 struct WatchedNetwork {
-    engine: Engine<(), ()>,
+    engine: Engine<'static>,
     reports: Vec<Arc<Mutex<Vec<LinkReport>>>>,
 }
 

@@ -51,7 +51,7 @@ const PORTION: u32 = 4096;
 /// Runs a network of a valid scenario and reports its progress; `None` once `handle` is cancelled.
 fn watched(setup: &Setup, network: Network, handle: &ExecutionHandle) -> Option<NetworkStatistics> {
     let mut engine =
-        Engine::new(network, (), ()).unwrap_or_else(|error| unreachable!("a checked network: {error}"));
+        Engine::new(network, None, None).unwrap_or_else(|error| unreachable!("a checked network: {error}"));
     let mut done = PartDone::new(handle);
     let is_unwanted = || handle.is_cancelled() || setup.custom_control_has_failed();
     while engine.step(PORTION) {
@@ -66,10 +66,10 @@ fn watched(setup: &Setup, network: Network, handle: &ExecutionHandle) -> Option<
 }
 
 /// Runs a network of a valid scenario with an observer and a capture; `None` once `cancel` is true.
-pub(crate) fn run_checked<O: Observer, C: Capture>(
+pub(crate) fn run_checked<'a>(
     network: Network,
-    observer: O,
-    capture: C,
+    observer: Option<&'a mut (dyn Observer + Send)>,
+    capture: Option<&'a mut (dyn Capture + Send)>,
     cancel: &AtomicBool,
 ) -> Option<NetworkStatistics> {
     match run(network, observer, capture, cancel) {

@@ -38,7 +38,7 @@ pub(super) fn of_runs(
     sink(header);
     for run in 0..experiment.most_runs(Method::Simulation).min(MOST_RUNS) {
         let seed = RunSeed { seed: experiment.seed, run };
-        let found = run_checked(network(&point.setup, seed), (), (), cancel)?;
+        let found = run_checked(network(&point.setup, seed), None, None, cancel)?;
         let mut text = String::new();
         lines(&point.setup, &found, &mut |line| {
             // Writing to a string cannot fail.

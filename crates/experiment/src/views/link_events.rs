@@ -60,7 +60,7 @@ fn air_frame(event: &LinkEvent) -> Option<AirFrame> {
 /// Calls `each` with every link event of a run and the name of its link; `None` once `cancel` is true.
 fn traced(network: Network, cancel: &AtomicBool, mut each: impl FnMut(&str, &LinkEvent)) -> Option<()> {
     let mut engine =
-        Engine::new(network, (), ()).unwrap_or_else(|error| panic!("a checked network: {error}"));
+        Engine::new(network, None, None).unwrap_or_else(|error| panic!("a checked network: {error}"));
     engine.trace_links(true);
     let names = engine.link_names().to_vec();
     loop {

@@ -49,7 +49,7 @@ pub fn events(
     of_points(experiment, run, sink, |setup, network, sink| match setup.sample {
         None => {
             let mut csv = EventsCsv::with_info(sink, Lines::Events, has_info);
-            run_checked(network, &mut csv, (), cancel)?;
+            run_checked(network, Some(&mut csv), None, cancel)?;
             csv.finish();
             Some(())
         }
@@ -96,7 +96,7 @@ pub(crate) fn events_of_run(point: &Point, seed: RunSeed) -> Option<String> {
     let mut text = String::new();
     let mut sink = |lines: &str| text.push_str(lines);
     let mut csv = EventsCsv::new(&mut sink, Lines::Events);
-    run_checked(network(&point.setup, seed), &mut csv, (), &AtomicBool::new(false))?;
+    run_checked(network(&point.setup, seed), Some(&mut csv), None, &AtomicBool::new(false))?;
     csv.finish();
     Some(text)
 }
@@ -219,7 +219,7 @@ pub fn events_with_congestion_control(
     let mut text = String::new();
     let mut sink = |lines: &str| text.push_str(lines);
     let mut csv = EventsCsv::with_info(&mut sink, Lines::Events, has_info);
-    let finished = run_checked(network, &mut csv, (), cancel);
+    let finished = run_checked(network, Some(&mut csv), None, cancel);
     csv.finish();
     Ok(finished.map(|_| text))
 }
@@ -239,7 +239,7 @@ pub fn pcap(
     let (point, seed) = only_point(experiment, "a capture", run)?;
     let mut sink = |bytes: &[u8]| sink(bytes);
     let mut pcap = Pcap::new(&point.setup, config, &mut sink)?;
-    let finished = run_checked(network(&point.setup, seed), (), &mut pcap, cancel);
+    let finished = run_checked(network(&point.setup, seed), None, Some(&mut pcap), cancel);
     pcap.finish();
     Ok(finished.map(|_| ()))
 }
@@ -300,7 +300,7 @@ pub fn air_pcap(
     let mut sink = |bytes: &[u8]| sink(bytes);
     let config = CaptureConfig { ip, snaplen: snaplen.unwrap_or(WHOLE_PACKETS) };
     let mut air = WlanAir::new(&point.setup, config, &mut sink)?;
-    let finished = run_checked(network, (), &mut air, cancel);
+    let finished = run_checked(network, None, Some(&mut air), cancel);
     air.finish();
     Ok(finished.map(|_| ()))
 }

@@ -26,7 +26,7 @@ pub(super) fn opportunities(
     cancel: &AtomicBool,
 ) -> Option<String> {
     let mut received = Received { flow: number, bytes, log: OpportunityLog::default() };
-    run_checked(network, &mut received, (), cancel)?;
+    run_checked(network, Some(&mut received), None, cancel)?;
     Some(received.log.into_text())
 }
 

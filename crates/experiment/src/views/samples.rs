@@ -7,6 +7,7 @@ use crossfade_link::{LinkReport, Occupancy};
 use crossfade_scenario::{HopSetup, Setup, TrafficSetup};
 use crossfade_sim::{Engine, FlowStatistics, Network, Snapshot};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Number of engine events between two checks for cancellation.
 const PORTION: u32 = 4096;
@@ -17,11 +18,13 @@ pub(super) fn sampled(
     setup: &Setup,
     network: Network,
     every: SimTime,
-    mut csv: EventsCsv<'_>,
+    csv: EventsCsv<'_>,
     cancel: &AtomicBool,
 ) -> Option<()> {
-    let mut engine =
-        Engine::new(network, &mut csv, ()).unwrap_or_else(|error| unreachable!("a checked network: {error}"));
+    let csv = Mutex::new(csv);
+    let mut observer = &csv;
+    let mut engine = Engine::new(network, Some(&mut observer), None)
+        .unwrap_or_else(|error| unreachable!("a checked network: {error}"));
     let names = engine.link_names().to_vec();
     let of = Sampled { headers: headers(setup), hops: names.iter().map(|name| hop(setup, name)).collect() };
     let (mut before, mut from) = (engine.snapshot(SimTime::ZERO), SimTime::ZERO);
@@ -42,14 +45,16 @@ pub(super) fn sampled(
             break;
         }
         let now = engine.snapshot(to);
-        of.write(&names, (from, &before), (to, &now), engine.observer());
+        let mut csv = csv.lock().unwrap_or_else(PoisonError::into_inner);
+        of.write(&names, (from, &before), (to, &now), &mut csv);
+        drop(csv);
         if is_over || to == SimTime::MAX {
             break;
         }
         (before, from) = (now, to);
     }
     drop(engine);
-    csv.finish();
+    csv.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
     Some(())
 }
 

@@ -73,7 +73,9 @@ fn connect(
 }
 
 impl Capture for WlanAir<'_> {
-    const HEARS: bool = true;
+    fn hears(&self) -> bool {
+        true
+    }
 
     fn arrival(&mut self, flow: u32, bytes: u64) {
         let tcp = self.arrivals.as_ref().expect("the setup has flows that arrive");

@@ -2,7 +2,6 @@
 
 use super::EventLoop;
 use super::warm_up::WarmUp;
-use crate::capture::Capture;
 use crate::flow::{Endpoints, Flow};
 use crate::layout::Layout;
 use crate::line::DelayLine;
@@ -10,10 +9,11 @@ use crate::link_summary::LinkSummary;
 use crate::network::StopRule;
 use crate::packets::Content;
 use crate::statistics::{Completion, FlowSnapshot, FlowStatistics, NetworkStatistics, Snapshot};
-use crossfade_core::{Observer, SimTime};
+use crate::watch::Watch;
+use crossfade_core::SimTime;
 use crossfade_link::{LinkReport, LinkStatistics, Occupancy};
 
-impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
+impl<W: Watch, L: Layout> EventLoop<W, L> {
     /// Statistics since the start of the run, after all events up to `now`.
     pub(crate) fn snapshot(&mut self, now: SimTime) -> Snapshot {
         let links = self.reports_by(now);

@@ -3,7 +3,6 @@
 mod counts;
 mod warm_up;
 
-use crate::capture::Capture;
 use crate::direction::Direction;
 use crate::flow::{AccessLines, Flow, FlowRoute, FlowWays};
 use crate::guests::Guests;
@@ -17,8 +16,9 @@ use crate::path_link::PathFabric;
 use crate::routing::{Next, Place, Routing, Use};
 use crate::state::{Event, Kind, NetworkState};
 use crate::statistics::{ArrivalStatistics, FlowStatistics};
+use crate::watch::Watch;
 use crate::workload::{Distribution, whole_segments};
-use crossfade_core::{EventQueue, Observer, RunSeed, SimTime, Stream};
+use crossfade_core::{EventQueue, RunSeed, SimTime, Stream};
 use crossfade_link::{Departure, LinkEvent, LinkStatistics, Parcel, Port, Push};
 use crossfade_transport::{Ack, Receiver};
 use warm_up::WarmUp;
@@ -33,7 +33,7 @@ struct Group {
     statistics: ArrivalStatistics,
 }
 
-pub(crate) struct EventLoop<O, C, L: Layout> {
+pub(crate) struct EventLoop<W, L: Layout> {
     /// True once the first event was requested; until then observers can be added.
     has_begun: bool,
     flows: L::Flows,
@@ -43,18 +43,18 @@ pub(crate) struct EventLoop<O, C, L: Layout> {
     free: Vec<u32>,
     next_id: u32,
     groups: Vec<Group>,
-    net: NetworkState<O, C, L>,
+    net: NetworkState<W, L>,
     warmup: SimTime,
     /// Counts at the end of the warm-up; `None` before.
     warm: Option<WarmUp>,
 }
 
-impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
+impl<W: Watch, L: Layout> EventLoop<W, L> {
     /// Creates the event loop of `network`, which must have passed [`Network::check`].
     // Here and below: code for events that happen once per flow or less is kept out of the loop, which is faster if its
     // code is short.
     #[inline(never)]
-    pub(crate) fn new(network: Network, observer: O, capture: C) -> Self {
+    pub(crate) fn new(network: Network, watch: W) -> Self {
         let Network {
             flows,
             arrivals,
@@ -112,7 +112,11 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 forward: Path::new(senders.delays(), tables.forward, receivers.delays()),
                 reverse: Path::new(receivers.delays(), tables.reverse, senders.delays()),
                 late: Late::default(),
-                fabrics: tables.fabrics.into_iter().map(|fabric| PathFabric::new(fabric, C::HEARS)).collect(),
+                fabrics: tables
+                    .fabrics
+                    .into_iter()
+                    .map(|fabric| PathFabric::new(fabric, watch.hears()))
+                    .collect(),
                 routing,
                 outside: Guests::new(passages),
                 gate,
@@ -130,8 +134,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 last_delivery: SimTime::ZERO,
                 ended: Vec::new(),
                 is_over: false,
-                observer,
-                capture,
+                watch,
             },
             warmup,
             warm: None,
@@ -327,16 +330,6 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         &self.net.routing.names
     }
 
-    /// Capture of the run.
-    pub(crate) fn capture(&mut self) -> &mut C {
-        &mut self.net.capture
-    }
-
-    /// Observer of the run.
-    pub(crate) fn observer(&mut self) -> &mut O {
-        &mut self.net.observer
-    }
-
     /// Time of the last event.
     pub(crate) fn now(&self) -> SimTime {
         self.net.now
@@ -393,8 +386,8 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         let stream = |what: &str| seed.stream(&format!("{what}.{name}.{id}"));
         let mut flow = Flow::new(&config, place, *ways, self.net.measures_delays, stream);
         (flow.id, flow.arrivals) = (self.next_id, Some(group));
-        if C::ENABLED {
-            self.net.capture.arrival(flow.id, segments * u64::from(mss) - u64::from(last_short_by));
+        if let Some(capture) = self.net.watch.capture() {
+            capture.arrival(flow.id, segments * u64::from(mss) - u64::from(last_short_by));
         }
         self.next_id = self.next_id.wrapping_add(1);
         statistics.started += u64::from(self.net.now >= self.warmup);
@@ -469,7 +462,7 @@ mod tests {
 
     #[test]
     fn places_are_used_again() {
-        let mut engine = EventLoop::<(), (), Many>::new(files(), (), ());
+        let mut engine = EventLoop::<(), Many>::new(files(), ());
         while engine.run(SimTime::MAX, u32::MAX) {}
         assert!(engine.next_id > 9_000);
         assert!(engine.flows.len() < 200, "{} places", engine.flows.len());

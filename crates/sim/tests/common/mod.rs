@@ -26,7 +26,7 @@ pub(crate) fn path(sender_access: SimTime, receiver_access: SimTime) -> FlowPath
 }
 
 pub(crate) fn run_network(network: impl Into<Network>) -> NetworkStatistics {
-    simulate(network.into(), (), (), &AtomicBool::new(false)).unwrap()
+    simulate(network.into(), None, None, &AtomicBool::new(false)).unwrap()
 }
 
 pub(crate) fn stream(name: &str, seed: u64) -> Stream {

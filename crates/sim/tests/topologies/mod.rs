@@ -38,7 +38,7 @@ pub(crate) fn network(topology: Topology, flows: Vec<FlowConfig>, stop: StopRule
 }
 
 pub(crate) fn run(network: Network) -> NetworkStatistics {
-    simulate(network, (), (), &AtomicBool::new(false)).unwrap()
+    simulate(network, None, None, &AtomicBool::new(false)).unwrap()
 }
 
 /// Link with drop-tail queue, without losses and without a queue limit.

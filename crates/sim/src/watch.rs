@@ -1,0 +1,55 @@
+//! Receivers of a run's events and packets, as the event loop calls them.
+
+use crate::capture::Capture;
+use crossfade_core::Observer;
+
+/// Receivers of the events and packets of a run. The event loop is compiled once for [`Watched`] and once for `()`, in
+/// which nothing is watched and no call remains.
+pub(crate) trait Watch {
+    /// Receiver of the transports' events, if there is one.
+    fn observer(&mut self) -> Option<&mut (dyn Observer + Send)> {
+        None
+    }
+
+    /// Receiver of the packets at the senders' interfaces, if there is one.
+    fn capture(&mut self) -> Option<&mut (dyn Capture + Send)> {
+        None
+    }
+
+    /// True if there is an observer.
+    fn is_observed(&self) -> bool {
+        false
+    }
+
+    /// True if the capture records the PPDUs (physical-layer frames) of wireless media.
+    fn hears(&self) -> bool {
+        false
+    }
+}
+
+/// Nothing is watched.
+impl Watch for () {}
+
+/// Observer and capture of the caller.
+pub(crate) struct Watched<'a> {
+    pub(crate) observer: Option<&'a mut (dyn Observer + Send)>,
+    pub(crate) capture: Option<&'a mut (dyn Capture + Send)>,
+}
+
+impl Watch for Watched<'_> {
+    fn observer(&mut self) -> Option<&mut (dyn Observer + Send)> {
+        Some(&mut **self.observer.as_mut()?)
+    }
+
+    fn capture(&mut self) -> Option<&mut (dyn Capture + Send)> {
+        Some(&mut **self.capture.as_mut()?)
+    }
+
+    fn is_observed(&self) -> bool {
+        self.observer.is_some()
+    }
+
+    fn hears(&self) -> bool {
+        self.capture.as_ref().is_some_and(|capture| capture.hears())
+    }
+}
