@@ -42,7 +42,7 @@ impl QueueConfig {
     ///
     /// # Errors
     /// If a parameter of the queue is outside its range.
-    pub fn before<S>(
+    pub(crate) fn before<S>(
         self,
         draws: Stream,
         service: S,

@@ -1,8 +1,11 @@
 //! Token-bucket shaper: packets wait until they conform.
 
+use crate::link::Link;
 use crate::occupancy::{Occupancy, UnderWay};
+use crate::queue::QueueConfig;
 use crate::transmitter::{Service, Transmitter};
-use crossfade_core::SimTime;
+use crossfade_channel::LossProcess;
+use crossfade_core::{OutOfRange, SimTime, Stream};
 
 /// Token-bucket shaper, which sends a packet once the bucket holds as many tokens as the packet has bytes. Bursts leave
 /// at the transmitter's rate, and the mean rate is at most that of the tokens. The terms are those of RFC 2697.
@@ -36,6 +39,21 @@ impl TokenBucket {
             busy: SimTime::ZERO,
             last: SimTime::ZERO,
         }
+    }
+
+    /// Builds a link whose bucket takes packets from `queue`; `draws` is the queue's random stream, `delay` is added to
+    /// the bucket's.
+    ///
+    /// # Errors
+    /// If a parameter of the queue is outside its range.
+    pub fn link(
+        self,
+        queue: QueueConfig,
+        draws: Stream,
+        delay: SimTime,
+        loss: Box<dyn LossProcess>,
+    ) -> Result<Box<dyn Link + Send>, OutOfRange> {
+        queue.before(draws, self, delay, loss)
     }
 }
 

@@ -8,8 +8,8 @@ use crossfade_link::arq::{
     SegmentationConfig, SelectiveRepeatConfig, SoftBufferConfig,
 };
 use crossfade_link::{
-    CoDelConfig, Departure, Ecn, FqCoDelConfig, Link, LinkStatistics, Parcel, PieConfig, Push, QueueConfig,
-    QueueLimit, RedConfig, Transmitter,
+    CoDelConfig, Departure, Ecn, FqCoDelConfig, Link, LinkConfig, LinkStatistics, Parcel, PieConfig, Push,
+    QueueConfig, QueueLimit, RedConfig,
 };
 use proptest::prelude::*;
 
@@ -100,8 +100,14 @@ proptest! {
         packets in prop::collection::vec((0_u64..1500, 0_u32..3), 50..400),
     ) {
         for queue in queues() {
-            let transmitter = Transmitter::new(Some(RATE_BPS));
-            let plain = queue.before(stream("queue"), transmitter, MS * 20, Box::new(Lossless)).unwrap();
+            let plain = LinkConfig {
+                rate_bps: Some(RATE_BPS),
+                delay: MS * 20,
+                queue,
+                draws: stream("queue"),
+                loss: Box::new(Lossless),
+            };
+            let plain = plain.build().unwrap();
             let frames = framed(queue, BYTES, ArqProtocol::None, 0.0);
             let (whole, cut) = (drive(plain, &packets), drive(frames, &packets));
             prop_assert_eq!(&whole.0, &cut.0, "{:?}", queue);

@@ -7,7 +7,7 @@ use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferC
 use crossfade_link::satellite::Satellite;
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
 use crossfade_link::{
-    Aggregator, Decorator, ErrorRateFrames, Jitter, LinkConfig, Policer, RadioConfig, SymbolFrames,
+    Aggregator, Decorator, ErrorRateFrames, Frames, Jitter, LinkConfig, Policer, RadioConfig, SymbolFrames,
     TableFrames, TokenBucket,
 };
 use crossfade_scenario::{Carrier, FrameErrors, FrameSetup, HopSetup, SatelliteSetup, Setup};
@@ -43,33 +43,25 @@ fn carrier(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {
         }
         Carrier::Shaped { rate_bps, shaper, loss, .. } => {
             let bucket = TokenBucket::new(shaper.rate_bps, shaper.burst, *rate_bps);
-            queue
-                .before(draws, bucket, delay, lost(loss))
-                .expect("checked as the scenario was resolved")
-                .into()
+            bucket.link(queue, draws, delay, lost(loss)).expect("checked as the scenario was resolved").into()
         }
         Carrier::Frames { rate_bps, frames, errors, .. } => {
             let (config, feedback) = (frame_link(frames, *rate_bps, delay), stream("feedback"));
-            let link = match errors {
+            let frames = match errors {
                 FrameErrors::Lost(LossConfig::ErrorRate(loss)) if loss.combines => {
-                    let frames = ErrorRateFrames::new((**loss).clone(), stream("channel"))
-                        .expect("checked as the scenario was resolved");
-                    config.build(queue, draws, frames, feedback)
+                    let frames = ErrorRateFrames::new((**loss).clone(), stream("channel"));
+                    Frames::ErrorRates(Box::new(frames.expect("checked as the scenario was resolved")))
                 }
-                FrameErrors::Lost(loss) => {
-                    config.build(queue, draws, LossyFrames { loss: lost(loss) }, feedback)
-                }
+                FrameErrors::Lost(loss) => Frames::Lossy(LossyFrames { loss: lost(loss) }),
                 FrameErrors::Radio(radio) => match &radio.table {
-                    None => config.build(queue, draws, symbols(radio, stream), feedback),
-                    Some(table) => config.build(
-                        queue,
-                        draws,
-                        TableFrames::new(radio, table, stream("phy"))
-                            .expect("checked as the scenario was resolved"),
-                        feedback,
-                    ),
+                    None => Frames::Symbols(Box::new(symbols(radio, stream))),
+                    Some(table) => {
+                        let frames = TableFrames::new(radio, table, stream("phy"));
+                        Frames::Table(frames.expect("checked as the scenario was resolved"))
+                    }
                 },
             };
+            let link = config.over(frames, queue, draws, feedback);
             link.expect("checked as the scenario was resolved").into()
         }
         Carrier::Schedule { trace, loss, .. } => {
