@@ -272,14 +272,19 @@ def _pair(option: str, names: str, text: str | None) -> list[str] | None:
 
 
 def _become_helper(config: Config) -> int:
-    """Replace this process by the single-threaded helper, since threads prevent entering a user namespace."""
-    reader = os.memfd_create("crossfade-live", 0)
-    os.write(reader, config.to_json().encode())
-    os.lseek(reader, 0, os.SEEK_SET)
-    os.set_inheritable(reader, True)
+    """Carry out the run in this process, or in a new one in its place if this one has several threads."""
     # The helper unblocks SIGINT once it can handle it.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
+    if len(os.listdir("/proc/self/task")) == 1:
+        # Imported here, since a wrong option needs none of it.
+        from crossfade.cli.live import helper
+
+        helper.end_with(config)
+    reader = os.memfd_create("crossfade-live", 0)
+    os.write(reader, config.to_json().encode())
+    os.lseek(reader, 0, os.SEEK_SET)
+    os.set_inheritable(reader, True)
     os.execv(sys.executable, [sys.executable, "-P", "-m", "crossfade.cli.live.helper", str(reader)])

@@ -1,7 +1,7 @@
-"""Process of a live run: ``python -m crossfade.cli.live.helper FD``; FD holds its configuration as JSON.
+"""Process of a live run, the helper: that of ``crossfade live`` itself, or a new one in its place.
 
-It has one thread until its guests have started, since only such a process may enter a user namespace and
-fork.
+The new one is ``python -m crossfade.cli.live.helper FD``; FD holds its configuration as JSON. The helper has
+one thread until its guests have started, since only such a process may enter a user namespace and fork.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NoReturn, cast
 
 import crossfade._crossfade as _crossfade
 from crossfade import plans
@@ -25,7 +25,6 @@ from crossfade.cli.live.command import OWN_FAILURE
 from crossfade.cli.live.config import Config
 from crossfade.cli.live.guests import END, GO, STOP, Guests, sudo_user
 from crossfade.cli.live.internet import WARNING, WayOut
-from crossfade.cli.live.page import Page, link_rates
 from crossfade.cli.live.screen import Screen
 from crossfade.cli.live.watching import PERIOD_S, Seen, Viewer
 from crossfade.errors import CrossfadeError, as_bug, one_line
@@ -123,6 +122,9 @@ class _Run:
             terminal.say(WARNING)
         # The port is opened before COMMAND starts, so that a used port is an error before any work.
         if self._config.page is not None:
+            # Imported here, since other runs need no web server.
+            from crossfade.cli.live.page import Page, link_rates
+
             self._viewers.append(Page(self._config.page, link_rates(self._plan.description)))
         if self._config.watch:
             self._viewers.append(Screen())
@@ -257,10 +259,14 @@ def _drop_empty(journal: str | None) -> None:
 
 
 def main() -> int:
-    """Carry out the configured run; returns the exit code."""
+    """Carry out the run whose configuration the command line names; returns the exit code."""
     with os.fdopen(int(sys.argv[1])) as file:
         config = Config.read(file.read())
     _crossfade.keep_panics()
+    return _carried_out(config)
+
+
+def _carried_out(config: Config) -> int:
     try:
         sudo_user()
         if os.geteuid() != 0:
@@ -278,9 +284,19 @@ def main() -> int:
         return OWN_FAILURE
 
 
-if __name__ == "__main__":
-    exit_code = main()
+def end_with(config: Config) -> NoReturn:
+    """Carry out a run in the process of ``crossfade live``, and end the process with its exit code."""
+    # As in a new process of Python: a far host or a terminal that is gone is an error, not the end.
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    _exit(_carried_out(config))
+
+
+def _exit(code: int) -> NoReturn:
+    """End the process without clean-up: the kernel removes hosts and processes."""
     with suppress(OSError):
         sys.stderr.flush()
-    # No clean-up is needed: the kernel removes hosts and processes.
-    os._exit(exit_code)
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    _exit(main())
