@@ -12,13 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from xdist.remote import Producer
 
 import crossfade as cf
@@ -27,6 +24,10 @@ from crossfade.results import plantable, rowtables
 from tests.longest_first import LongestFirst
 from tests.quick import Quick
 from tests.results.writers import make_row as make_row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 # No deadline: benchmarks measure speed, not tests. Examples are the same in every run, so that a change fails
 # only by its own effects; tests/trials/properties.py tries other examples.
@@ -114,12 +115,16 @@ def svg_words(file: Path) -> list[str]:
 
 def points(line: Line2D) -> list[tuple[float, float]]:
     """Points of a curve in a figure."""
+    import numpy as np
+
     return [(x, y) for x, y in np.asarray(line.get_xydata(), dtype=float).tolist()]
 
 
 @pytest.fixture
 def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     """Figures saved during the test, in order, so that a test can inspect their axes."""
+    from matplotlib.figure import Figure
+
     saved: list[Figure] = []
     save = Figure.savefig
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy import stats
 
 from crossfade.comparison.paired import Crossing, Curve, Sample, each_of
+from tests.later import stats
 
 VALUES = st.floats(-1e3, 1e3, allow_nan=False).map(lambda value: round(value, 3))
 RUNS = st.lists(st.tuples(VALUES, VALUES), min_size=2, max_size=30)

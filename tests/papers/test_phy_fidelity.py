@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from bench import phy_fidelity
 from tests.conftest import long_form
+from tests.later import phy_fidelity, stats
 
 
 @pytest.mark.parametrize("part", [2, long_form(1)])
