@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.live_runs import need, need_live
 from tests.conftest import long_form
-from tests.suite.test_cases import own
+from tests.suite.test_cases import SUITE, own
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "test-your-transport.md").read_text(encoding="utf-8")
@@ -56,6 +56,7 @@ def in_shell(script: str, **environment: str) -> subprocess.CompletedProcess[str
 
 
 def test_the_five_lines_of_the_page(project: Path) -> None:
+    own(project / "short", SUITE.replace("runs = 5", "runs = 2"))
     script = block("text", "make\n")
     assert len(script.splitlines()) <= 5
     done = in_shell(script.replace("suite interop", "suite short"))
