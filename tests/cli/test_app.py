@@ -400,6 +400,15 @@ def test_a_process_ends_with_the_exit_code() -> None:
     assert failed.stderr.count("\n") == 1
 
 
+def test_a_command_starts_without_what_it_does_not_need(small: Path) -> None:
+    """typer's conversion of texts, numbers and lists is left out, since pydantic loads slowly."""
+    words = ["run", str(small), "--runs", "2", "--set", "tcp.w_max=9", "--over", "channel.p_e=0.1", "--quiet"]
+    code = f"import sys; from crossfade.cli.app import main; assert main({words!r}) == 0\n"
+    code += "print('\\n', sorted({'pydantic', 'matplotlib', 'xarray', 'http'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == " []"
+
+
 def test_a_reader_that_has_had_enough_is_no_error(sweep: Path) -> None:
     command = f"{sys.executable} -m crossfade schema | head -n 1"
     ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=True)

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 import crossfade._crossfade as _crossfade
 from crossfade import plans
 from crossfade.cli import terminal
+from crossfade.cli.commands import Command
 from crossfade.cli.groups import grouped
 from crossfade.cli.live.config import Config
 from crossfade.cli.live.options import AskedLive
@@ -37,7 +37,7 @@ CONGESTION = re.compile(r"[\w-]{1,15}", re.ASCII)
 """Names that the kernel allows for a congestion control (``TCP_CA_NAME_MAX`` of ``include/net/tcp.h``)."""
 
 
-class LiveCommand(TyperCommand):
+class LiveCommand(Command):
     """Command class that separates COMMAND and its options, which follow ``--``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
