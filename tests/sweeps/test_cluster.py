@@ -31,7 +31,7 @@ from tests.test_rust_controls import EXAMPLES
 
 # Half a second of work, more than the first chunks contain.
 MANY = SMALL.replace("2000 slots", "20000 slots") + '[sweep]\n"channel.p_e" = "log:0.001:0.3:8"\n'
-STOPS: list[dict[str, Any]] = [{"runs": 50}, {"precision": "1 %"}]
+STOPS: list[dict[str, Any]] = [{"runs": 50}, {"precision": "2 %"}]
 
 
 @pytest.fixture(scope="module")

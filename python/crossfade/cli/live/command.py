@@ -18,7 +18,7 @@ from crossfade import plans
 from crossfade.cli import terminal
 from crossfade.cli.commands import Command
 from crossfade.cli.groups import grouped
-from crossfade.cli.live.config import Config
+from crossfade.cli.live.config import OWN_FAILURE, Config
 from crossfade.cli.live.options import AskedLive
 from crossfade.cli.options import read_assignments, read_conditions
 from crossfade.errors import CrossfadeError, OutputError, ScenarioError, one_line, shortened
@@ -26,9 +26,6 @@ from crossfade.files import check_outputs, inputs_of
 from crossfade.plans.options import Options
 from crossfade.quantities import in_numbers
 from crossfade.tables import label
-
-OWN_FAILURE = 125
-"""Exit code if COMMAND could not be run; every other one is COMMAND's."""
 
 UNLIMITED = "10000 Gbit/s"
 """Rate of a link that only delays or loses: a packet of 1500 bytes takes about a nanosecond."""

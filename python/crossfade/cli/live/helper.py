@@ -21,8 +21,7 @@ import crossfade._crossfade as _crossfade
 from crossfade import plans
 from crossfade.cli import terminal
 from crossfade.cli.live import words
-from crossfade.cli.live.command import OWN_FAILURE
-from crossfade.cli.live.config import Config
+from crossfade.cli.live.config import OWN_FAILURE, Config
 from crossfade.cli.live.guests import END, GO, STOP, Guests, sudo_user
 from crossfade.cli.live.internet import WARNING, WayOut
 from crossfade.cli.live.screen import Screen
