@@ -377,7 +377,8 @@ def test_the_helper_has_one_thread_when_it_forks() -> None:
 def test_a_process_with_several_threads_makes_room_for_a_new_one(threads: int, tmp_path: Path) -> None:
     """The helper is the process of the command, or one in its place if the command's has several threads."""
     there = tmp_path / "there"
-    command = ["live", "--rate", "1 Mbit/s", "--quiet", "--", "sh", "-c", f"touch {there}; read line; exit 7"]
+    script = f"echo begun >> {there}; read line; exit 7"
+    command = ["live", "--rate", "1 Mbit/s", "--quiet", "--", "sh", "-c", script]
     sleeper = "threading.Thread(target=time.sleep, args=[60], daemon=True).start()"
     code = f"import threading, time\n{sleeper if threads > 1 else ''}\n"
     code += f"from crossfade.cli.app import main\nmain({command!r})"
@@ -386,6 +387,15 @@ def test_a_process_with_several_threads_makes_room_for_a_new_one(threads: int, t
         words = Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")
     assert process.returncode == 7
     assert (b"crossfade.cli.live.helper" in words) == (threads > 1)
+    assert there.read_text() == "begun\n", "COMMAND ran once"
+
+
+def test_who_reads_the_messages_may_go_away() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = live_command("--rate", "1 Mbit/s", "--", "sh", "-c", "exit 7")
+    assert subprocess.run(words, stderr=writer, timeout=60, check=False).returncode == 7
+    os.close(writer)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import typer
 
 import crossfade._crossfade as _crossfade
 from crossfade import plans
-from crossfade.cli import terminal
+from crossfade.cli import messages
 from crossfade.cli.commands import Command
 from crossfade.cli.groups import grouped
 from crossfade.cli.live.config import OWN_FAILURE, Config
@@ -44,7 +44,7 @@ class LiveCommand(Command):
         try:
             return super().parse_args(ctx, args[:place])
         except typer.TyperException as error:
-            terminal.say(f"error: {terminal.without_long_words(error.format_message())}")
+            messages.say(f"error: {messages.without_long_words(error.format_message())}")
             raise typer.Exit(OWN_FAILURE) from None
 
 
@@ -72,7 +72,7 @@ def live(
     try:
         config = _config(context.meta["command"], scenario, asked)
     except CrossfadeError as error:
-        terminal.say(f"error: {one_line(str(error))}")
+        messages.say(f"error: {one_line(str(error))}")
         return OWN_FAILURE
     return _become_helper(config)
 
@@ -211,7 +211,7 @@ def _one_point(source: str, overrides: dict[str, Any], asked: AskedLive) -> plan
         if at is not None:
             raise ScenarioError(f"--where: leaves {len(points)} points; live takes one")
         words = ", ".join(f"{key} = {label(value)}" for key, value in points[0]["axes"].items())
-        terminal.say(f"live: the first of {len(points)} points: {words}; --point or --set takes another")
+        messages.say(f"live: the first of {len(points)} points: {words}; --point or --set takes another")
         plan = plans.load(source, Options(set=rest, over=over, seed=seed, point=0))
     return plan
 

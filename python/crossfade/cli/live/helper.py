@@ -19,12 +19,11 @@ from typing import Any, BinaryIO, NoReturn, cast
 
 import crossfade._crossfade as _crossfade
 from crossfade import plans
-from crossfade.cli import terminal
+from crossfade.cli import messages
 from crossfade.cli.live import words
 from crossfade.cli.live.config import OWN_FAILURE, Config
 from crossfade.cli.live.guests import END, GO, STOP, Guests, sudo_user
 from crossfade.cli.live.internet import WARNING, WayOut
-from crossfade.cli.live.screen import Screen
 from crossfade.cli.live.watching import PERIOD_S, Seen, Viewer
 from crossfade.errors import CrossfadeError, as_bug, one_line
 from crossfade.files import whole_file, write_text
@@ -118,7 +117,7 @@ class _Run:
         if self._config.realtime:
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         if self._way_out is not None:
-            terminal.say(WARNING)
+            messages.say(WARNING)
         # The port is opened before COMMAND starts, so that a used port is an error before any work.
         if self._config.page is not None:
             # Imported here, since other runs need no web server.
@@ -126,6 +125,9 @@ class _Run:
 
             self._viewers.append(Page(self._config.page, link_rates(self._plan.description)))
         if self._config.watch:
+            # Imported here, since other runs draw nothing.
+            from crossfade.cli.live.screen import Screen
+
             self._viewers.append(Screen())
             signal.signal(signal.SIGTSTP, self._pause)
         if self._guests is not None:
@@ -134,7 +136,7 @@ class _Run:
             signal.signal(signal.SIGQUIT, signal.SIG_IGN)
             if self._config.is_shell and not self._config.quiet:
                 near = self._live.addresses()[1]
-                terminal.say(f"live: a shell on {near}; the far host is $CROSSFADE_SERVER; exit ends it")
+                messages.say(f"live: a shell on {near}; the far host is $CROSSFADE_SERVER; exit ends it")
             self._guests.order(GO)
 
     def _look(self) -> None:
@@ -150,6 +152,8 @@ class _Run:
 
     def _lend_terminal(self) -> None:
         """Stop as Ctrl-Z demands, and take the screen again when the process continues."""
+        from crossfade.cli.live.screen import Screen
+
         (screen,) = (viewer for viewer in self._viewers if isinstance(viewer, Screen))
         screen.close()
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
@@ -226,8 +230,11 @@ class _Run:
                 write_text(Path(name), text)
         if not self._config.quiet:
             for line in words.lines(report):
-                terminal.say(line)
-        terminal.print_warnings(report["flags"])
+                messages.say(line)
+        if report["flags"]:
+            from crossfade.cli import terminal
+
+            terminal.print_warnings(report["flags"])
         return 1 if code == 0 and self._config.strict and report["flags"] else code
 
     def _recorded(self) -> bytes:
@@ -275,11 +282,11 @@ def _carried_out(config: Config) -> int:
         _drop_empty(config.record)
         return INTERRUPTED
     except (CrossfadeError, _crossfade.ScenarioError, OSError) as error:
-        terminal.say(f"error: {one_line(str(error))}")
+        messages.say(f"error: {one_line(str(error))}")
         _drop_empty(config.record)
         return OWN_FAILURE
     except _crossfade.PanicException as panic:
-        terminal.say(f"error: {as_bug(_crossfade.panic_said() or str(panic))}")
+        messages.say(f"error: {as_bug(_crossfade.panic_said() or str(panic))}")
         return OWN_FAILURE
 
 
