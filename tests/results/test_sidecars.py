@@ -224,7 +224,7 @@ def test_a_text_of_half_a_gigabyte_is_refused(
     database.execute("UPDATE plans SET description = zeroblob(?)", (rowtables.MOST_BYTES + 1,))
     database.commit()
     database.close()
-    expect_one_line(cli("report", str(results)), "x.sqlite: ")
+    expect_one_line(cli("report", str(results)), "x.sqlite: ", "too big")
 
 
 def test_a_plan_of_more_points_than_a_sweep_may_have_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
