@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import os
 import re
 import sqlite3
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from xdist.remote import Producer
 
 import crossfade as cf
@@ -28,12 +27,18 @@ from tests.longest_first import LongestFirst
 from tests.quick import Quick
 from tests.results.writers import make_row as make_row
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
 # No deadline: benchmarks measure speed, not tests. Examples are the same in every run, so that a change fails
 # only by its own effects; tests/trials/properties.py tries other examples.
 AT_ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("crossfade", AT_ANY_SPEED, derandomize=True)
 settings.register_profile("hunt", AT_ANY_SPEED, max_examples=5_000)
 settings.load_profile("crossfade")
+
+CACHES = itertools.count()
 
 SMALL = """\
 schema = 1
@@ -64,6 +69,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         long = [item for item in items if item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while files are loaded, and leave what they hold out of all later collections of it.
+
+    Each of these would go through all modules and tests.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -114,12 +133,16 @@ def svg_words(file: Path) -> list[str]:
 
 def points(line: Line2D) -> list[tuple[float, float]]:
     """Points of a curve in a figure."""
+    import numpy as np
+
     return [(x, y) for x, y in np.asarray(line.get_xydata(), dtype=float).tolist()]
 
 
 @pytest.fixture
 def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     """Figures saved during the test, in order, so that a test can inspect their axes."""
+    from matplotlib.figure import Figure
+
     saved: list[Figure] = []
     save = Figure.savefig
 
@@ -134,7 +157,8 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
 @pytest.fixture(autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Empty cache folder, different for every test."""
-    folder = tmp_path_factory.mktemp("cache")
+    # A number of its own, since pytest would read the whole folder for the next free one.
+    folder = tmp_path_factory.mktemp(f"cache-{next(CACHES)}", numbered=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder
 

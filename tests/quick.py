@@ -54,8 +54,9 @@ class Quick:
         self.shared: dict[tuple[str, str], Spent] = {}
         # Duration of the shared fixtures that were set up during the current test.
         self.set_up = NOTHING
-        # Tests that need each shared fixture, by its name.
+        # Tests that need each shared fixture, by its name, and their number by name and owner.
         self.needed: dict[str, list[str]] = {}
+        self.sharing: dict[tuple[str, str], int] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -90,8 +91,10 @@ class Quick:
             took = plus(plus(spent(), self.began, -1.0), self.set_up, -1.0)
             for (name, whose), fixture in self.shared.items():
                 if name in getattr(item, "fixturenames", ()) and item.nodeid.startswith(whose):
-                    sharing = sum(test.startswith(whose) for test in self.needed.get(name, []))
-                    took = plus(took, fixture, 1.0 / max(sharing, 1))
+                    if (name, whose) not in self.sharing:
+                        found = sum(test.startswith(whose) for test in self.needed.get(name, []))
+                        self.sharing[name, whose] = max(found, 1)
+                    took = plus(took, fixture, 1.0 / self.sharing[name, whose])
             # Sent with the report to the process that stores durations.
             vars(report)["spent"] = took
         return report

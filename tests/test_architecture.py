@@ -11,6 +11,7 @@ import importlib
 import re
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -284,6 +285,7 @@ def room(file: str) -> str:
     return file.split("/")[0].removesuffix(".py")
 
 
+@cache
 def imports() -> dict[str, set[str]]:
     """Files of the package that each file imports: at its top, in a function, or for types."""
     files = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}

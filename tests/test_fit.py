@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import crossfade as cf
 from crossfade.cli import terminal
 from crossfade.fitting import ChiSquareTest
+from tests.later import stats
 
 
 def chain(p_gg: float, p_bb: float, packets: int, seed: int = 1) -> list[int]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import crossfade as cf
 from crossfade.tables import Table
 from tests.conftest import events_text, samples_text
+from tests.later import pandas as pd
 
 LINK = {
     "schema": 2,

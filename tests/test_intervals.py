@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import pytest
-from scipy import stats
 
 import crossfade as cf
 from crossfade._crossfade import student_quantile
 from crossfade.comparison.paired import Sample
 from tests.conftest import SMALL
+from tests.later import stats
 
 
 def mean_and_interval(values: list[float]) -> tuple[float, float | None]:

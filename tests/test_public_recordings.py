@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import crossfade as cf
+from tests.later import pandas as pd
 
 DATA = Path(__file__).parent / "data"
 EXAMPLES = sorted(path for path in (DATA / "recordings").iterdir() if path.name != "README.md")

@@ -100,7 +100,7 @@ def test_a_rate_and_samples_cross_the_border(tmp_path: Path) -> None:
     assert 0.5 < queues[0] < 15.0 < queues[1]
 
 
-def test_what_it_says_of_itself_stands_in_the_events(tmp_path: Path) -> None:
+def test_what_it_says_of_itself_stands_in_the_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.rs").write_text(BBR)
     (tmp_path / "a.toml").write_text(FADING)
     both = events_text(tmp_path / "a.toml", over={"tcp.congestion": ["mine.rs", "reno"]})
@@ -111,15 +111,25 @@ def test_what_it_says_of_itself_stands_in_the_events(tmp_path: Path) -> None:
     assert {float(found["pacing_gain"]) for found in mine} == {2.885, 1.25, 0.75, 1.0}
     # The link carries 167 segments per second.
     assert 140.0 < float(mine[-1]["bandwidth"]) < 170.0
-    for old, new, line in (
-        ('"state", ', '"a state", ', r'^mine.rs: info\(\) gives "a": names and values must be words'),
-        ('"startup"', '""', r'^mine.rs: info\(\) gives "state=": names and values must be words'),
-        ('"state", ', '&"s".repeat(5000), ', r"^mine.rs: info\(\) gives 5\d+ bytes: must be at most 4000$"),
-        ("info.word(", 'panic!("no");\n        info.word(', r"^mine.rs:\d+: panicked: no, in info$"),
-    ):
-        assert BBR.count(old) == 1
-        source = BBR.replace(old, new)
-        (tmp_path / "mine.rs").write_text(source)
+    # One source with all faults; the environment says which of them shows.
+    word = 'info.word("state", if self.at.is_none() { "startup" } else { "cycle" });'
+    assert BBR.count(word) == 1
+    source = BBR.replace(
+        word,
+        'let fault = asked();\n        assert!(fault != "panic", "no");\n'
+        '        let name = match fault.as_str() { "name" => "a state".into(), "long" => "s".repeat(5000), '
+        '_ => "state".to_string() };\n'
+        '        info.word(&name, if fault == "value" { "" } else { "startup" });',
+    )
+    source += ASKED
+    assert rows(run(tmp_path, source))
+    for fault, line in {
+        "name": r'^mine.rs: info\(\) gives "a": names and values must be words',
+        "value": r'^mine.rs: info\(\) gives "state=": names and values must be words',
+        "long": r"^mine.rs: info\(\) gives 5\d+ bytes: must be at most 4000$",
+        "panic": r"^mine.rs:\d+: panicked: no, in info$",
+    }.items():
+        monkeypatch.setenv("CROSSFADE_TEST_FAULT", fault)
         with pytest.raises(cf.errors.ScenarioError, match=line):
             cf.events(tmp_path / "a.toml", set={"tcp.congestion": "mine.rs"}).to_csv(index=False)
         # Runs for results never call info().
@@ -208,7 +218,55 @@ LOSS = """\
         self.halve(window);
         self.state.cwnd = self.state.ssthresh;"""
 WINDOW = "    fn cwnd(&self) -> f64 {\n        self.state.cwnd"
-RATE = "    fn pacing_rate(&self) -> Option<f64> { Some(RATE) }\n" + WINDOW
+ASKED = """
+fn asked() -> String {
+    std::env::var("CROSSFADE_TEST_FAULT").unwrap_or_default()
+}
+"""
+# Every fault that shows when the control runs, compiled once: the environment says which one shows.
+FAULTS = f"""\
+        match asked().as_str() {{
+            "panic" => panic!("no {{}}", 7),
+            "index" => self.state.cwnd = [0.0; 0][window as usize],
+            "cwnd NaN" => self.state.cwnd = f64::NAN,
+            "cwnd 0" => self.state.cwnd = 0.0,
+            "ssthresh" => self.state.ssthresh = -1.0,
+            _ => {{
+{LOSS}
+            }}
+        }}"""
+PACED = f"""\
+    fn pacing_rate(&self) -> Option<f64> {{
+        match asked().as_str() {{
+            "rate 0" => Some(0.0),
+            "rate NaN" => Some(f64::NAN),
+            _ => None,
+        }}
+    }}
+
+    fn send_quantum(&self) -> Option<u64> {{
+        (asked() == "quantum").then_some(0)
+    }}
+
+{WINDOW}"""
+
+
+def faulty() -> str:
+    """Source of the control with every fault, none of which shows without the variable."""
+    source = changed(LOSS, FAULTS).replace(WINDOW, PACED)
+    start = '        if asked() == "start" {\n            panic!("never");\n        }\n'
+    return (
+        source.replace(
+            "        Self { state, before: None }", f"{start}        Self {{ state, before: None }}"
+        )
+        + ASKED
+    )
+
+
+def line_in(source: str, text: str) -> int:
+    """Number of the line with this text."""
+    assert source.count(text) == 1
+    return source[: source.index(text)].count("\n") + 1
 
 
 @pytest.mark.parametrize(
@@ -219,45 +277,36 @@ RATE = "    fn pacing_rate(&self) -> Option<f64> { Some(RATE) }\n" + WINDOW
             "fn main() {}\n",
             r"mine.rs exports no control: it must end with crossfade_control::export!\(Mine\);",
         ),
-        (changed(LOSS, 'panic!("no {}", 7)'), r"^mine.rs:65: panicked: no 7, in on_loss$"),
-        (
-            changed(LOSS, "let none = [0.0; 0]; self.state.cwnd = none[window as usize];"),
-            r"^mine.rs:65: panicked: .*out of bounds",
-        ),
-        (
-            changed("Self { state, before: None }", 'panic!("never")'),
-            r"^mine.rs:\d+: panicked: never, in start$",
-        ),
-        (
-            changed(LOSS, "self.state.cwnd = f64::NAN;"),
-            r"^mine.rs: cwnd = NaN after on_loss: must be finite and at",
-        ),
-        (
-            changed(LOSS, "self.state.cwnd = 0.0;"),
-            r"^mine.rs: cwnd = 0.0 after on_loss: must be finite and at least 1$",
-        ),
-        (
-            changed(LOSS, "self.state.ssthresh = -1.0;"),
-            r"^mine.rs: ssthresh = -1.0 after on_loss: must be at least 1$",
-        ),
-        (
-            changed(WINDOW, RATE.replace("RATE", "0.0")),
-            r"^mine.rs: pacing_rate = 0.0 after start: must be finite and above 0, or none$",
-        ),
-        (
-            changed(WINDOW, RATE.replace("RATE", "f64::NAN")),
-            r"^mine.rs: pacing_rate = NaN after start: must be finite",
-        ),
-        (
-            changed(WINDOW, "    fn send_quantum(&self) -> Option<u64> { Some(0) }\n" + WINDOW),
-            r"^mine.rs: send_quantum = 0 after start: must be at least 1, or none$",
-        ),
     ],
 )
-def test_what_is_wrong_is_one_line(tmp_path: Path, source: str, line: str) -> None:
+def test_what_does_not_compile_is_one_line(tmp_path: Path, source: str, line: str) -> None:
     with pytest.raises(cf.errors.ScenarioError, match=line) as caught:
         run(tmp_path, source, values={"channel.p_e": 0.1})
     assert "\n" not in str(caught.value)
+
+
+def test_what_is_wrong_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = faulty()
+    lossy = {"channel.p_e": 0.1}
+    assert rows(run(tmp_path, source, values=lossy)) == rows(run(tmp_path, RENO, values=lossy))
+    panic, index, start = (
+        line_in(source, text) for text in ('panic!("no {}"', "[0.0; 0]", 'panic!("never")')
+    )
+    for fault, line in {
+        "panic": rf"^mine.rs:{panic}: panicked: no 7, in on_loss$",
+        "index": rf"^mine.rs:{index}: panicked: .*out of bounds",
+        "start": rf"^mine.rs:{start}: panicked: never, in start$",
+        "cwnd NaN": r"^mine.rs: cwnd = NaN after on_loss: must be finite and at",
+        "cwnd 0": r"^mine.rs: cwnd = 0.0 after on_loss: must be finite and at least 1$",
+        "ssthresh": r"^mine.rs: ssthresh = -1.0 after on_loss: must be at least 1$",
+        "rate 0": r"^mine.rs: pacing_rate = 0.0 after start: must be finite and above 0, or none$",
+        "rate NaN": r"^mine.rs: pacing_rate = NaN after start: must be finite",
+        "quantum": r"^mine.rs: send_quantum = 0 after start: must be at least 1, or none$",
+    }.items():
+        monkeypatch.setenv("CROSSFADE_TEST_FAULT", fault)
+        with pytest.raises(cf.errors.ScenarioError, match=line) as caught:
+            run(tmp_path, source, values=lossy)
+        assert "\n" not in str(caught.value)
 
 
 def test_a_panic_ends_the_command_and_nothing_else(tmp_path: Path, cli: Cli) -> None:

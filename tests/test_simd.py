@@ -34,8 +34,8 @@ def test_rows_are_the_same_on_all_instructions() -> None:
     moving = ["--set", "run.duration=1 s", "--set", "channel.fd_t=0.01", "--set", "phy.estimation.nmse=0.01"]
     # All detectors and stages; then varying gains with an estimated channel, under ARQ and TCP.
     asked = (
-        ["paper", "mimo-arq", "combining", "--over", "snr_db=4", "--set", "run.max_frames=60", "--csv", "-"],
-        ["paper", "mimo-arq", "fer", "--over", "snr_db=9", "--set", "run.max_frames=60", "--csv", "-"],
+        ["paper", "mimo-arq", "combining", "--over", "snr_db=4", "--set", "run.max_frames=30", "--csv", "-"],
+        ["paper", "mimo-arq", "fer", "--over", "snr_db=9", "--set", "run.max_frames=30", "--csv", "-"],
         ["run", "mimo-arq", *moving, "--over", "channel.snr_db=6", "--runs", "2", "--json"],
     )
     outcomes = [outcome(simd, *asked) for simd in available]

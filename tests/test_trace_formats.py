@@ -13,7 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +21,7 @@ import crossfade as cf
 from crossfade.errors import OutputError, TraceError
 from crossfade.fitting import traces
 from tests.conftest import Cli
+from tests.later import pandas as pd
 from tests.test_memory import PEAK
 
 CAPACITY = "5\n5\n10\n30\n"

@@ -21,7 +21,7 @@ from tests.test_pcap import TSHARK, needs_tshark
 # Network with each standard, both directions, TCP and UDP, losses, RTS, and requests for missed block ACKs.
 OFFICE = """\
 schema = 2
-run = { duration = "400 ms", warmup = "0 s", runs = 1 }
+run = { duration = "200 ms", warmup = "0 s", runs = 1 }
 link = { packet_size = "1500 B" }
 tcp = { flavour = "rfc", variant = "sack", congestion = "cubic", w_max = 2000 }
 [wlan]
@@ -42,7 +42,7 @@ old = { station = "a" }
 """
 ALONE = """\
 schema = 2
-run = { duration = "300 ms", warmup = "0 s", runs = 1 }
+run = { duration = "200 ms", warmup = "0 s", runs = 1 }
 link = { packet_size = "1500 B" }
 wlan = { standard = "ax", streams = 1, mcs = 7, mpdu_error_rate = 0.2 }
 flows.down = { traffic = "saturated" }
@@ -50,7 +50,7 @@ flows.down = { traffic = "saturated" }
 # Network with several stations per PPDU (OFDMA) in both directions, and one that contends.
 SEVERAL = """\
 schema = 2
-run = { duration = "300 ms", warmup = "0 s", runs = 1 }
+run = { duration = "200 ms", warmup = "0 s", runs = 1 }
 link = { packet_size = "1500 B" }
 tcp = { flavour = "rfc", variant = "sack", congestion = "cubic", w_max = 2000 }
 [wlan]
@@ -69,7 +69,7 @@ call = { station = "old", direction = "up", traffic = "udp", rate = "2 Mbit/s" }
 # Network with one radio for two links (EMLSR): padded MU-RTS and CTS precede data.
 SINGLE = """\
 schema = 2
-run = { duration = "300 ms", warmup = "0 s", runs = 1 }
+run = { duration = "150 ms", warmup = "0 s", runs = 1 }
 link = { packet_size = "1500 B" }
 tcp = { flavour = "rfc", variant = "sack", congestion = "cubic", w_max = 2000 }
 [wlan]
@@ -167,7 +167,7 @@ def test_tshark_reads_every_frame(rts: bool | None) -> None:
     frames = written(OFFICE, rts)
     kinds = {kind: sum(frame.kind == kind for frame in frames) for kind in (DATA, QOS_DATA, ACK, BAR, BA)}
     assert all(kinds.values()), kinds
-    assert len(frames) > 2_000
+    assert len(frames) > 1_000
     # Wireshark counts a wrong checksum as malformed; its severity PI_ERROR is 0x800000.
     sound = [frame for frame in frames if not frame.has_collided]
     assert {frame["_ws.malformed"] for frame in sound} == {""}
@@ -249,7 +249,7 @@ def test_retransmissions_keep_number_and_packet_and_set_the_retry_bit() -> None:
         heard["down" if is_down else "up", station].append(
             (int(frame["wlan.seq"]), frame["wlan.fc.retry"] == "1")
         )
-    assert retries > 100
+    assert retries > 50
     # Exactly the MPDUs of the link events are in the capture.
     assert heard.keys() == of_events.keys()
     for way, mpdus in of_events.items():
@@ -322,7 +322,7 @@ def test_tshark_reads_initial_control_frames() -> None:
     assert not [frame.cells for frame in sound if "8388608" in frame["_ws.expert.severity"]]
     assert {frame["wlan.fcs.status"] for frame in sound} == {"1"}
     triggers = [frame for frame in sound if frame.kind == TRIGGER]
-    assert len(triggers) > 50
+    assert len(triggers) > 30
     assert {frame["wlan.ta"] for frame in triggers} == {"02:00:00:00:00:00"}
     # A padding of 128 us is 32 symbols of 96 bits at 24 Mbit/s, or 384 bytes.
     assert all(int(frame["frame.len"]) > 384 for frame in triggers)

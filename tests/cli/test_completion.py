@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,28 +13,37 @@ import pytest
 from tests.conftest import Cli
 
 
-def completed(words: str, folder: Path) -> set[str]:
-    """Completions that bash gets for a line whose last word is incomplete."""
-    number = words.count(" ")
-    env = os.environ | {
-        "_CROSSFADE_COMPLETE": "complete_bash",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(number),
-    }
-    code = "import sys; from crossfade.cli.app import entry; sys.argv = ['crossfade']; entry()"
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, cwd=folder)
+def completed(lines: Sequence[str], folder: Path) -> list[set[str]]:
+    """Completions that bash gets for lines whose last word is incomplete, each in a process of its own."""
+    code = (
+        "import os, sys; from crossfade.cli.app import entry\n"
+        f"for words in {list(lines)!r}:\n"
+        "    print('', flush=True)\n"
+        "    if os.fork() == 0:\n"
+        "        os.environ |= {'_CROSSFADE_COMPLETE': 'complete_bash', 'COMP_WORDS': words,\n"
+        "                       'COMP_CWORD': str(words.count(' '))}\n"
+        "        sys.argv = ['crossfade']\n"
+        "        entry()\n"
+        "    os.wait()\n"
+        "    print('.', flush=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder)
     assert "Traceback" not in done.stderr, done.stderr
-    return set(done.stdout.split("\n")) - {""}
+    return [set(words.split("\n")) - {""} for words in done.stdout.split("\n.\n")[:-1]]
 
 
 def test_commands_options_scenarios_keys_and_metrics(tmp_path: Path) -> None:
     (tmp_path / "quiet-link.toml").write_text("")
-    assert completed("crossfade com", tmp_path) == {"compare", "complete"}
-    assert completed("crossfade run qui", tmp_path) == {"quickstart", "quiet-link.toml"}
-    assert "classics/slow-start" in completed("crossfade check classics/s", tmp_path)
-    assert completed("crossfade run quickstart --sna", tmp_path) == {"--snaplen"}
-    assert completed("crossfade run quickstart --set channel.fd", tmp_path) == {"channel.fd_t="}
-    assert completed("crossfade best quickstart --metric rtt_p9", tmp_path) == {"rtt_p95_s", "rtt_p99_s"}
+    expected = {
+        "crossfade com": {"compare", "complete"},
+        "crossfade run qui": {"quickstart", "quiet-link.toml"},
+        "crossfade run quickstart --sna": {"--snaplen"},
+        "crossfade run quickstart --set channel.fd": {"channel.fd_t="},
+        "crossfade best quickstart --metric rtt_p9": {"rtt_p95_s", "rtt_p99_s"},
+    }
+    *found, classics = completed([*expected, "crossfade check classics/s"], tmp_path)
+    assert dict(zip(expected, found, strict=True)) == expected
+    assert "classics/slow-start" in classics
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

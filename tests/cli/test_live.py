@@ -66,11 +66,17 @@ def _is_there(link: Path) -> bool:
     return True
 
 
-def wait_until(condition: object, timeout_s: float = 60.0) -> None:
+def wait_until(condition: object, timeout_s: float = 60.0, looks_s: float = 0.02) -> None:
     until = time.monotonic() + timeout_s
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < until
-        time.sleep(0.02)
+        time.sleep(looks_s)
+
+
+def blocks(pid: int, number: int) -> bool:
+    """True if a process holds back a signal, as ``crossfade live`` does from the check of its options on."""
+    (mask,) = re.findall(r"^SigBlk:\t(\w+)$", Path(f"/proc/{pid}/status").read_text(), re.M)
+    return bool(int(mask, 16) >> (number - 1) & 1)
 
 
 def test_a_download_arrives_whole_and_what_happened_is_told(tmp_path: Path) -> None:
@@ -153,10 +159,10 @@ def ended_by_terminal(
     return process.returncode, without_flags(err)
 
 
-@pytest.mark.parametrize("after_s", [0.0, 0.2, long_form(0.1), long_form(0.4)])
+@pytest.mark.parametrize("after_s", [0.0, 0.05, long_form(0.02), long_form(0.1), long_form(0.2)])
 def test_ctrl_c_while_the_helper_is_loaded_says_nothing(after_s: float) -> None:
     def is_loaded(pid: int) -> None:
-        wait_until(lambda: b"live.helper" in Path(f"/proc/{pid}/cmdline").read_bytes())
+        wait_until(lambda: blocks(pid, signal.SIGINT), looks_s=0.002)
         time.sleep(after_s)
 
     assert ended_by_terminal((), signal.SIGINT, is_loaded) == (130, "")
@@ -365,6 +371,31 @@ def test_the_helper_has_one_thread_when_it_forks() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "1\n", "what starts threads (numpy) is loaded where it is used"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_process_with_several_threads_makes_room_for_a_new_one(threads: int, tmp_path: Path) -> None:
+    """The helper is the process of the command, or one in its place if the command's has several threads."""
+    there = tmp_path / "there"
+    script = f"echo begun >> {there}; read line; exit 7"
+    command = ["live", "--rate", "1 Mbit/s", "--quiet", "--", "sh", "-c", script]
+    sleeper = "threading.Thread(target=time.sleep, args=[60], daemon=True).start()"
+    code = f"import threading, time\n{sleeper if threads > 1 else ''}\n"
+    code += f"from crossfade.cli.app import main\nmain({command!r})"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as process:
+        wait_until(there.exists)
+        words = Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")
+    assert process.returncode == 7
+    assert (b"crossfade.cli.live.helper" in words) == (threads > 1)
+    assert there.read_text() == "begun\n", "COMMAND ran once"
+
+
+def test_who_reads_the_messages_may_go_away() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = live_command("--rate", "1 Mbit/s", "--", "sh", "-c", "exit 7")
+    assert subprocess.run(words, stderr=writer, timeout=60, check=False).returncode == 7
+    os.close(writer)
 
 
 @pytest.mark.parametrize(

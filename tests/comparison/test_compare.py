@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy import stats
 
 import crossfade as cf
 from bench import coverage
 from crossfade.comparison.choices import Choices
 from tests.comparison.synthetic import Values, results
 from tests.conftest import SMALL, SWEEP, Cli, expect_one_line, long_form
+from tests.later import stats
 
 BY_HAND = results(
     "tcp.variant link.rate",

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pandas.testing import assert_frame_equal
 
 import crossfade as cf
 from crossfade.errors import CrossfadeWarning, ResultsError, ScenarioError
@@ -19,6 +18,7 @@ from crossfade.figures.phases import Period, Seen
 from crossfade.pictures.drawing import draw_any
 from crossfade.tables import Table
 from tests.conftest import Cli
+from tests.later import pandas
 from tests.test_memory import PEAK
 
 COLUMNS = (
@@ -139,9 +139,9 @@ def test_a_file_is_folded_as_its_table_is(tmp_path: Path) -> None:
     ]
     for options in chosen:
         expected = cf.pictures.fold(table, "1 s", **options)
-        assert_frame_equal(cf.pictures.fold(path, "1 s", **options), expected)
-        assert_frame_equal(cf.pictures.fold(packed, "1 s", **options), expected)
-        assert_frame_equal(cf.pictures.fold(table.to_pandas(), "1 s", **options), expected)
+        pandas.testing.assert_frame_equal(cf.pictures.fold(path, "1 s", **options), expected)
+        pandas.testing.assert_frame_equal(cf.pictures.fold(packed, "1 s", **options), expected)
+        pandas.testing.assert_frame_equal(cf.pictures.fold(table.to_pandas(), "1 s", **options), expected)
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"flow": 1}, "nothing to fold"),
         ({"flow": 7}, "flow = 7: no row has that"),

@@ -42,7 +42,7 @@ def test_too_many_points_are_refused(cli: Cli, small: Path, tmp_path: Path) -> N
 )
 def test_events_are_recognised_and_drawn(cli: Cli, sweep: Path, tmp_path: Path, y: str) -> None:
     file = tmp_path / "events.csv"
-    file.write_text(events_text(sweep, set={"run.duration": "500 slots"}))
+    file.write_text(events_text(sweep, set={"run.duration": "200 slots"}))
     assert is_events(cf.store.Table.read(file))
     outcome = cli("plot", file, "--y", y, "--out", tmp_path / "one.svg")
     assert (outcome.code, outcome.err) == (0, f"wrote {tmp_path / 'one.svg'}\n")
@@ -63,7 +63,7 @@ def panels(text: str) -> int:
 
 
 def test_the_last_axis_tells_curves_apart_and_the_others_have_panels(sweep: Path, tmp_path: Path) -> None:
-    table = cf.store.Table.of_frame(cf.events(sweep))
+    table = cf.store.Table.of_frame(cf.events(sweep, set={"run.duration": "200 slots"}))
     assert panels(svg(table, tmp_path)) == 2
     assert panels(svg(table, tmp_path, by="tcp.variant,channel.p_e")) == 1
     # Sequence numbers of several runs get a panel each, since overlaid curves would be unreadable.
@@ -149,7 +149,7 @@ def test_what_cannot_be_drawn_is_said(
     cli: Cli, sweep: Path, tmp_path: Path, options: list[str], words: list[str]
 ) -> None:
     file = tmp_path / "events.csv"
-    file.write_text(events_text(sweep))
+    file.write_text(events_text(sweep, set={"run.duration": "200 slots"}))
     outcome = cli("plot", file, *options)
     assert (outcome.code, outcome.err.count("\n")) == (2, 1)
     assert all(word in outcome.err for word in words)

@@ -61,12 +61,12 @@ def test_an_axis_that_was_taken_out_is_not_drawn_along(cli: Cli, with_figure: Pa
 
 def test_a_grid_has_one_axis_across_and_one_down(tmp_path: Path) -> None:
     rows = [
-        [a, b, x, 10.0 * i + j + x] for i, a in enumerate("uv") for j, b in enumerate("klm") for x in (1, 2)
+        [a, b, x, 10.0 * i + j + x] for i, a in enumerate("uv") for j, b in enumerate("kl") for x in (1, 2)
     ]
     table = Table(["left", "down", "p_e", "goodput_bps"], [list(row) for row in rows])
     cf.plot(table, tmp_path / "grid.svg", panels=["left", "down"])
     words = svg_words(tmp_path / "grid.svg")
-    assert [word for word in words if ", " in word] == ["u, k", "v, k", "u, l", "v, l", "u, m", "v, m"]
+    assert [word for word in words if ", " in word] == ["u, k", "v, k", "u, l", "v, l"]
     with pytest.raises(cf.errors.ResultsError, match="one axis across and one down"):
         cf.plot(table, tmp_path / "grid.svg", x="p_e", panels=["left", "down", "goodput_bps"])
 
@@ -93,7 +93,7 @@ def test_events_are_drawn_where_a_variable_of_the_sender_is_asked_for(
     cli: Cli, small: Path, tmp_path: Path
 ) -> None:
     by_run, by_plot, events = tmp_path / "run.svg", tmp_path / "plot.svg", tmp_path / "events.csv"
-    options = ["--runs", "2", "--quiet", "--events", events]
+    options = ["--runs", "2", "--set", "run.duration=300 slots", "--quiet", "--events", events]
     assert cli("run", small, *options, "--y", "seq", "--plot", by_run).code == 0
     assert cli("plot", events, "--y", "seq", "--title", "A small scenario", "--out", by_plot).code == 0
     assert by_run.read_bytes() == by_plot.read_bytes()

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import xarray as xr
 
 import crossfade as cf
 from crossfade.results import arrays, datasets
+from tests.later import xarray as xr
 
 SCHEMA = """
 PRAGMA application_id = 0x43465253;

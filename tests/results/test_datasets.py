@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +23,7 @@ from crossfade.results.grids import Grid
 from crossfade.results.metrics import metric_of
 from crossfade.results.rows import Row
 from tests.conftest import SMALL, SWEEP, Cli, reseal
+from tests.later import xarray as xr
 from tests.results.results_files import Made, add_plan, add_rows, crossed, wide, wide_of
 
 FLOWS = """\

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 import crossfade._crossfade as _crossfade
 from crossfade import plans
@@ -20,6 +19,7 @@ from crossfade.plans.options import Options
 from crossfade.results.file import ResultsFile
 from crossfade.results.rows import Row
 from tests.conftest import SMALL, SWEEP
+from tests.later import stats
 from tests.results.results_files import wide
 
 SCALED = st.builds(

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
-import xarray as xr
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -19,6 +17,8 @@ import crossfade as cf
 from crossfade.results import export as exporting
 from crossfade.results.export import MATLAB_KEYWORDS, MATLAB_LONGEST_NAME, matlab_names
 from tests.conftest import SWEEP, Cli, Mount, expect_one_line
+from tests.later import pandas as pd
+from tests.later import xarray as xr
 from tests.results.results_files import Made, add_plan, add_rows, wide
 from tests.results.test_datasets import FLOWS
 

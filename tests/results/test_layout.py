@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import xarray as xr
 
 import crossfade as cf
 from tests.conftest import SWEEP
+from tests.later import xarray as xr
 from tests.results.results_files import Made, add_plan, add_rows, wide
 from tests.results.test_datasets import FLOWS
 

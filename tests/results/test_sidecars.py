@@ -14,8 +14,8 @@ import pytest
 
 import crossfade as cf
 from crossfade.errors import ResultsError
-from crossfade.results import rowtables, sidecars
-from crossfade.results.description import MOST_POINTS, read_description
+from crossfade.results import description, rowtables, sidecars
+from crossfade.results.description import read_description
 from crossfade.results.file import ResultsFile
 from tests.conftest import Cli, expect_one_line, make_row
 
@@ -215,17 +215,23 @@ def test_a_schema_with_code_in_it_is_refused(results: Path, cli: Cli, how: str) 
     expect_one_line(cli("report", str(results)), "not a results file, or a")
 
 
-def test_a_text_of_half_a_gigabyte_is_refused(results: Path, cli: Cli) -> None:
+def test_a_text_of_half_a_gigabyte_is_refused(
+    results: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert rowtables.MOST_BYTES == 256 * 2**20
+    monkeypatch.setattr(rowtables, "MOST_BYTES", 2**20)
     database = sqlite3.connect(results)
     database.execute("UPDATE plans SET description = zeroblob(?)", (rowtables.MOST_BYTES + 1,))
     database.commit()
     database.close()
-    expect_one_line(cli("report", str(results)), "x.sqlite: ")
+    expect_one_line(cli("report", str(results)), "x.sqlite: ", "too big")
 
 
-def test_a_plan_of_more_points_than_a_sweep_may_have_is_refused() -> None:
+def test_a_plan_of_more_points_than_a_sweep_may_have_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert description.MOST_POINTS == 100_000
+    monkeypatch.setattr(description, "MOST_POINTS", 1000)
     plan = {"axes": [], "methods": ["simulation"], "stop": {"runs": 1}, "seed": 1}
     point = {"axes": {}, "id": "0" * 32}
-    assert read_description(json.dumps({**plan, "points": [point] * MOST_POINTS}))
+    assert read_description(json.dumps({**plan, "points": [point] * 1000}))
     with pytest.raises(ValueError, match="points: not what a sweep writes"):
-        read_description(json.dumps({**plan, "points": [point] * (MOST_POINTS + 1)}))
+        read_description(json.dumps({**plan, "points": [point] * 1001}))

@@ -209,7 +209,7 @@ def test_a_transfer_without_an_end(cli: Cli, folder: str, tmp_path: Path) -> Non
     names = ("goodput_bps", "link_utilisation", "forward.queueing_delay_p95_s", "rtt_p95_s")
     targets = ", ".join(f'{{ metric = "{name}", {at_least(name)}, why = "ours" }}' for name in names)
     own(tmp_path, text[: text.index("target = ")] + f"target = [{targets}]\n")
-    done = suite(cli, folder, CLIENT, SERVER, "--json")
+    done = suite(cli, folder, CLIENT, SERVER, "--runs", "1", "--json")
     assert done.code == 0, done.err  # type: ignore[attr-defined]
     found = {row["metric"]: row["value"] for row in json.loads(done.out)}  # type: ignore[attr-defined]
     # TCP carries 1448 of 1500 bytes at 4 Mbit/s, less some losses.
@@ -219,7 +219,7 @@ def test_a_transfer_without_an_end(cli: Cli, folder: str, tmp_path: Path) -> Non
     assert left_behind(tmp_path) == []
     # A file too short for the duration is an error.
     own(tmp_path, SUITE.replace("size = 300000", 'size = 30000\nlasts = "20 s"'))
-    done = suite(cli, folder, CLIENT, SERVER, "--out", "short", "--json")
+    done = suite(cli, folder, CLIENT, SERVER, "--runs", "1", "--out", "short", "--json")
     assert done.code == 1  # type: ignore[attr-defined]
     assert "30,000 bytes must last 20 s" in done.out  # type: ignore[attr-defined]
 

@@ -58,7 +58,11 @@ def in_shell(script: str, **environment: str) -> subprocess.CompletedProcess[str
 def test_the_five_lines_of_the_page(project: Path) -> None:
     script = block("text", "make\n")
     assert len(script.splitlines()) <= 5
-    done = in_shell(script.replace("suite interop", "suite short"))
+    # Of a suite of one case, with fewer runs.
+    for asked, short in (("suite interop", "suite short"), ("--runs 4", "--runs 2")):
+        assert script.count(asked) == 1
+        script = script.replace(asked, short)
+    done = in_shell(script)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (project / "verdicts.xml").read_text().count("<testcase") == 1
     assert "short" in (project / "verdicts.html").read_text()

@@ -98,18 +98,26 @@ def who_answers(address: str, security: Any, within_s: float = 60.0) -> str:
             gc.collect()
 
 
-def strangers(address: str) -> list[tuple[str, Any]]:
+@pytest.fixture(scope="module")
+def stranger() -> Any:
+    """Certificates of another cluster."""
+    from distributed import Security
+
+    return Security.temporary()
+
+
+def strangers(address: str, stranger: Any) -> list[tuple[str, Any]]:
     """TLS contexts of clients without the cluster's certificate: without one, and with another one."""
     from distributed import Security
 
-    return [(address.replace("tls://", "tcp://"), Security()), (address, Security.temporary())]
+    return [(address.replace("tls://", "tcp://"), Security()), (address, stranger)]
 
 
-def test_only_who_has_the_certificate_gets_an_answer(two_workers: cf.store.Cluster) -> None:
+def test_only_who_has_the_certificate_gets_an_answer(two_workers: cf.store.Cluster, stranger: Any) -> None:
     for address in addresses(two_workers):
         assert address.startswith("tls://127.0.0.1:")
         assert who_answers(address, certificate_of(two_workers)) in ("Scheduler", "Worker")
-        for other, security in strangers(address):
+        for other, security in strangers(address, stranger):
             with pytest.raises(OSError):  # noqa: PT011  # what Dask raises has that in common
                 who_answers(other, security, within_s=2.0)
 
@@ -211,15 +219,14 @@ def test_plain_tcp_is_warned_of(cli: Cli, tmp_path: Path) -> None:
     assert "without TLS whoever reaches the ports of its scheduler and workers can run code" in line
 
 
-@pytest.fixture
-def pem(tmp_path: Path) -> dict[str, Path]:
+@pytest.fixture(scope="module")
+def pem(tmp_path_factory: pytest.TempPathFactory, stranger: Any) -> dict[str, Path]:
     """Files of a certificate, and of another, unrelated one."""
     from distributed import Security
 
-    files = {}
-    for name in ("own", "other"):
-        made: Any = Security.temporary()
-        files[name], files[f"{name}-key"] = tmp_path / f"{name}.crt", tmp_path / f"{name}.pem"
+    files, folder = {}, tmp_path_factory.mktemp("pem")
+    for name, made in (("own", Security.temporary()), ("other", stranger)):
+        files[name], files[f"{name}-key"] = folder / f"{name}.crt", folder / f"{name}.pem"
         files[name].write_text(made.tls_client_cert)
         files[f"{name}-key"].write_text(made.tls_client_key)
     return files

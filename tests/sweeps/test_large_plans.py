@@ -26,6 +26,7 @@ from crossfade.sweeps import sweep as sweep_module
 from crossfade.sweeps.stored import StoredRows
 from crossfade.sweeps.times import Times
 from tests.conftest import SWEEP, Cli
+from tests.test_memory import PEAK
 
 # A plan of ten million runs.
 LARGE = """
@@ -43,24 +44,28 @@ FEWER = LARGE.replace("log:0.0001:0.5:100", "log:0.0001:0.5:40")
 
 def test_ten_million_runs_take_little_memory() -> None:
     program = f"""
-import json, resource
+import json
 from crossfade import plans
+from crossfade.plans.options import Options
 from crossfade.results.cache import MemoryStore
 from crossfade.sweeps.stored import StoredRows
 from crossfade.sweeps.sweep import _Left
-def used(): return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+{PEAK}
+def left(**options):
+    plan = plans.load({LARGE!r}, Options(**options))
+    return plan, _Left.of(StoredRows(plan, MemoryStore()).known, (1, 1))
+left(over={{"tcp.w_max": [9]}})
 before = used()
-plan = plans.load({LARGE!r})
-left = _Left.of(StoredRows(plan, MemoryStore()).known, (1, 1))
-print(json.dumps([left.missing, used() - before]))
+plan, many = left(over={{"channel.p_e": "log:0.0001:0.5:50"}}, runs=2000)
+print(json.dumps([many.missing, used() - before]))
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     missing, memory = json.loads(found.stdout)
     assert missing == 10_000_000
     assert memory / missing < 100
-    # 10,000 points also take little memory: each is prepared when its runs begin (keeping them would take 6
-    # kB each).
-    assert memory / 10_000 < 2000
+    # 5,000 points also take little memory: each is prepared when its runs begin (keeping them would take 6 kB
+    # each).
+    assert memory / 5_000 < 2000
 
 
 def test_the_first_line_comes_before_the_points_are_read() -> None:
@@ -141,7 +146,6 @@ def test_rows_of_a_large_plan_are_found_as_those_of_a_small_one(
 
 def test_rows_that_are_finished_are_not_kept_in_memory() -> None:
     program = f"""
-import resource
 from crossfade import plans
 from crossfade.plans.options import Options
 from crossfade.results.cache import MemoryStore
@@ -149,7 +153,7 @@ from crossfade.results.rows import Row
 from crossfade.sweeps.stored import StoredRows
 class Disk(MemoryStore):
     def put(self, rows): pass
-def used(): return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+{PEAK}
 plan = plans.load({FEWER!r}, Options(runs=10))
 rows = StoredRows(plan, Disk(), 1000)
 (made,) = plan.core.make([(0, "simulation", 0)])

@@ -29,8 +29,8 @@ from crossfade.sweeps.times import Times
 from tests.conftest import SMALL, SWEEP, Cli, Mount, expect_one_line, reseal
 from tests.results.test_file import integrity, keys_in_now
 
-# A sweep of 800 runs, which takes a second on one core.
-MANY = SMALL.replace("2000 slots", "20000 slots") + '[sweep]\n"channel.p_e" = "log:0.001:0.3:20"\n'
+# A sweep of 800 runs, which takes half a second on one core.
+MANY = SMALL.replace("2000 slots", "12000 slots") + '[sweep]\n"channel.p_e" = "log:0.001:0.3:20"\n'
 ALL = 800
 MANY_RUNS = ("--runs", str(ALL // 20))
 
@@ -150,7 +150,7 @@ def test_killed_three_times_it_ends_with_the_same_rows(
     for _ in range(3):
         process = start("sweep", many, *MANY_RUNS, "--out", path, "--jobs", "1")
         wait_for_more_rows(process, path, there)
-        time.sleep(moments.uniform(0.0, 0.05))
+        time.sleep(moments.uniform(0.0, 0.03))
         process.kill()
         process.communicate()
         assert process.returncode == -signal.SIGKILL
@@ -232,7 +232,7 @@ def test_any_engine_gives_the_same_rows(tmp_path: Path, stop: dict[str, Any]) ->
 @pytest.mark.parametrize("shards", [1, 3])
 def test_rows_under_a_precision_do_not_depend_on_who_made_them(tmp_path: Path, shards: int) -> None:
     one, many = tmp_path / "one.sqlite", tmp_path / "many.sqlite"
-    options: dict[str, Any] = {"precision": "2 %", "methods": ["analysis", "simulation"]}
+    options: dict[str, Any] = {"precision": "3 %", "methods": ["analysis", "simulation"]}
     results = cf.sweep(SWEEP, **options, jobs=1, out=one)
     assert len({point.runs for point in results.points}) > 2
     for number in range(1, shards + 1):

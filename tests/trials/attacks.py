@@ -279,6 +279,8 @@ def cluster_ports() -> Counter[str]:
     """Try every port from a second network namespace, before and during a local cluster: the cluster opens
     none.
     """
+    from distributed import Security
+
     found = Counter[str]()
     with second_namespace() as (namespace, host):
         before = open_ports(namespace, host)
@@ -288,8 +290,9 @@ def cluster_ports() -> Counter[str]:
             opened = open_ports(namespace, host) - before
             assert not opened, f"open to another machine: {opened}"
             found["ports tried from another machine: the cluster opens none"] = 65_535
+            stranger = Security.temporary()
             for address in addresses(cluster):
-                for other, security in strangers(address):
+                for other, security in strangers(address, stranger):
                     with suppress(OSError):
                         raise AssertionError(f"{who_answers(other, security, within_s=2.0)} answers")
                     found["addresses tried from here without the certificate: no answer"] += 1

@@ -20,7 +20,7 @@ from typing import Annotated, TextIO
 import typer
 
 import crossfade._crossfade as _crossfade
-from crossfade.cli import completion, terminal
+from crossfade.cli import completion, messages
 from crossfade.cli.commands import Group
 from crossfade.errors import CrossfadeError, CrossfadeWarning, all_is_loaded, as_bug, shortened, visible
 from crossfade.files import shipped_scenarios, version
@@ -78,6 +78,8 @@ def _shown_warnings() -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         if issubclass(category, CrossfadeWarning):
+            from crossfade.cli import terminal
+
             terminal.print_warnings([str(message)])
         else:
             usual(message, category, filename, lineno, file, line)
@@ -101,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except typer.TyperException as error:  # an unknown command or option, a value of the wrong kind
         # An error about a value out of a list has one line for each possible value.
         said = re.sub(r"[\n\t]+", " ", error.format_message())
-        return _fail(terminal.without_long_words(said) + _meant(error))
+        return _fail(messages.without_long_words(said) + _meant(error))
     except (KeyboardInterrupt, typer.Abort):
         return 130
     except _crossfade.PanicException as panic:
@@ -120,7 +122,7 @@ def _meant(error: typer.TyperException) -> str:
 
 
 def _fail(message: str) -> int:
-    terminal.say(f"error: {' '.join(visible(message).split())}")
+    messages.say(f"error: {' '.join(visible(message).split())}")
     return 2
 
 

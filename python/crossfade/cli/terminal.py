@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +17,10 @@ from rich.text import Text
 
 from crossfade.cli.few import each_run, is_few, note
 from crossfade.cli.layout import Column, print_fitted, print_whole
-from crossfade.errors import one_line, shortened, visible
+from crossfade.cli.messages import say as say
+from crossfade.cli.messages import say_lines as say_lines
+from crossfade.cli.messages import write_out as write_out
+from crossfade.errors import one_line, visible
 from crossfade.figures.choice import called
 from crossfade.results.metrics import Metric
 from crossfade.results.points import Point
@@ -66,28 +67,6 @@ class SafeConsole(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         for part in super().render(renderable, options):
             yield part if part.control else Segment(visible(part.text), part.style)
-
-
-def say(line: str) -> None:
-    """Print a line on standard error."""
-    with suppress(OSError):  # a closed standard error cannot report its own failure
-        print(one_line(line), file=sys.stderr)
-
-
-def say_lines(text: str) -> None:
-    """Print several lines on standard error."""
-    for line in text.splitlines():
-        say(line)
-
-
-def without_long_words(message: str) -> str:
-    """Message of the command-line parser with its long words shortened."""
-    return " ".join(shortened(word) for word in message.split(" "))
-
-
-def write_out(text: str) -> None:
-    """Write data to standard output: unchanged to a program, without control characters to a terminal."""
-    sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
 
 
 def console(stderr: bool = False) -> Console:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 # Duration of work in seconds below which no bar appears.
 PATIENCE_S = 2.0
@@ -19,7 +20,7 @@ class ProgressBar:
         self._enabled = enabled and sys.stderr is not None and sys.stderr.isatty()
         self._started = time.monotonic()
         self._bar: Progress | None = None
-        self._task = TaskID(0)
+        self._task: TaskID
 
     def __enter__(self) -> ProgressBar:
         return self
@@ -35,6 +36,16 @@ class ProgressBar:
         if not self._enabled or (self._bar is None and time.monotonic() - self._started < PATIENCE_S):
             return
         if self._bar is None:
+            # Imported here, since most work takes less.
+            from rich.console import Console
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                Progress,
+                TextColumn,
+                TimeRemainingColumn,
+            )
+
             columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()

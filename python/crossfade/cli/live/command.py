@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 import crossfade._crossfade as _crossfade
 from crossfade import plans
-from crossfade.cli import terminal
+from crossfade.cli import messages
+from crossfade.cli.commands import Command
 from crossfade.cli.groups import grouped
-from crossfade.cli.live.config import Config
+from crossfade.cli.live.config import OWN_FAILURE, Config
 from crossfade.cli.live.options import AskedLive
 from crossfade.cli.options import read_assignments, read_conditions
 from crossfade.errors import CrossfadeError, OutputError, ScenarioError, one_line, shortened
@@ -27,9 +27,6 @@ from crossfade.plans.options import Options
 from crossfade.quantities import in_numbers
 from crossfade.tables import label
 
-OWN_FAILURE = 125
-"""Exit code if COMMAND could not be run; every other one is COMMAND's."""
-
 UNLIMITED = "10000 Gbit/s"
 """Rate of a link that only delays or loses: a packet of 1500 bytes takes about a nanosecond."""
 
@@ -37,7 +34,7 @@ CONGESTION = re.compile(r"[\w-]{1,15}", re.ASCII)
 """Names that the kernel allows for a congestion control (``TCP_CA_NAME_MAX`` of ``include/net/tcp.h``)."""
 
 
-class LiveCommand(TyperCommand):
+class LiveCommand(Command):
     """Command class that separates COMMAND and its options, which follow ``--``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -47,7 +44,7 @@ class LiveCommand(TyperCommand):
         try:
             return super().parse_args(ctx, args[:place])
         except typer.TyperException as error:
-            terminal.say(f"error: {terminal.without_long_words(error.format_message())}")
+            messages.say(f"error: {messages.without_long_words(error.format_message())}")
             raise typer.Exit(OWN_FAILURE) from None
 
 
@@ -75,7 +72,7 @@ def live(
     try:
         config = _config(context.meta["command"], scenario, asked)
     except CrossfadeError as error:
-        terminal.say(f"error: {one_line(str(error))}")
+        messages.say(f"error: {one_line(str(error))}")
         return OWN_FAILURE
     return _become_helper(config)
 
@@ -214,7 +211,7 @@ def _one_point(source: str, overrides: dict[str, Any], asked: AskedLive) -> plan
         if at is not None:
             raise ScenarioError(f"--where: leaves {len(points)} points; live takes one")
         words = ", ".join(f"{key} = {label(value)}" for key, value in points[0]["axes"].items())
-        terminal.say(f"live: the first of {len(points)} points: {words}; --point or --set takes another")
+        messages.say(f"live: the first of {len(points)} points: {words}; --point or --set takes another")
         plan = plans.load(source, Options(set=rest, over=over, seed=seed, point=0))
     return plan
 
@@ -272,14 +269,19 @@ def _pair(option: str, names: str, text: str | None) -> list[str] | None:
 
 
 def _become_helper(config: Config) -> int:
-    """Replace this process by the single-threaded helper, since threads prevent entering a user namespace."""
-    reader = os.memfd_create("crossfade-live", 0)
-    os.write(reader, config.to_json().encode())
-    os.lseek(reader, 0, os.SEEK_SET)
-    os.set_inheritable(reader, True)
+    """Carry out the run in this process, or in a new one in its place if this one has several threads."""
     # The helper unblocks SIGINT once it can handle it.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
+    if len(os.listdir("/proc/self/task")) == 1:
+        # Imported here, since a wrong option needs none of it.
+        from crossfade.cli.live import helper
+
+        helper.end_with(config)
+    reader = os.memfd_create("crossfade-live", 0)
+    os.write(reader, config.to_json().encode())
+    os.lseek(reader, 0, os.SEEK_SET)
+    os.set_inheritable(reader, True)
     os.execv(sys.executable, [sys.executable, "-P", "-m", "crossfade.cli.live.helper", str(reader)])

@@ -6,6 +6,9 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, TypedDict
 
+OWN_FAILURE = 125
+"""Exit code if COMMAND could not be run; every other one is COMMAND's."""
+
 
 class Source(TypedDict):
     """Source of a plan: name, text, overrides, and texts of its files."""

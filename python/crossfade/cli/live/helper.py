@@ -1,7 +1,7 @@
-"""Process of a live run: ``python -m crossfade.cli.live.helper FD``; FD holds its configuration as JSON.
+"""Process of a live run, the helper: that of ``crossfade live`` itself, or a new one in its place.
 
-It has one thread until its guests have started, since only such a process may enter a user namespace and
-fork.
+The new one is ``python -m crossfade.cli.live.helper FD``; FD holds its configuration as JSON. The helper has
+one thread until its guests have started, since only such a process may enter a user namespace and fork.
 """
 
 from __future__ import annotations
@@ -15,18 +15,15 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NoReturn, cast
 
 import crossfade._crossfade as _crossfade
 from crossfade import plans
-from crossfade.cli import terminal
+from crossfade.cli import messages
 from crossfade.cli.live import words
-from crossfade.cli.live.command import OWN_FAILURE
-from crossfade.cli.live.config import Config
+from crossfade.cli.live.config import OWN_FAILURE, Config
 from crossfade.cli.live.guests import END, GO, STOP, Guests, sudo_user
 from crossfade.cli.live.internet import WARNING, WayOut
-from crossfade.cli.live.page import Page, link_rates
-from crossfade.cli.live.screen import Screen
 from crossfade.cli.live.watching import PERIOD_S, Seen, Viewer
 from crossfade.errors import CrossfadeError, as_bug, one_line
 from crossfade.files import whole_file, write_text
@@ -120,11 +117,17 @@ class _Run:
         if self._config.realtime:
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         if self._way_out is not None:
-            terminal.say(WARNING)
+            messages.say(WARNING)
         # The port is opened before COMMAND starts, so that a used port is an error before any work.
         if self._config.page is not None:
+            # Imported here, since other runs need no web server.
+            from crossfade.cli.live.page import Page, link_rates
+
             self._viewers.append(Page(self._config.page, link_rates(self._plan.description)))
         if self._config.watch:
+            # Imported here, since other runs draw nothing.
+            from crossfade.cli.live.screen import Screen
+
             self._viewers.append(Screen())
             signal.signal(signal.SIGTSTP, self._pause)
         if self._guests is not None:
@@ -133,7 +136,7 @@ class _Run:
             signal.signal(signal.SIGQUIT, signal.SIG_IGN)
             if self._config.is_shell and not self._config.quiet:
                 near = self._live.addresses()[1]
-                terminal.say(f"live: a shell on {near}; the far host is $CROSSFADE_SERVER; exit ends it")
+                messages.say(f"live: a shell on {near}; the far host is $CROSSFADE_SERVER; exit ends it")
             self._guests.order(GO)
 
     def _look(self) -> None:
@@ -149,6 +152,8 @@ class _Run:
 
     def _lend_terminal(self) -> None:
         """Stop as Ctrl-Z demands, and take the screen again when the process continues."""
+        from crossfade.cli.live.screen import Screen
+
         (screen,) = (viewer for viewer in self._viewers if isinstance(viewer, Screen))
         screen.close()
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
@@ -225,8 +230,11 @@ class _Run:
                 write_text(Path(name), text)
         if not self._config.quiet:
             for line in words.lines(report):
-                terminal.say(line)
-        terminal.print_warnings(report["flags"])
+                messages.say(line)
+        if report["flags"]:
+            from crossfade.cli import terminal
+
+            terminal.print_warnings(report["flags"])
         return 1 if code == 0 and self._config.strict and report["flags"] else code
 
     def _recorded(self) -> bytes:
@@ -257,10 +265,14 @@ def _drop_empty(journal: str | None) -> None:
 
 
 def main() -> int:
-    """Carry out the configured run; returns the exit code."""
+    """Carry out the run whose configuration the command line names; returns the exit code."""
     with os.fdopen(int(sys.argv[1])) as file:
         config = Config.read(file.read())
     _crossfade.keep_panics()
+    return _carried_out(config)
+
+
+def _carried_out(config: Config) -> int:
     try:
         sudo_user()
         if os.geteuid() != 0:
@@ -270,17 +282,27 @@ def main() -> int:
         _drop_empty(config.record)
         return INTERRUPTED
     except (CrossfadeError, _crossfade.ScenarioError, OSError) as error:
-        terminal.say(f"error: {one_line(str(error))}")
+        messages.say(f"error: {one_line(str(error))}")
         _drop_empty(config.record)
         return OWN_FAILURE
     except _crossfade.PanicException as panic:
-        terminal.say(f"error: {as_bug(_crossfade.panic_said() or str(panic))}")
+        messages.say(f"error: {as_bug(_crossfade.panic_said() or str(panic))}")
         return OWN_FAILURE
 
 
-if __name__ == "__main__":
-    exit_code = main()
+def end_with(config: Config) -> NoReturn:
+    """Carry out a run in the process of ``crossfade live``, and end the process with its exit code."""
+    # As in a new process of Python: a far host or a terminal that is gone is an error, not the end.
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    _exit(_carried_out(config))
+
+
+def _exit(code: int) -> NoReturn:
+    """End the process without clean-up: the kernel removes hosts and processes."""
     with suppress(OSError):
         sys.stderr.flush()
-    # No clean-up is needed: the kernel removes hosts and processes.
-    os._exit(exit_code)
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    _exit(main())

@@ -11,7 +11,7 @@ from threading import Thread
 from typing import Any
 from urllib.parse import SplitResult, parse_qs
 
-from crossfade.cli import terminal
+from crossfade.cli import messages
 from crossfade.cli.live.watching import Seen
 from crossfade.errors import CrossfadeError
 from crossfade.explorer.loopback import ADDRESS, Answer, LoopbackServer
@@ -28,7 +28,7 @@ class Page:
         except OSError as reason:
             raise CrossfadeError(f"--page {port}: cannot listen on {ADDRESS} ({reason.strerror})") from None
         Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-        terminal.say(f"live: {self.address}")
+        messages.say(f"live: {self.address}")
 
     @property
     def address(self) -> str:
