@@ -41,8 +41,8 @@ pub fn air_pcap(
             while Fabric::advance(&mut engine, at).is_some() {}
         }
         if let Entry::Arrival { at, port, parcel, .. } = *entry {
-            let mut air = air.lock().unwrap_or_else(PoisonError::into_inner);
-            air.comes(parcel.id(), packets.next().unwrap_or_default());
+            let bytes = packets.next().unwrap_or_default();
+            air.lock().unwrap_or_else(PoisonError::into_inner).comes(parcel.id(), bytes);
             let port = u32::from(port);
             Fabric::push(&mut engine, at, port, opposite(port), parcel);
         }

@@ -28,17 +28,6 @@ pub enum Reception<S = Hard> {
     Soft(S),
 }
 
-impl<S> Reception<S> {
-    /// Applies `f` to the copy of a frame that can be combined.
-    pub(crate) fn map<T>(self, f: impl FnOnce(S) -> T) -> Reception<T> {
-        match self {
-            Self::Good => Reception::Good,
-            Self::Corrupt => Reception::Corrupt,
-            Self::Soft(copy) => Reception::Soft(f(copy)),
-        }
-    }
-}
-
 /// Channel for frames, which decides whether each frame is received without error, corrupt or not at all.
 ///
 /// The fate depends on the channel's random streams and on the transmission, not on earlier calls; calls come in order
@@ -132,5 +121,16 @@ impl FrameChannel for LossyFrames {
 
     fn conditions(&self) -> Conditions {
         Conditions::default()
+    }
+}
+
+impl<S> Reception<S> {
+    /// Applies `f` to the copy of a frame that can be combined.
+    pub(crate) fn map<T>(self, f: impl FnOnce(S) -> T) -> Reception<T> {
+        match self {
+            Self::Good => Reception::Good,
+            Self::Corrupt => Reception::Corrupt,
+            Self::Soft(copy) => Reception::Soft(f(copy)),
+        }
     }
 }
