@@ -98,7 +98,7 @@ def rates(link: dict[str, Any]) -> list[tuple[float, float]]:
 
 
 def scenario(link: dict[str, Any], folder: Path, runs: int) -> str:
-    """TOML text of a scenario with a drawn link; rates that change are written to a CSV file in ``folder``."""
+    """TOML text of a scenario with a drawn link; rates that change go to a CSV file in ``folder``."""
     half = f"{link['rtt'] * 500:.4f} ms"
     rate = f'rate = "{link["rate"]:.0f} bit/s"'
     channel = f'[channel]\nmodel = "iid"\np_e = {link["loss"]:.6g}'
