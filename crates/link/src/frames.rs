@@ -36,7 +36,7 @@ pub enum FrameCopies {
 
 impl ArqLinkConfig {
     /// Builds an ARQ link over a frame channel of this crate; [`build`](Self::build) takes channels of any type.
-    /// Packets wait in `queue`; `draws` is the random stream of the queue, `feedback` that of losses on the reverse path.
+    /// Packets wait in `queue`; `draws` is its random stream, `feedback` that of losses on the reverse path.
     ///
     /// # Errors
     /// If a parameter is outside its range, or the channel combines copies of a frame but the ARQ scheme cannot.
