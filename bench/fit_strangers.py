@@ -50,6 +50,7 @@ MOST_PACKETS = 300_000
 LONGEST_S = 30.0
 # Flows below the rate of a token bucket, which never empty it, so their records do not show it.
 NEVER_EMPTY = ("udp-slow", "udp-poisson", "udp-on-off", "held")
+# Errors of a rate and of a base delay, as a share, up to which a verdict still counts as right.
 RATE_MARGIN = 0.02
 DELAY_MARGIN = 0.05
 

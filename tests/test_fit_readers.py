@@ -89,7 +89,7 @@ def test_a_merged_log_of_pantheon_shows_losses_and_the_largest_flow(tmp_path: Pa
         if sign in "+-":
             rest = "" if sign == "+" else f" {delay + DELAY_MS:.3f}"
             lines.append(f"{at + (DELAY_MS if sign == '-' else 0):.3f} {sign} {BYTES}{rest} 1")
-    # Another flow with small packets.
+    # The log also has a second flow, of packets of 80 bytes.
     for at in range(0, 40_000, 50):
         lines += [f"{at:.3f} + 80 2", f"{at + 21:.3f} - 80 21.000 2"]
     head, *rows = lines

@@ -63,7 +63,7 @@ def test_what_is_assumed_goes_through_its_range_however_few_runs_there_are(tmp_p
     ):
         parts = {math.floor(5 * math.log(value / low) / math.log(high / low)) for value in values}
         assert parts == set(range(5))
-    # The next four draws are the ends of both ranges.
+    # Draws 11 to 14 have the ends of the ranges of rate and queue limit.
     rates = [row[0] / fit.rate.value for row in fit.found["draws"][10:14]]
     queues = [row[2] * 8 / row[0] / row[1] for row in fit.found["draws"][10:14]]
     assert rates == pytest.approx([1.0, 4.0, 1.0, 4.0])
@@ -152,7 +152,7 @@ def test_iperf_of_an_overload_has_the_rate_over_time(tmp_path: Path) -> None:
         found = next(rate for from_s, rate in reversed(rows) if from_s <= at)
         assert found == pytest.approx(rate * 1e6 * 1500 / 1472, rel=1e-3)
     goodput, _ = fit.predict(["cubic"], runs=8, cache=False)
-    # CUBIC gets at most what the link carries, 13.3 Mbit/s; a replay takes what was offered for the rate.
+    # CUBIC gets at most the mean rate of the link, 13.3 Mbit/s; the replay has the offered rate of 30 Mbit/s.
     assert goodput.low < 13e6 < goodput.high
     assert goodput.replay is not None
     assert goodput.value < 0.6 * goodput.replay

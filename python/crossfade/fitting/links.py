@@ -309,7 +309,7 @@ class LinkFit:
             links = self.write_variants(folder)
             replay = self.write_replay(Path(folder) / "replay.toml") if self.has_replay else None
             reacting = self.write_reacting(Path(folder) / "reacting.toml") if self.has_others else None
-            # The less of a changing rate was observed, the wider the interval is at least.
+            # Smallest half-width of an interval: larger the less of a changing rate was observed.
             changing = WINDOWED + UNSEEN * (1 - self.seen_share)
             least = changing if self.found["rates"] else LEAST_HALF_WIDTH
             quiet: RunOptions = {"progress": False, **options}
