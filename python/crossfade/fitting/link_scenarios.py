@@ -27,8 +27,8 @@ NEARLY_S = 0.2
 SHIFTED = 4
 # Smallest number of windows with an observed rate from which unobserved changes of the rate are drawn.
 FEWEST_SEEN = 20
-# Relative difference below which a rate of the table is taken for ``quiet_bps``, the lower bound at times when
-# the link was faster than the traffic.
+# Relative difference below which a rate of the table is taken for ``quiet_bps``, the lower bound at times
+# when the link was faster than the traffic.
 ALIKE = 0.01
 # Largest assumed factor of a rate over its lower bound, if the record shows only the bound.
 BEYOND = 4.0
