@@ -60,7 +60,7 @@ main = {{ tcp = {{ congestion = "{control}" }} }}
 
 
 def live(link: dict[str, object], control: str, seconds: float, run: int, folder: Path) -> tuple[Path, float]:
-    """Make a live run; returns its capture at the sender and the goodput in bit/s."""
+    """Make a live run of a congestion control; returns the sender's capture and the goodput in bit/s."""
     names = [f"{control}{run}{end}" for end in (".toml", "-near.pcap", "-far.pcap", ".json")]
     file, near, far, told = (folder / name for name in names)
     file.write_text(scenario(link, control, seconds))

@@ -68,8 +68,10 @@ def drawn(number: int, base: int = 1_000) -> dict[str, Any]:
 
 
 def rates(link: dict[str, Any]) -> list[tuple[float, float]]:
-    """Rate in bit/s from a time in s on, as pairs: M2 has levels with outages between them, M3 slots of 15
-    s.
+    """True rates of a link of model M2 or M3: pairs of a time in s and the rate in bit/s from then on.
+
+    M2 draws levels, with outages between some of them. M3 draws a level per 15 s, which is reached after a
+    dip to 0 and a ramp of half a second.
     """
     of = random.Random(77_000 + link["seed"])
     rows, at = [], 0.0
@@ -96,7 +98,7 @@ def rates(link: dict[str, Any]) -> list[tuple[float, float]]:
 
 
 def scenario(link: dict[str, Any], folder: Path, runs: int) -> str:
-    """The text of a scenario with the link; its rates over time are a file in ``folder``."""
+    """TOML text of a scenario with a drawn link; rates that change go to a CSV file in ``folder``."""
     half = f"{link['rtt'] * 500:.4f} ms"
     rate = f'rate = "{link["rate"]:.0f} bit/s"'
     channel = f'[channel]\nmodel = "iid"\np_e = {link["loss"]:.6g}'
@@ -130,9 +132,9 @@ seed = {link["seed"]}
 
 
 def truth(text: str, control: str, link: dict[str, Any], recorder: str) -> dict[str, float]:
-    """Means of the metrics of a congestion control on the true link."""
+    """Mean goodput (bit/s) and 95th percentile of the RTT (s) of a congestion control on the true link."""
     of = keys(control, link) | (keys(recorder, link) if recorder == "short" else {})
-    # A later connection meets other losses than the record.
+    # Another seed, since a later connection meets other losses than the recorded one.
     point = cf.run(text, set=of, seed=link["seed"] + LATER, cache=False).points[0]
     return {metric: point.value(metric) for metric in METRICS}
 

@@ -38,7 +38,7 @@ Frame = tuple[int, int, bytes]
 
 
 def keys(control: str, link: dict[str, Any]) -> dict[str, Any]:
-    """Keys of the scenario for a record, or for a congestion control that is predicted."""
+    """Keys of the scenario for a recorder or predicted congestion control ``control`` on a drawn link."""
     draw = random.Random(f"{control} {link['number']}")
     bdp = max(4.0, link["rate"] * link["rtt"] / 12e3)
     rate = link["rate"]
@@ -86,7 +86,7 @@ def record(text: str, link: dict[str, Any], recorder: str, folder: Path) -> Path
 
 
 def frames(data: bytes) -> list[Frame]:
-    """Frames of a pcap file with nanoseconds: time in ns, length on the wire in bytes, captured bytes."""
+    """Frames of a pcap file with times in ns: of each the time, the bytes on the wire, the captured bytes."""
     found, at = [], 24
     while at < len(data):
         seconds, fraction, kept, length = struct.unpack_from("<IIII", data, at)
@@ -96,13 +96,13 @@ def frames(data: bytes) -> list[Frame]:
 
 
 def joined(data: bytes, of: list[Frame]) -> bytes:
-    """A pcap file with the file header of ``data``, and these frames."""
+    """A pcap file with the file header of the pcap file ``data``, and the given frames."""
     heads = (struct.pack("<IIII", *divmod(time, 10**9), len(body), length) for time, length, body in of)
     return data[:24] + b"".join(head + body for head, (_, _, body) in zip(heads, of, strict=True))
 
 
 def trains(data: bytes) -> bytes:
-    """A capture as of an interface with TSO: consecutive segments with data are joined."""
+    """The capture with consecutive data segments joined, as an interface with TSO shows them."""
     found: list[Frame] = []
     train: list[Frame] = []
 

@@ -1,4 +1,4 @@
-"""Fit links to records of strangers: paths and flows that the model does not have, each against its truth.
+"""Judge fits to records of paths and flows that the model of a link lacks, against their true parameters.
 
     python bench/fit_strangers.py [--rate 12e6] [--rtt 0.04] [--only asym,policer/bbr-v1] [--keep FOLDER]
 
@@ -45,20 +45,21 @@ runs = 1
 seed = {seed}
 """
 PACKET = 1500
-# Records are shorter on fast links, to have at most so many packets.
+# Largest number of packets in a record: on fast links a record is shorter than ``LONGEST_S``.
 MOST_PACKETS = 300_000
 LONGEST_S = 30.0
-# Flows that never empty a token bucket.
+# Flows below the rate of a token bucket, which never empty it, so their records do not show it.
 NEVER_EMPTY = ("udp-slow", "udp-poisson", "udp-on-off", "held")
+# Errors of a rate and of a base delay, as a share, up to which a verdict still counts as right.
 RATE_MARGIN = 0.02
 DELAY_MARGIN = 0.05
 
 
 @dataclass(frozen=True)
 class Route:
-    """A path: its keys, and the true rate in bit/s, round trip in s and queue limit in packets.
+    """A path: keys of its scenario, and the true rate in bit/s, idle RTT in s and queue limit in packets.
 
-    What is None is not judged.
+    An RTT or queue limit of None is not judged.
     """
 
     link: str
@@ -68,12 +69,12 @@ class Route:
     channel: str = '[channel]\nmodel = "none"'
     reverse: str = ""
     more_queue: str = ""
-    # Rate of the link behind a bucket that was never empty: then nothing shows the bucket.
+    # Rate in bit/s of the link behind a policer or shaper: the true rate if a flow never empties the bucket.
     peak: float | None = None
 
 
 def table(folder: Path, name: str, seconds: float, rows: Sequence[tuple[float, float]]) -> tuple[str, float]:
-    """A trace of rates, as a key of the link, and its mean rate."""
+    """Write a table of rates (time in s, bit/s); returns a link key that names it, and its mean rate."""
     file = folder / f"{name}.csv"
     file.write_text(
         "time_s,rate_bps,delay_s,loss\n" + "".join(f"{at:.4f},{rate:.0f},0,0\n" for at, rate in rows)
@@ -84,7 +85,7 @@ def table(folder: Path, name: str, seconds: float, rows: Sequence[tuple[float, f
 
 
 def paths(rate: float, rtt: float, seconds: float, folder: Path) -> dict[str, Route]:
-    """The paths by name."""
+    """Paths with a mean rate in bit/s, an RTT in s and a duration in s, by name."""
     bdp = max(4, round(rate * rtt / 8 / PACKET))
     key = f'rate = "{rate:.0f} bit/s"'
     plain = Route(key, rate, rtt, bdp)
@@ -99,7 +100,7 @@ def paths(rate: float, rtt: float, seconds: float, folder: Path) -> dict[str, Ro
     for name, rows in (("levels", levels), ("tenths", tenths), ("outages", outages)):
         text, mean = table(folder, name, seconds, rows)
         varying[name] = replace(plain, link=text, rate=mean, channel="", queue=round(1.5 * bdp))
-    # Acknowledgements of every second packet have twice what the reverse path carries.
+    # Acknowledgements of every second packet need 1.4 times the rate of the reverse path.
     slow = rate / (2 * 8 * PACKET) * 8 * 52 / 1.4
     return {
         "plain": plain,
@@ -120,7 +121,7 @@ def paths(rate: float, rtt: float, seconds: float, folder: Path) -> dict[str, Ro
 
 
 def flows(rate: float) -> dict[str, dict[str, Any]]:
-    """Keys of the scenario by the name of a recorder."""
+    """Recorded flows by name, each as keys of the scenario, on a link of ``rate`` (bit/s)."""
 
     def udp(share: float, **more: Any) -> dict[str, Any]:
         return {"tcp": None, "flows": {"u": {"traffic": "udp", "rate": f"{share * rate:.0f} bit/s", **more}}}
@@ -153,7 +154,7 @@ def flows(rate: float) -> dict[str, dict[str, Any]]:
 
 
 def iperf(events: Path, file: Path, seconds: float, rtt: float) -> None:
-    """Write the log that iperf3 has of a sender, by its events."""
+    """Write the JSON log that iperf3 would write at the sender, from the events of a simulated flow."""
     sent: dict[str, float] = {}
     seen: set[str] = set()
     count = int(seconds)
@@ -195,7 +196,7 @@ def iperf(events: Path, file: Path, seconds: float, rtt: float) -> None:
 
 
 def record(text: str, name: str, keys: dict[str, Any], folder: Path, seconds: float, rtt: float) -> Path:
-    """Record a flow; returns the capture, the events of UDP, or the log of iperf3."""
+    """Record a flow over a path; returns the file: a capture, events of UDP, or a log of iperf3."""
     stem = folder / name.replace("/", "-")
     if name.endswith("iperf3"):
         events = stem.with_suffix(".events")
@@ -211,7 +212,7 @@ def record(text: str, name: str, keys: dict[str, Any], folder: Path, seconds: fl
 
 
 def wrong(fit: cf.fit.LinkFit, path: Route) -> Iterator[str]:
-    """Parameters whose verdict is wrong."""
+    """Names of the parameters of a fit whose verdict is wrong for the true path."""
     rate, delay, queue = fit.rate, fit.delay, fit.queue
     if rate.verdict == "identified":
         if not rate.low * (1 - RATE_MARGIN) <= path.rate <= rate.high * (1 + RATE_MARGIN):
@@ -229,7 +230,7 @@ def wrong(fit: cf.fit.LinkFit, path: Route) -> Iterator[str]:
 
 
 def row(name: str, fit: cf.fit.LinkFit, path: Route) -> str:
-    """A row of the table."""
+    """Row of the printed table: record, true rate, and fitted parameters with their verdicts."""
     of = fit.rate
     ratios = f"{of.value / path.rate:.3f} ({of.low / path.rate:.3f} to {of.high / path.rate:.3f})"
     delay = f"{fit.delay.value * 1e3:.2f} ms, {fit.delay.verdict}"
@@ -240,7 +241,7 @@ def row(name: str, fit: cf.fit.LinkFit, path: Route) -> str:
 
 
 def main() -> None:
-    """Record, fit, judge, print."""
+    """Record each flow over each path, fit a link to the record, and print the judgement as a table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

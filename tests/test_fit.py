@@ -1,4 +1,4 @@
-"""Markov chains fitted to loss traces, compared with scipy, and messages for files that are no trace."""
+"""Fits of Markov chains to traces of losses, compared with scipy; errors for files that are no trace."""
 
 from __future__ import annotations
 

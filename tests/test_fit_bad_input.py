@@ -1,4 +1,7 @@
-"""Records that are cut, mixed up or of a wrong kind: one line and status 2, or a result within bounds."""
+"""Records that are damaged, mixed up or of a wrong kind: an error of one line with exit status 2, or a fit.
+
+A fit to such a record agrees with that to the undamaged one.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +39,12 @@ Frame = tuple[int, int, bytes]
 
 @pytest.fixture(scope="module")
 def whole() -> bytes:
-    """Capture at the sender: raw IP packets, times in ns."""
+    """Capture of a CUBIC flow at its sender, as a pcap file: raw IP packets, times in ns."""
     return cf.runs.pcap(LINK, snaplen=100)
 
 
 def frames(data: bytes) -> list[Frame]:
-    """Time in ns, length and captured bytes of each packet."""
+    """Packets of a pcap file: time in ns, length on the wire in bytes, and captured bytes of each."""
     found, at = [], HEADER
     while at < len(data):
         seconds, nanos, kept, length = HEAD.unpack_from(data, at)
@@ -52,7 +55,7 @@ def frames(data: bytes) -> list[Frame]:
 
 
 def joined(head: bytes, packets: list[Frame]) -> bytes:
-    """A capture file with the header of ``head`` and these packets."""
+    """A pcap file with the file header of the pcap file ``head``, and the given packets."""
     rows = (
         HEAD.pack(time // SECOND, time % SECOND, len(body), length) + body for time, length, body in packets
     )
@@ -60,7 +63,7 @@ def joined(head: bytes, packets: list[Frame]) -> bytes:
 
 
 def is_data(frame: Frame) -> bool:
-    """True if the data sender sent a packet."""
+    """True if a packet comes from the data sender, by its source port."""
     return int.from_bytes(frame[2][20:22], "big") == SENDER
 
 
@@ -69,14 +72,14 @@ def changed(data: bytes, at: int, to: bytes) -> bytes:
 
 
 def later(data: bytes, seconds: int, first: int) -> bytes:
-    """The capture with all packets from number ``first`` on delayed by some seconds."""
+    """The capture with ``seconds`` added to the times of all packets from number ``first`` on."""
     packets = enumerate(frames(data))
     moved = [(time + seconds * SECOND * (at >= first), length, body) for at, (time, length, body) in packets]
     return joined(data, moved)
 
 
 def udp(data: bytes) -> bytes:
-    """The data packets of a capture as UDP datagrams of equal content, in one direction."""
+    """The data packets of a TCP capture turned into UDP datagrams of equal content; no packets come back."""
     packets = []
     for time, _, body in filter(is_data, frames(data)):
         ip = body[:2] + (1228).to_bytes(2, "big") + body[4:9] + b"\x11" + body[10:20]
@@ -122,7 +125,7 @@ ODD = (
 
 Case = tuple[str, Callable[[bytes], bytes], str]
 
-# Refused records, with a part of the message.
+# Refused captures: name, change of the plain capture, and a part of the error message.
 REFUSED: list[Case] = [
     ("nothing", lambda _: b"", ""),
     ("magic alone", lambda of: of[:4], "not a capture"),
@@ -176,7 +179,7 @@ def test_a_capture_that_cannot_be_read_is_one_line(
     expect_one_line(cli("fit", str(file)), said)
 
 
-# Accepted records, and whether the report says that they were cut.
+# Captures that are fitted: name, change of the plain capture, and whether a warning says that it was cut.
 READ: list[tuple[str, Callable[[bytes], bytes], bool]] = [
     ("cut in a packet", lambda of: of[: len(of) * 3 // 4 + 11], True),
     ("zeros at the end", lambda of: joined(of, frames(of)) + bytes(100_000), True),
@@ -347,7 +350,8 @@ def test_an_interval_with_next_to_nothing_predicts_without_a_replay(cli: Cli, tm
     assert not fit.has_replay
 
 
-# Launcher with little memory, since a forked process counts the memory of its parent.
+# Program that runs a command and prints its status, standard error, peak memory and CPU time. It needs little
+# memory, since the peak memory of a forked process includes that of its parent.
 MEASURED = """
 import json, resource, subprocess, sys
 done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -357,7 +361,7 @@ print(json.dumps([done.returncode, done.stderr, of.ru_maxrss / 1024, of.ru_utime
 
 
 def limited(*words: str) -> tuple[int, str, float, float]:
-    """The command in its own process: exit status, standard error, peak memory in MB and CPU seconds."""
+    """Run ``crossfade``; returns exit status, standard error, peak memory in MB and CPU time in seconds."""
     command = [sys.executable, "-c", MEASURED, sys.executable, "-m", "crossfade", *words]
     found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     return found[0], found[1], found[2], found[3]

@@ -1,4 +1,4 @@
-"""Fits are independent of segmentation offload, and recognise senders limited by their application."""
+"""Fits do not depend on segmentation offload; an application-limited sender gives a bound of the rate."""
 
 from __future__ import annotations
 
@@ -76,11 +76,11 @@ def test_segmentation_offload_changes_nothing(control: str, tmp_path: Path) -> N
 
 
 def test_receive_offload_changes_nothing(tmp_path: Path) -> None:
-    """With captures at both ends, the fit is unchanged if the receiver's interface joins segments within a
-    millisecond.
+    """With captures at both ends, the fitted rate is unchanged if the receiver's interface joins segments
+    that arrive within 0.7 ms of one another.
     """
     sender, receiver = tmp_path / "sender.pcap", tmp_path / "receiver.pcap"
-    # A window that keeps a queue, but never fills it.
+    # The window of 100 packets keeps packets in the queue, but never fills it.
     keys = {"channel.p_e": 0.0, "tcp.w_max": 100, "run.duration": "8 s"}
     sender.write_bytes(cf.runs.pcap(LINK, snaplen=100, set=keys))
     there: list[Frame] = []

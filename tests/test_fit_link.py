@@ -74,8 +74,8 @@ def test_tcp_of_linux_predicts_tcp_of_linux(fitted: cf.fit.LinkFit, record: Path
 
 
 def test_predictions_hold_where_a_replay_does_not(fitted: cf.fit.LinkFit, tmp_path: Path) -> None:
-    """Predictions for another control are within 5 % of the goodput and 10 % of the RTT, and inside the
-    interval; a replay's are not.
+    """Predictions for BBRv1 from a record of CUBIC err by at most 5 % in goodput and 10 % in RTT; the
+    interval contains the true goodput, and a replay predicts less than 60 % of it.
     """
     link, draws = fitted.write(tmp_path / "link.toml")
     assert draws.read_text().startswith("link.rate,link.delay,reverse.delay,link.queue.limit,channel.p_e\n")

@@ -1,7 +1,7 @@
-"""Captures as other tools and machines write them, byte by byte: each gives one link, or one line of error.
+"""Captures as other tools and machines write them: the fit finds the true link, or an error has one line.
 
-A sender's packets go over 10 Mbit/s with an RTT of 30 ms; every second one is acknowledged. Crossfade writes
-nothing here: headers are those of RFC 791, 8200 and 9293, files follow the drafts of pcap and pcapng.
+The link has 10 Mbit/s and an RTT of 30 ms; every second packet is acknowledged. The captures are independent
+of Crossfade's writers: headers follow RFC 791, 8200 and 9293, files the drafts of pcap and pcapng.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FIRST = 1000
 
 @dataclass(frozen=True)
 class Segment:
-    """A TCP segment at the sender's interface."""
+    """A TCP segment at the sender's interface: ``at`` is its time in s, ``data`` its payload in bytes."""
 
     at: float
     of_sender: bool
@@ -41,7 +41,7 @@ class Segment:
 
 
 def segments(first: int = FIRST, lasts: float = 12.0, seed: int = 1) -> list[Segment]:
-    """Trains of 1 to 40 packets at random times, and an acknowledgement of every second packet."""
+    """Segments of a connection: trains of 1 to 40 packets at random times, every second one acknowledged."""
     draw = random.Random(seed)
     found = [
         Segment(0.0, True, first - 1, 0, 0, SYN),
@@ -63,7 +63,7 @@ def segments(first: int = FIRST, lasts: float = 12.0, seed: int = 1) -> list[Seg
 
 
 def tcp(of: Segment) -> bytes:
-    """TCP header of a segment; sequence numbers wrap at 2^32."""
+    """TCP header of a segment with timestamps; sequence numbers wrap at 2^32."""
     ports = (SENDER[1], RECEIVER[1]) if of.of_sender else (RECEIVER[1], SENDER[1])
     stamp = int(of.at * 1000) + 5
     options = struct.pack(">BBBBII", 1, 1, 8, 10, stamp, stamp)
@@ -119,7 +119,7 @@ def block(kind: int, body: bytes, order: str) -> bytes:
 
 
 def pcapng(of: Iterable[tuple[float, bytes, int]], order: str = "<", resolution: int = 6) -> bytes:
-    """A pcapng section with two Ethernet interfaces, and frames at either."""
+    """A pcapng file with two Ethernet interfaces; each frame has a time in s and an interface number."""
     section = block(0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1), order)
     option = struct.pack(order + "HHBxxxHH", 9, 1, resolution, 0, 0)
     head = block(1, struct.pack(order + "HHI", 1, 0, 0) + option, order)
@@ -133,9 +133,7 @@ def pcapng(of: Iterable[tuple[float, bytes, int]], order: str = "<", resolution:
 
 
 def across_interfaces() -> bytes:
-    """Capture in which acknowledgements arrive at another interface, and are up to 5 ms out of order in the
-    file.
-    """
+    """Capture of two interfaces: acknowledgements pass the second, up to 5 ms out of order in the file."""
     draw = random.Random(2)
     rows = [(at, body, int(not of.of_sender)) for of, (at, body) in with_frames(segments())]
     return pcapng(sorted(rows, key=lambda row: row[0] + (draw.uniform(-5e-3, 5e-3) if row[2] else 0.0)))
@@ -196,7 +194,7 @@ def with_a_second_connection() -> bytes:
 
 
 def keepalives() -> bytes:
-    """Capture of keep-alive probes of one old byte each 10 s, and their answers."""
+    """Capture of keep-alive probes only: an old byte every 10 s, and its answer."""
     found = [Segment(0.0, True, FIRST - 1, 0, 0, SYN), Segment(RTT, False, 7, FIRST, 0, SYN | ACK)]
     for number in range(1, 300):
         at = 10.0 * number
@@ -220,7 +218,7 @@ def tagged() -> bytes:
     return pcap([(of.at, ethernet(ip4(of), [(0x88A8, 5), (0x8100, 77)])) for of in segments()])
 
 
-# Captures that all give the same link.
+# Captures from which the fit finds the true link, by name.
 SHOWN: dict[str, Callable[[], bytes]] = {
     "pcap in nanoseconds": plain,
     "pcap in microseconds of the other byte order": lambda: pcap(frames(segments()), order=">"),
@@ -253,7 +251,7 @@ def test_an_odd_capture_shows_the_link(name: str, tmp_path: Path) -> None:
     assert fit.found["random_losses"] + fit.found["congestive_losses"] == 0
 
 
-# Captures that do not show a link, each with a part of the error.
+# Captures that do not show a link, by name, each with a part of the error message.
 SILENT: dict[str, tuple[Callable[[], bytes], str]] = {
     "acknowledgements alone": (
         lambda: pcap(frames(o for o in segments() if not o.of_sender)),

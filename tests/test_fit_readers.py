@@ -1,4 +1,4 @@
-"""Logs of emulators and tunnels, traces, journals and encrypted QUIC as records of a link."""
+"""Fits of a link to logs of emulators and tunnels, traces of mahimahi, journals, and encrypted QUIC."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ DELAY_MS = 20
 
 
 def emulated(lasts_ms: int, loss: float, seed: int = 3) -> list[tuple[float, str, float]]:
-    """Events of trains over a link with one opportunity per ms: time, kind, and time spent in the link."""
+    """Events of packet trains on a link with an opportunity per ms: time, sign, and time in the link (ms).
+
+    Signs are those of mm-link: ``+`` arrival, ``d`` drop, ``#`` opportunity, ``-`` departure.
+    """
     of = random.Random(seed)
     comes: list[float] = []
     at = 5.0
@@ -51,7 +54,7 @@ def emulated(lasts_ms: int, loss: float, seed: int = 3) -> list[tuple[float, str
 
 
 def mm_link(events: list[tuple[float, str, float]]) -> str:
-    """A log in mm-link's format: times in whole ms, after its comments."""
+    """Log of these events in the format of mm-link: its comment lines, then events with times in whole ms."""
     lines = [
         "# mahimahi mm-link (Uplink) [x.up] > up.log",
         "# command line: 'mm-link' 'x.up' 'x.down'",
@@ -86,7 +89,7 @@ def test_a_merged_log_of_pantheon_shows_losses_and_the_largest_flow(tmp_path: Pa
         if sign in "+-":
             rest = "" if sign == "+" else f" {delay + DELAY_MS:.3f}"
             lines.append(f"{at + (DELAY_MS if sign == '-' else 0):.3f} {sign} {BYTES}{rest} 1")
-    # Another flow with small packets.
+    # The log also has a second flow, of packets of 80 bytes.
     for at in range(0, 40_000, 50):
         lines += [f"{at:.3f} + 80 2", f"{at + 21:.3f} - 80 21.000 2"]
     head, *rows = lines
@@ -133,7 +136,10 @@ def test_a_pair_of_mahimahi_has_the_rate_alone(tmp_path: Path, cli: Cli) -> None
 
 
 def datagram(at_ns: int, is_up: bool, data: bytes, length: int) -> bytes:
-    """Record of a pcap file in ns: raw IPv4 and UDP, of which the first bytes are kept."""
+    """Packet of a pcap file in ns: raw IPv4 and UDP with a payload of ``length`` bytes.
+
+    ``data`` has the captured first bytes of the payload; ``is_up`` is the direction.
+    """
     ends = [(0x0A000001, 40_000), (0x0A000002, 443)][:: 1 if is_up else -1]
     (source, port), (destination, other) = ends
     ip = struct.pack(">BBHHHBBHII", 0x45, 0, 28 + length, 1, 0x4000, 64, 17, 0, source, destination)
@@ -142,8 +148,9 @@ def datagram(at_ns: int, is_up: bool, data: bytes, length: int) -> bytes:
 
 
 def quic(rtt_ms: dict[int, int], spins: bool) -> bytes:
-    """Capture of a QUIC upload of 10 Mbit/s at its sender; ``rtt_ms`` has the RTT from each second on, shown
-    by the spin bit or not.
+    """Capture of an encrypted QUIC upload of 10 Mbit/s at its sender.
+
+    ``rtt_ms`` has the RTT in ms from each second on, which the spin bit shows if ``spins``.
     """
     of = random.Random(9)
     initial = b"\xc3\x00\x00\x00\x01" + bytes(20)
@@ -201,6 +208,6 @@ def test_a_journal_has_the_packets_of_its_links_on_one_clock(cli: Cli) -> None:
     assert (np.isnan(delays) == (packets["fate"] != 0)).all()
     assert len(about["reverse_sent_s"]) == 1
     assert reverse.arrived > 0
-    # The record lasts half a second.
+    # The journal lasts half a second, which is too short for a fit.
     expect_one_line(cli("fit", str(path)), "a fit needs at least 1 s")
     expect_one_line(cli("fit", str(path), str(path)), "give it alone")

@@ -1,4 +1,4 @@
-"""Records of other kinds: QUIC, events, intervals, probes; links with changing rates; the report."""
+"""Fits to QUIC, events of UDP, iperf3 and ping; links whose rate changes; the HTML report of a fit."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Captures altered by machines, tools and accidents: they give the link of the plain capture, or one line of
-error.
+"""Captures altered as interfaces, capture tools and accidents do: the fit equals that to the plain capture,
+or an error of one line names the defect.
 
 A simulated CUBIC flow over 10 Mbit/s is captured at its sender, with selective acknowledgements and losses;
 the capture is then changed byte by byte, by the formats of the RFCs and of the drafts of pcap and pcapng.
@@ -30,7 +30,7 @@ Frames = list[Frame]
 
 
 def recorded(**changes: object) -> Frames:
-    """Packets of a capture at the sender: raw IP with headers only, times in ns."""
+    """Packets of a simulated flow, captured at its sender: raw IP with headers only, times in ns."""
     found = frames(cf.runs.pcap(LINK, set=LASTS | changes, snaplen=100))
     return [(EPOCH + time - found[0][0], length, body) for time, length, body in found]
 
@@ -86,7 +86,7 @@ def ip6(frame: Frame) -> Frame:
 
 
 def changed(frame: Frame, *to: tuple[int, bytes]) -> Frame:
-    """The packet with other bytes at these offsets."""
+    """The packet with the given bytes at the given offsets."""
     body = bytearray(frame[2])
     for at, data in to:
         body[at : at + len(data)] = data
@@ -112,7 +112,7 @@ def renumbered(frame: Frame, by: int) -> Frame:
 
 
 def wrapping(of: Frames, after: int) -> Frames:
-    """Packets whose sequence numbers wrap after ``after`` bytes."""
+    """Packets renumbered so that sequence numbers wrap at 2^32 after ``after`` bytes of data."""
     first = next(word(frame[2], SEQUENCE) for frame in of if is_data(frame))
     return [renumbered(frame, 2**32 - first - after) for frame in of]
 
@@ -154,7 +154,7 @@ def cut(of: Frames, kept: int) -> Frames:
 
 
 def swapped(of: Frames, every: int = 10) -> Frames:
-    """Packets in which every tenth pair of simultaneous segments is swapped, as with two processors."""
+    """Packets with one in ``every`` pairs of segments with equal times swapped, as two processors do."""
     found, pairs = list(of), 0
     for at in range(len(found) - 1):
         if found[at][0] == found[at + 1][0] and is_data(found[at]) and is_data(found[at + 1]):
@@ -178,19 +178,19 @@ def later(of: Iterable[Frame], by: int, after: int = 0) -> Frames:
 
 
 def of_another_host(of: Frames) -> Frames:
-    """The flow with another receiver."""
+    """Packets of the flow with another address of the receiver."""
     return [changed(frame, (16 if is_data(frame) else 12, bytes([192, 0, 2, 9]))) for frame in of]
 
 
 def slow() -> Frames:
-    """Packets of a flow from the same sender over another, slower link."""
+    """Packets of a flow from the same sender that takes another, slower link (1 Mbit/s)."""
     of = later(recorded(**{"link.rate": "1 Mbit/s"}), SECOND // 2)
     return [changed(frame, (22 - 2 * is_data(frame), struct.pack(">H", 50_007))) for frame in of]
 
 
 Made = Callable[[Frames], bytes]
 
-# Altered captures that give the same link as the plain one.
+# Altered captures to which the same link is fitted as to the plain one, by name.
 ALIKE: dict[str, Made] = {
     "numbers that wrap": lambda of: pcap(wrapping(of, 3_000_000)),
     "marks of ECN": lambda of: pcap(with_ecn(of)),
@@ -226,8 +226,8 @@ def test_a_strange_capture_shows_the_link_of_the_plain_one(
 
 
 def test_losses_show_without_sack_too(whole: Frames, plain: cf.fit.LinkFit, tmp_path: Path) -> None:
-    """Losses are found in captures of 40 bytes per packet, without TCP options; acknowledgements then show
-    less after a loss.
+    """Captures of 40 bytes per packet, without TCP options such as SACK, show more than three quarters of the
+    losses.
     """
     file = tmp_path / "short.pcap"
     file.write_bytes(pcap(cut(whole, OPTIONS)))
@@ -239,7 +239,7 @@ def test_losses_show_without_sack_too(whole: Frames, plain: cf.fit.LinkFit, tmp_
 
 
 def test_a_capture_from_the_middle_with_numbers_that_wrap(whole: Frames, tmp_path: Path) -> None:
-    """Without a SYN neither the segment size nor the window scale is known."""
+    """A capture without the SYN, and so without segment size and window scale, shows the link."""
     file = tmp_path / "middle.pcap"
     file.write_bytes(pcap(wrapping([of for of in whole if of[0] - EPOCH > 4 * SECOND], 1_000_000)))
     fit = cf.fit.link(file)
@@ -261,7 +261,7 @@ def test_connections_in_turn_with_idle_time_between_show_one_link(whole: Frames,
 
 @pytest.mark.parametrize("kind", ["tcp", "quic"])
 def test_parallel_flows_of_two_hosts_show_the_whole_link(kind: str, tmp_path: Path) -> None:
-    """One of six flows has a sixth of the rate and never sees an empty queue; together they show the link."""
+    """Six parallel flows, of which none has the whole rate or an empty queue, show the link together."""
     flows = {"flows": {"parallel": {"traffic": "bulk", "count": 6, "stagger": "50 ms"}}}
     file = tmp_path / "six.pcap"
     file.write_bytes(pcap(recorded(**flows, **(QUIC if kind == "quic" else {}))))
@@ -299,7 +299,7 @@ def vxlan(frame: Frame) -> Frame:
     return behind(bytes(outer) + udp, inner)
 
 
-# Captures that show too little of a link, each with a part of the error.
+# Captures that show too little of a link, by name, each with a part of the error message.
 REFUSED: dict[str, tuple[Made, str]] = {
     "a clock set back by 300 ms": (
         lambda of: pcap(later(of, -300 * 10**6, 7 * SECOND)),
@@ -323,7 +323,7 @@ def test_a_strange_capture_that_says_too_little_is_one_line(
     expect_one_line(cli("fit", str(file)), said)
 
 
-# Altered captures of QUIC; with few captured bytes its packets cannot be read.
+# Altered captures of unencrypted QUIC that show the link, by name.
 OF_QUIC: dict[str, Made] = {
     "plain": pcap,
     "IPv6 behind a tag": lambda of: pcap([ethernet(ip6(frame), 0x8100) for frame in of], ETHERNET),
@@ -352,7 +352,7 @@ def test_quic_cut_in_front_of_its_numbers_is_one_line(
 
 
 def test_trains_of_encrypted_quic_are_no_packets(tmp_path: Path) -> None:
-    """With GSO the interface gets ten datagrams of 1250 bytes at once, which are not taken for one packet."""
+    """Ten datagrams of 1250 bytes that GSO hands to the interface as one are not taken for one packet."""
     draw = random.Random(2)
     initial = b"\xc3\x00\x00\x00\x01" + bytes(20)
     packets = [datagram(0, True, initial, 1200), datagram(40_000_000, False, initial, 1200)]

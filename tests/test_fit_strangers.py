@@ -1,4 +1,4 @@
-"""Records of paths that the model does not have: a verdict "identified" holds the truth, or there is none."""
+"""Records of paths that the model lacks: the interval of an "identified" rate contains the true rate."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ def fitted(folder: Path, text: str, keys: dict[str, Any]) -> cf.fit.LinkFit:
 
 
 def holds(fit: cf.fit.LinkFit, rate: float) -> bool:
-    """Whether the verdict on the rate is right, to 2 %."""
+    """True if the verdict on the rate is right for a link of ``rate`` (bit/s).
+
+    The interval of an identified rate must contain it, and a lower bound must not exceed it, both to 2 %.
+    """
     if fit.rate.verdict == "identified":
         return fit.rate.low * 0.98 <= rate <= fit.rate.high * 1.02
     return fit.rate.value <= 1.02 * rate
@@ -54,7 +57,7 @@ def holds(fit: cf.fit.LinkFit, rate: float) -> bool:
 
 @pytest.mark.parametrize("control", ["cubic", "bbr-v1"])
 def test_a_policer_is_fitted_and_predicted(control: str, tmp_path: Path) -> None:
-    """The link sends 100 Mbit/s, the policer lets 12 of them pass: that is what any flow gets."""
+    """A policer of 12 Mbit/s in front of a link of 100 Mbit/s is identified, and limits predicted flows."""
     text = LINK.format(rate="100 Mbit/s", more=POLICER, reverse="")
     fit = fitted(tmp_path, text, {"tcp.congestion": control})
     assert (fit.rate.verdict, fit.loss.verdict) == ("identified", "bounded")
@@ -71,7 +74,10 @@ def test_a_policer_is_fitted_and_predicted(control: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("control", ["cubic", "bbr-v1", "quic"])
 def test_a_slow_reverse_path_is_no_slow_link(control: str, tmp_path: Path) -> None:
-    """Acknowledgements need 1.4 times what the reverse path carries. TCP's bear the receiver's clock."""
+    """Acknowledgements need 1.4 times the rate of the reverse path, yet the fitted rate is right.
+
+    With TCP it is identified, since TCP timestamps show the times of the receiver's clock.
+    """
     keys = {"tcp.flavour": "quic", "tcp.variant": None} if control == "quic" else {"tcp.congestion": control}
     fit = fitted(tmp_path, LINK.format(rate="12 Mbit/s", more="", reverse=SLOW), keys)
     assert holds(fit, 12e6), fit.rate
@@ -92,7 +98,10 @@ def test_udp_below_the_rate_of_a_link_with_jitter_bounds_it(rate: str, jitter: s
 
 
 def test_short_downloads_are_read_together_or_bound_the_rate(tmp_path: Path) -> None:
-    """Downloads that fill the queue show it together; else one has what others left."""
+    """Short downloads that fill the queue are fitted together, and identify the rate.
+
+    Half as many are fitted together too, or give only a bound of the rate.
+    """
     text = LINK.format(rate="12 Mbit/s", more="", reverse="")
     web = {"traffic": "arrivals", "arrivals_per_s": 24, "size": "80 kB", "sizes": "pareto"}
     fit = fitted(tmp_path, text, {"flows": {"web": web}})

@@ -1,4 +1,4 @@
-"""Records that leave parameters open: rates with only a bound, other flows, queues that were never empty."""
+"""Fits to records that leave parameters open: a bounded rate, other flows, a queue that is never empty."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def test_an_interval_is_that_of_one_more_value() -> None:
 
 
 def test_a_bounded_rate_is_predicted_as_a_range_without_an_upper_end(tmp_path: Path) -> None:
-    """UDP at a tenth of the rate gives only a bound: the true rate is beyond four times the bound, so the
-    range has no upper end.
+    """UDP at a tenth of the link's rate gives only a lower bound of the rate, so the predicted range of
+    CUBIC's goodput has no upper end, and contains the true goodput.
     """
     file = tmp_path / "events.csv"
     cf.runs.write_events(
@@ -63,7 +63,7 @@ def test_what_is_assumed_goes_through_its_range_however_few_runs_there_are(tmp_p
     ):
         parts = {math.floor(5 * math.log(value / low) / math.log(high / low)) for value in values}
         assert parts == set(range(5))
-    # The next four draws are the ends of both ranges.
+    # Draws 11 to 14 have the ends of the ranges of rate and queue limit.
     rates = [row[0] / fit.rate.value for row in fit.found["draws"][10:14]]
     queues = [row[2] * 8 / row[0] / row[1] for row in fit.found["draws"][10:14]]
     assert rates == pytest.approx([1.0, 4.0, 1.0, 4.0])
@@ -72,7 +72,7 @@ def test_what_is_assumed_goes_through_its_range_however_few_runs_there_are(tmp_p
 
 
 def to_another_host(packet: tuple[int, int, bytes]) -> tuple[int, int, bytes]:
-    """The packet with another receiver, if it belongs to the second flow."""
+    """The packet, with another address of the receiver if it belongs to the second flow."""
     time, length, body = packet
     ports = body[20:22], body[22:24]
     second = (50_001).to_bytes(2, "big")
@@ -81,7 +81,7 @@ def to_another_host(packet: tuple[int, int, bytes]) -> tuple[int, int, bytes]:
 
 
 def test_other_flows_of_a_capture_react(tmp_path: Path, cli: Cli) -> None:
-    """With two CUBIC flows in the capture, the prediction also tells the result if the other flow reacts."""
+    """With two CUBIC flows to different hosts in a capture, a second prediction lets the other flow react."""
     file = tmp_path / "two.pcap"
     flows = {"two": {"traffic": "bulk", "count": 2, "stagger": "0.1 s"}}
     data = cf.runs.pcap(LINK, set={"flows": flows}, snaplen=100)
@@ -152,7 +152,7 @@ def test_iperf_of_an_overload_has_the_rate_over_time(tmp_path: Path) -> None:
         found = next(rate for from_s, rate in reversed(rows) if from_s <= at)
         assert found == pytest.approx(rate * 1e6 * 1500 / 1472, rel=1e-3)
     goodput, _ = fit.predict(["cubic"], runs=8, cache=False)
-    # CUBIC gets at most what the link carries, 13.3 Mbit/s; a replay takes what was offered for the rate.
+    # CUBIC gets at most the mean rate of the link, 13.3 Mbit/s; the replay has the offered rate of 30 Mbit/s.
     assert goodput.low < 13e6 < goodput.high
     assert goodput.replay is not None
     assert goodput.value < 0.6 * goodput.replay
@@ -160,9 +160,7 @@ def test_iperf_of_an_overload_has_the_rate_over_time(tmp_path: Path) -> None:
 
 
 def test_a_log_without_delays_takes_a_usual_queue_for_the_round_trip_that_is_given(tmp_path: Path) -> None:
-    """A UDP log of iperf3 tells nothing of the queue: with an RTT, its draws hold 0.2 to 5 times what is
-    under way.
-    """
+    """A UDP log of iperf3 does not show the queue: with a given RTT, its limit is drawn from 0.2 to 5 BDP."""
     intervals = []
     for second in range(40):
         packets, lost = 10_000 + 100 * second, 1_000

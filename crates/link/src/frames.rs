@@ -1,4 +1,5 @@
-//! Frame channels of this crate as one type, so that ARQ links over them are compiled in this crate, and only once.
+//! Frame channels of this crate as one type, so that ARQ links over them are compiled here, not in each crate that
+//! builds such a link.
 
 use crate::arq::{
     ArqError, ArqLinkConfig, Conditions, FrameChannel, LossyFrames, Reception, SoftValue, Transmission,
@@ -10,35 +11,35 @@ use crate::radio::{SymbolFrames, TableCopies, TableFrames};
 use crossfade_core::{SimTime, Stream};
 use crossfade_phy::SoftFrame;
 
-/// Frame channel of one of the kinds of this crate.
+/// Frame channel of an ARQ link, of one of the kinds that this crate has.
 pub enum Frames {
-    /// A loss process decides which frames are corrupt.
+    /// Channel in which a loss process decides which frames are corrupt.
     Lossy(LossyFrames),
-    /// A physical layer detects every symbol.
+    /// Channel in which a physical layer detects every symbol of a frame.
     Symbols(Box<SymbolFrames>),
-    /// Frames fail with the error rates of a table at a constant mean signal-to-noise ratio.
+    /// Channel whose frames fail with the error rates of a table at a constant mean signal-to-noise ratio.
     Table(TableFrames),
-    /// Frames fail with the error rates of a table at a fading signal-to-noise ratio.
+    /// Channel whose frames fail with the error rates of a table at a fading signal-to-noise ratio.
     ErrorRates(Box<ErrorRateFrames>),
 }
 
-/// Copy of a frame that was received over [`Frames`] and can be combined with others.
+/// Copy of a frame received over [`Frames`], or several combined; further copies of the frame can be added.
 #[derive(Clone)]
 pub enum FrameCopies {
-    /// Values of the bits of a frame whose symbols were detected.
+    /// Soft values of the bits of a frame received over [`Frames::Symbols`].
     Symbols(SoftFrame),
-    /// Number of copies of a frame of [`Frames::Table`].
+    /// Number of combined copies of a frame received over [`Frames::Table`].
     Table(TableCopies),
-    /// Sum of the signal-to-noise ratios of a frame of [`Frames::ErrorRates`].
+    /// Sum of the signal-to-noise ratios of the combined copies of a frame from [`Frames::ErrorRates`].
     ErrorRates(ErrorRateCopies),
 }
 
 impl ArqLinkConfig {
-    /// Builds the link over `frames`, with `queue` before it; `draws` is the random stream of the queue, `feedback` that
-    /// of losses on the reverse path. [`build`](Self::build) takes frame channels of other crates.
+    /// Builds an ARQ link over a frame channel of this crate; [`build`](Self::build) takes channels of any type.
+    /// Packets wait in `queue`; `draws` is its random stream, `feedback` that of losses on the reverse path.
     ///
     /// # Errors
-    /// If a parameter is outside its range, or the channel combines copies and the link cannot.
+    /// If a parameter is outside its range, or the channel combines copies of a frame but the ARQ scheme cannot.
     pub fn over(
         self,
         frames: Frames,
@@ -47,7 +48,7 @@ impl ArqLinkConfig {
         feedback: Stream,
     ) -> Result<Box<dyn Link + Send>, ArqError> {
         match frames {
-            // A type of its own, which has no soft copies: a frame takes less time.
+            // Compiled separately: this channel has no soft copies, so simulating a frame takes less time.
             Frames::Lossy(frames) => self.build(queue, draws, frames, feedback),
             frames => self.build(queue, draws, frames, feedback),
         }

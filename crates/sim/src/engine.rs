@@ -12,10 +12,11 @@ use crossfade_link::{Departure, Fabric, LinkEvent, LinkReport, Occupancy, Parcel
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Number of events after which [`simulate`] checks whether the run was cancelled.
 const EVENTS_BETWEEN_CANCEL_CHECKS: u32 = 4096;
 
-/// Simulates `network` to its end. The observer receives the transports' events, the capture the packets at the
-/// senders' interfaces.
+/// Simulates `network` to the end of the run, and returns its statistics. The observer receives the transports' events,
+/// the capture the packets at the senders' interfaces.
 ///
 /// # Errors
 /// The network is invalid ([`Network::check`]), or `cancel` became true.
@@ -41,19 +42,21 @@ pub fn simulate<'a>(
 /// ([`poll`](Self::poll)). As a [`Fabric`] it can connect real hosts by a whole network.
 pub struct Engine<'a> {
     event_loop: Loops<'a>,
-    /// Link events that were kept; `next_trace` has not returned them yet.
+    /// Kept link events that [`Fabric::next_trace`] has not returned yet.
     traced: VecDeque<LinkEvent>,
 }
 
-/// Event loop: with tables laid out for a network of one flow over one hop each way, or for any network; and for any
-/// network whose events or packets are watched.
+/// Event loop of a run, compiled for three cases.
 enum Loops<'a> {
+    /// Run of one flow over one hop each way, without receivers of events or packets.
     Single(Box<EventLoop<(), Single>>),
+    /// Run of any network, without receivers of events or packets.
     Many(Box<EventLoop<(), Many>>),
+    /// Run of any network, with receivers of events or packets.
     Watched(Box<EventLoop<Watched<'a>, Many>>),
 }
 
-/// Evaluates an expression for an event loop of any kind.
+/// Evaluates `$result` with `$event_loop` bound to the event loop of an [`Engine`], whichever of [`Loops`] it is.
 macro_rules! any_loop {
     ($engine:expr, $event_loop:ident => $result:expr) => {
         match $engine.event_loop {
@@ -79,7 +82,8 @@ macro_rules! any_loop {
 }
 
 impl<'a> Engine<'a> {
-    /// A network at time zero.
+    /// Simulation of `network`, at time zero. The observer receives the transports' events, the capture the packets at
+    /// the senders' interfaces.
     ///
     /// # Errors
     /// The network is invalid ([`Network::check`]).
@@ -105,7 +109,7 @@ impl<'a> Engine<'a> {
         any_loop!(ref self, event_loop => event_loop.next_event())
     }
 
-    /// Processes at most `events` events. Returns true if the run goes on.
+    /// Processes at most `events` events. Returns false once the run is over or no event is left.
     pub fn step(&mut self, events: u32) -> bool {
         any_loop!(mut self, event_loop => event_loop.run(SimTime::MAX, events))
     }
@@ -133,8 +137,8 @@ impl<'a> Engine<'a> {
         any_loop!(ref self, event_loop => event_loop.now())
     }
 
-    /// Takes the next packet from outside that has left the network, with the outer port at which it left or for which
-    /// it was bound.
+    /// Takes the next departure of a packet from outside, with the outer port at which the packet left the network, or
+    /// for which it was bound if it was lost or dropped.
     pub fn poll(&mut self) -> Option<(Port, Departure)> {
         any_loop!(mut self, event_loop => event_loop.poll())
     }
@@ -181,7 +185,7 @@ impl Fabric for Engine<'_> {
     }
 
     fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)> {
-        // Advance only to the next packet that leaves, so that it leaves at its time.
+        // Process events only until a packet leaves, so that the caller gets each packet at its departure time.
         any_loop!(mut self, event_loop => loop {
             let left = event_loop.poll();
             if left.is_some() || !event_loop.run(now, 1) {

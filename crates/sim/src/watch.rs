@@ -1,10 +1,10 @@
-//! Receivers of a run's events and packets, as the event loop calls them.
+//! Receivers of the events and packets of a run, which the event loop calls.
 
 use crate::capture::Capture;
 use crossfade_core::Observer;
 
-/// Receivers of the events and packets of a run. The event loop is compiled once for [`Watched`] and once for `()`, in
-/// which nothing is watched and no call remains.
+/// Receivers of the events and packets of a run: [`Watched`], or `()` for a run without receivers. The event loop is
+/// compiled separately for `()`, and then contains no calls of receivers.
 pub(crate) trait Watch {
     /// Receiver of the transports' events, if there is one.
     fn observer(&mut self) -> Option<&mut (dyn Observer + Send)> {
@@ -16,7 +16,7 @@ pub(crate) trait Watch {
         None
     }
 
-    /// True if there is an observer.
+    /// True if an observer receives the transports' events.
     fn is_observed(&self) -> bool {
         false
     }
@@ -27,10 +27,10 @@ pub(crate) trait Watch {
     }
 }
 
-/// Nothing is watched.
+/// No receivers: neither events nor packets of the run are passed on.
 impl Watch for () {}
 
-/// Observer and capture of the caller.
+/// Receivers that the caller of a run supplies: an observer of events, a capture of packets, or both.
 pub(crate) struct Watched<'a> {
     pub(crate) observer: Option<&'a mut (dyn Observer + Send)>,
     pub(crate) capture: Option<&'a mut (dyn Capture + Send)>,

@@ -1,4 +1,4 @@
-"""Fits to measurements: recorded losses, recorded packets, recordings of links."""
+"""Fits of Markov chains to recorded losses and of links to recorded packets; recordings of links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fit of a link to a record of packets or of stretches of time."""
+"""Fit of a link (rate, delay, queue limit, loss) to a record of packets or of time intervals."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ from crossfade.fitting.records import COLUMNS, LOST, read_record
 from crossfade.fitting.traces import _translated
 from crossfade.fitting.warnings import ALONE, warnings
 
-# A queue of which nothing is known holds between these shares of what is under way.
+# Assumed range of a queue limit that the record does not show, as multiples of the data in flight (the
+# bandwidth-delay product).
 USUAL_QUEUE = (0.2, 5.0)
-# Greatest limit of a queue that was never seen full, as a multiple of what it held.
+# Largest assumed limit of a queue that was never full, as a multiple of its largest backlog.
 LONGEST = 4.0
-# Values of ``tcp.rfc.profile``: of what follows the RFCs, and of Linux.
+# Values of ``tcp.rfc.profile``, indexed by whether the sender is Linux: rules of the RFCs, rules of Linux.
 PROFILES = ("recommended", "linux")
-# Delays that the flow's own packets explain to this share show that other flows took another path.
+# If queueing of the flow's own packets explains at least this share of the deviations of the delays, other
+# flows in the capture did not share its queue.
 EXPLAINED = 0.98
-# Multiples of it, without their whole parts, are spread evenly between 0 and 1.
+# Fractional part of the golden ratio: the fractional parts of its multiples cover 0 to 1 evenly.
 GOLDEN = 0.618034
-# A slower link is none that a scenario can have.
+# Lowest rate of a link in a scenario, in bit/s; a record with a lower rate is refused.
 SLOWEST_BPS = 1.0
 
 
@@ -104,7 +106,7 @@ def fit_link(
     value, low, high = (float(packets_within(end, packet)) for end in (queue.value, queue.low, queue.high))
     of["queue"] = LinkParameter(value, low, high, queue.verdict)
     if rtt is not None:
-        # The draws keep what they know of the rest.
+        # The given delay replaces that of each draw; rate, queue limit and losses of the draws stay.
         delay, has_delays = _seconds(rtt), of["delay"].value > 0
         of["delay"] = LinkParameter(delay, delay, delay, "identified")
         found["draws"] = [[rate, delay, *rest] for rate, _, *rest in found["draws"]]
@@ -130,9 +132,10 @@ def fit_link(
 
 
 def _left_by_others(found: dict[str, Any], rate: LinkParameter) -> LinkParameter:
-    """The rate as a bound: the link has at least what others left, and at most what all carried together.
+    """Bounded rate of a link that other flows of the capture shared.
 
-    The draws go from the one to the other.
+    The link has at least the rate that the others left to the fitted flow, and at most the rate that all
+    flows carried together. The draws in ``found`` are spread evenly over this range on a logarithmic scale.
     """
     more = 1 / found["share"]
     found["left_by_others"] = True
@@ -143,10 +146,10 @@ def _left_by_others(found: dict[str, Any], rate: LinkParameter) -> LinkParameter
 
 
 def _usual_queue(found: dict[str, Any], of: dict[str, LinkParameter], delay: float) -> None:
-    """Draw the limit of the queue anew for a record without delays, once the RTT is known.
+    """Rescale the draws of the queue limit for a record without delays whose RTT ``delay`` (s) is given.
 
-    Without an RTT, nothing is under way, and the draws of the fit hold one to four packets. They keep their
-    places between the ends of the usual range.
+    Without an RTT the data in flight is unknown, and the fit draws limits of one to four packets. Each draw
+    keeps its relative place, now between 0.2 and 5 times the data in flight (``USUAL_QUEUE``).
     """
     packet = float(found["packet_bytes"])
     low, high = USUAL_QUEUE
@@ -163,7 +166,7 @@ def _usual_queue(found: dict[str, Any], of: dict[str, LinkParameter], delay: flo
 
 
 def _drawn_queue(found: dict[str, Any]) -> LinkParameter:
-    """Limit of an unknown queue in packets: median and 5 and 95 % quantiles of the draws."""
+    """Queue limit in packets, not identified by the record: median, 5 % and 95 % quantile of its draws."""
     limits = sorted(draw[2] for draw in found["draws"])
     ends = (limits[len(limits) // 2], limits[len(limits) // 20], limits[-1 - len(limits) // 20])
     middle, low, high = (float(packets_within(held, found["packet_bytes"])) for held in ends)
@@ -171,7 +174,11 @@ def _drawn_queue(found: dict[str, Any]) -> LinkParameter:
 
 
 def _say_no_more(found: dict[str, Any], of: dict[str, LinkParameter], has_rtt: bool, seed: int) -> None:
-    """A trace of opportunities has the rate alone: the queue is a usual one, nothing is lost."""
+    """Complete the fit of a trace of delivery opportunities, which shows only the rate.
+
+    The queue limit is drawn between 0.2 and 5 times the data in flight, the loss is 0, and without a given
+    RTT (``has_rtt``) so is the delay; all three count as not identified, except a given RTT.
+    """
     random_of = random.Random(seed)
     if not has_rtt:
         of["delay"] = LinkParameter(0.0, 0.0, 0.0, "not identified")
@@ -189,7 +196,7 @@ def _say_no_more(found: dict[str, Any], of: dict[str, LinkParameter], has_rtt: b
 
 
 def _fitted(packets: Mapping[str, Any], about: Mapping[str, Any], seed: int) -> str:
-    """The fit as JSON text."""
+    """JSON text of the link that the extension fits to the packets, or to the time intervals of a log."""
     if about["kind"] == "stretches":
         return _crossfade.fit_stretches(
             about["rows"],
@@ -201,7 +208,7 @@ def _fitted(packets: Mapping[str, Any], about: Mapping[str, Any], seed: int) -> 
         )
     sent_s, sizes, seen_s, fate = (packets[name] for name in COLUMNS)
     if about["are_probes"]:
-        # Each is a stretch of its own, which never fills the link.
+        # Each probe is an application-limited interval of 1 ms of its own, so it shows nothing of the rate.
         rtt = seen_s - sent_s
         rows = [
             (at, at + 1e-3, size, 1.0, float(lost), delay, True)
@@ -215,7 +222,7 @@ def _fitted(packets: Mapping[str, Any], about: Mapping[str, Any], seed: int) -> 
 
 
 def _seconds(rtt: str | float) -> float:
-    """A round trip: a number of seconds, or text with a unit."""
+    """Round-trip time in seconds, from a number of seconds or a text with the unit s, ms or us."""
     match = re.fullmatch(r"\s*([0-9.]+(?:e-?[0-9]+)?)\s*(s|ms|us)\s*", rtt) if isinstance(rtt, str) else None
     value = float(match[1]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[match[2]] if match else rtt
     if isinstance(value, str) or not 0 < value <= 10:

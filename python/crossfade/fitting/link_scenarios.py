@@ -1,4 +1,4 @@
-"""The text of a fitted link's scenario, its draws and its table of rates."""
+"""Text of the scenario of a fitted link, and of the CSV files with its draws and its rates over time."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ from crossfade.errors import shortened
 from crossfade.fitting.parameters import UNITS, Fitted, said
 from crossfade.fitting.rate_paths import filled
 
-# So many runs a prediction has, each with a draw of its own.
+# Number of runs of the written scenario; each run has its own draw of the link's parameters.
 RUNS = 50
-# Runs are as long as the record, within these.
+# Smallest and largest duration of a run in seconds; between them a run lasts as long as the record.
 SHORTEST_RUN_S = 10
 LONGEST_RUN_S = 600
-# The last packet of a record of whole seconds was sent so little before its end.
+# A record whose duration is within this time (s) of a whole number of seconds is taken to last that number:
+# its last packet is sent shortly before its end.
 NEARLY_S = 0.2
-# Each of so many begins at another time.
+# One table of rates out of this many begins at another time of the record.
 SHIFTED = 4
-# Fewer windows do not show how a rate changes.
+# Smallest number of windows with an observed rate from which unobserved changes of the rate are drawn.
 FEWEST_SEEN = 20
-# Rates of a table that differ by less are one.
+# Relative difference below which a rate of the table is taken for ``quiet_bps``, the lower bound at times
+# when the link was faster than the traffic.
 ALIKE = 0.01
-# A rate that is only bounded may be so many times higher.
+# Largest assumed factor of a rate over its lower bound, if the record shows only the bound.
 BEYOND = 4.0
 
 
 def scenario_text(fit: Fitted, draws: str, rates: str) -> str:
-    """The scenario of a link, whose draws and table of rates are in these files."""
+    """TOML text of the scenario of a fitted link, which names its CSV files ``draws`` and ``rates``."""
     rate = f'rate = "{_mbps(fit.found["link_rate"]["value"])}"'
     if fit.found["rates"]:
         rate = f'trace = {{ rates = "{rates}", at_end = "loop", period = "{fit.found["lasts_s"]:.3f} s" }}'
@@ -53,7 +55,11 @@ def _rules(fit: Fitted) -> list[str]:
 
 
 def document(fit: Fitted, rate: str, loss: str, draws: str) -> str:
-    """The scenario with this rate and these losses; each value has its interval and verdict as a comment."""
+    """TOML text of the scenario of a fitted link; each value has its interval and verdict as a comment.
+
+    ``rate`` has the keys of the link's rate and ``loss`` those of ``[channel]``; ``draws`` is the name of the
+    CSV file with the draws, or empty for a scenario without draws.
+    """
     lines = [
         "schema = 2",
         f'title = "{_quoted(f"Link of {Path(fit.source).name}")}"',
@@ -94,21 +100,24 @@ def document(fit: Fitted, rate: str, loss: str, draws: str) -> str:
 
 
 def _lasts(lasts_s: float) -> str:
-    """Duration of a run: that of the record, to 10 ms, or in whole seconds if the record nearly is."""
+    """Duration of a run as a text in seconds, at least 10 s and at most 600 s.
+
+    The duration is that of the record, rounded to 10 ms, or to a whole second at most 0.2 s away.
+    """
     whole = round(lasts_s)
     near = float(whole) if abs(lasts_s - whole) <= NEARLY_S else round(lasts_s, 2)
     return f"{min(max(SHORTEST_RUN_S, near), LONGEST_RUN_S):g} s"
 
 
 def _usual_delay(fit: Fitted) -> float:
-    """The round trip of the empty path, or where it is only bounded the median of the draws."""
+    """RTT of the idle path in seconds; if the record shows only a bound, the median of the draws."""
     if fit.delay.verdict != "bounded":
         return fit.delay.value
     return float(median(draw[1] for draw in fit.found["draws"]))
 
 
 def _usual_queue(fit: Fitted) -> int:
-    """The limit, or where it is only bounded the median of the draws."""
+    """Queue limit in packets; if the record shows only a bound, the median of the draws."""
     if fit.queue.verdict != "bounded":
         return round(fit.queue.value)
     return packets_within(median(draw[2] for draw in fit.found["draws"]), fit.found["packet_bytes"])
@@ -122,7 +131,10 @@ def _comment(fit: Fitted, name: str) -> str:
 
 
 def draws_text(fit: Fitted) -> str:
-    """The draws as CSV; of a link whose rate changes without a column of the rate."""
+    """CSV text of the draws of the link's parameters: a row per draw, a column per key of the scenario.
+
+    Without the column ``link.rate`` if the rate changes, since the table of rates then has it.
+    """
     table = io.StringIO()
     rows = csv.writer(table, lineterminator="\n")
     follows, packet = bool(fit.found["rates"]), fit.found["packet_bytes"]
@@ -139,9 +151,9 @@ def draws_text(fit: Fitted) -> str:
 
 
 def rates_text(fit: Fitted) -> str:
-    """The table of rates as CSV."""
+    """CSV text of the fitted rate over time: time in s, rate in bit/s, and a delay and a loss of 0."""
     rows = ["time_s,rate_bps,delay_s,loss"]
-    # The table begins again at its end: an outage until there has no row behind it.
+    # The table repeats after the record, so no row is needed for the end of an outage there.
     lasts = fit.found["lasts_s"] - 1e-3
     rows += [f"{at:.4f},{rate:.0f},0,0" for at, rate in fit.found["rates"] if at < lasts]
     return "\n".join(rows) + "\n"
@@ -155,15 +167,18 @@ def varied_rates(
     number: int,
     place: float,
 ) -> list[list[float]]:
-    """A table of rates as it may have been; each fourth begins at another time of the record.
+    """A possible table of the link's rates: rows of a time in s and the rate in bit/s from then on.
 
-    ``seen`` are the windows in which the rate was seen, ``carried`` is the rate at which data arrived between
-    two times: between windows that were seen the rate takes a path of its own. A rate that is only bounded
-    is as high as ``place``, between 0 and 1, says: from the bound to four times it.
+    ``seen`` are the windows in which the record shows the rate. If there are at least 20 and the rate is
+    identified, the rate between them follows random paths, whose lower bound is ``carried``, the rate in
+    bit/s at which data arrived between two times. A bounded rate is multiplied by ``4**place``, with
+    ``place`` from 0 to 1. Of the tables with successive ``number``, every fourth begins at a random time of
+    the record.
     """
     step, lasts, quiet = fit.found["window_s"], fit.found["lasts_s"], fit.found["quiet_bps"]
     faster = BEYOND**place
-    # If blocks show how a bounded rate changes, all of it may be faster, else what was quiet.
+    # With a ``quiet_bps``, only the rows at that bound are scaled: the link was then faster than the traffic.
+    # Without it, a bounded rate is scaled at all times.
     is_scaled = fit.rate.verdict == "bounded" and not quiet
     moved = [
         (at, rate * faster if is_scaled or (quiet and abs(rate / quiet - 1) < ALIKE) else rate)
@@ -184,7 +199,10 @@ def varied_rates(
 
 
 def _apart(rows: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Rows at times that differ by a millisecond or more: of nearer ones the last."""
+    """The rows of a table of rates without times less than 1 ms apart.
+
+    Rows closer together become one, with the time of the first and the rate of the last.
+    """
     found: list[tuple[float, float]] = []
     for time, rate in rows:
         if found and time - found[-1][0] < 1e-3:
@@ -199,12 +217,15 @@ def _mbps(rate: float) -> str:
 
 
 def packets_within(queue_bytes: float, packet_bytes: float) -> int:
-    """The limit in packets within which a backlog of so many bytes is."""
+    """Smallest queue limit in packets, at least 1, that holds a backlog of ``queue_bytes``.
+
+    An excess of up to a twentieth of a packet is ignored.
+    """
     return max(1, math.ceil(queue_bytes / packet_bytes - 0.05))
 
 
 def _quoted(text: str) -> str:
-    """Text as it may stand in a string or a comment of TOML."""
+    """Text made safe for a TOML string or comment: short, printable ASCII, no double quote or backslash."""
     return (
         "".join(sign if sign.isprintable() else " " for sign in shortened(text))
         .encode("ascii", "replace")

@@ -1,4 +1,4 @@
-"""A link from a record of packets: a scenario with intervals, and draws of what is not known."""
+"""Result of the fit of a link to a record: parameters, files of the link as scenarios, predictions, plots."""
 
 from __future__ import annotations
 
@@ -26,16 +26,18 @@ if TYPE_CHECKING:
     from crossfade.comparison.predictions import Predicted
     from crossfade.plans.options import RunOptions
 
-# A replay has at most so many opportunities.
+# Largest number of delivery opportunities in a replay of a record.
 MOST_REPLAYED = 20_000_000
-# Ways in which a link whose rate changes may have been.
+# Number of alternative tables of rates for a link whose rate changes.
 VARIANTS = 8
+# A window shows the rate if the link was busy for this share of it, or sent 90 % of the packets that the fit
+# requires.
 SEEN = 0.3
-# An interval of a link whose rate changes goes so far either way, as windows tell the rate, and farther by
-# this share of the time in which it was not seen.
+# Smallest half-width of a prediction interval for a link whose rate changes, as a share of the value: the
+# error of windows, plus ``UNSEEN`` times the share of windows that do not show the rate.
 WINDOWED = 0.025
 UNSEEN = 0.05
-# The flow, and what stands for the others, where these react.
+# Flows of the scenario in which the other flows of a capture react: a bulk flow represents all of them.
 REACTING = """
 [flows]
 mine = { traffic = "bulk" }
@@ -222,7 +224,8 @@ class LinkFit:
         link = LinkParameter(**self.found["link_rate"])
         rate = replace(link, value=link.value * more)
         rates = [[at, rate * more] for at, rate in self.found["rates"]]
-        # Draws of a bound go beyond it, up to what others may have left: here they have all of it.
+        # Draws of a bounded rate reach beyond the bound, since the other flows may leave more of the link to
+        # the flow; here each draw has the rate of all flows together.
         is_bound = self.rate.verdict == "bounded"
         draws = [
             [link.value * more if is_bound else rate * more, *rest] for rate, *rest in self.found["draws"]
@@ -261,7 +264,7 @@ class LinkFit:
         draws = self.found["draws"]
         found = []
         for number in range(count):
-            # All variants together take the draws in order: run r of variant v takes draw v + r * count.
+            # Run r of variant v takes draw v + r * count, so all variants together use the draws in order.
             own = [draw for first in range(count) for draw in draws[(number + first) % count :: count]]
             rows = self.found["rates"]
             if number:
@@ -306,7 +309,7 @@ class LinkFit:
             links = self.write_variants(folder)
             replay = self.write_replay(Path(folder) / "replay.toml") if self.has_replay else None
             reacting = self.write_reacting(Path(folder) / "reacting.toml") if self.has_others else None
-            # Where the rate was not seen it is not known.
+            # Smallest half-width of an interval: larger the less of a changing rate was observed.
             changing = WINDOWED + UNSEEN * (1 - self.seen_share)
             least = changing if self.found["rates"] else LEAST_HALF_WIDTH
             quiet: RunOptions = {"progress": False, **options}
@@ -334,7 +337,10 @@ class LinkFit:
         return len(self._seen_windows()) / windows
 
     def _carried(self) -> Callable[[float, float], float]:
-        """The rate in bit/s at which data was sent and arrived between two times."""
+        """Function of two times (s since the first packet): rate of data sent between them that arrived.
+
+        The rate is in bit/s.
+        """
         import numpy as np
 
         arrived = self.packets["fate"] == ARRIVED
@@ -395,7 +401,7 @@ class LinkFit:
                 drawn.suptitle(in_lines(title, drawn), fontsize="medium")
 
     def _draw_rates(self, axes: Any) -> None:
-        """The rates that were seen, and those of the model."""
+        """Draw the observed rates of windows and the fitted rate over time, in Mbit/s, into ``axes``."""
         seen = self._seen_windows()
         label = "seen while busy" if self.found["kind"] == "packets" else "carried"
         rates = [row[2] / row[1] / 1e6 for row in seen]
@@ -412,7 +418,11 @@ class LinkFit:
         axes.legend()
 
     def _seen_windows(self) -> list[list[float]]:
-        """The windows in which the rate was seen."""
+        """Windows in which the record shows the rate: rows of start (s), busy time (s), bits and packets.
+
+        A window shows it if the link was busy for 30 % of the window, or sent nearly as many packets as the
+        fit requires (``fewest_packets``).
+        """
         share = SEEN * self.found["window_s"]
         fewest = 0.9 * self.found["fewest_packets"]
         return [row for row in self.found["windows"] if row[2] > 0 and (row[3] >= fewest or row[1] >= share)]

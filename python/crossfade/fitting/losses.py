@@ -1,4 +1,4 @@
-"""The two-state Markov chain that a recorded sequence of losses comes from, and whether a chain will do."""
+"""Fit of a two-state Markov chain to a recorded sequence of losses, and tests of this model."""
 
 from __future__ import annotations
 
@@ -298,7 +298,10 @@ def fit_rayleigh(p_e: float, fd_t: float) -> FadingFit:
 
 
 def _text(values: Any, format: str) -> tuple[str, str]:
-    """The text and the format of a trace in an array."""
+    """Text of a trace of losses given as an array, and its format (``bits`` or ``lost``).
+
+    Raises TraceError if the array is not one-dimensional or has values that are not allowed.
+    """
     import numpy as np  # here, so that commands which need no arrays start without it
 
     array = np.asarray(values)
@@ -334,7 +337,7 @@ def _runs(found: Mapping[str, Any]) -> RunLengths:
 
 
 def _spread(lengths: np.ndarray[Any, Any], most: int = 80) -> np.ndarray[Any, Any]:
-    """Positions of marks: every length, or an even selection of very many."""
+    """Indices of the lengths that a plot marks: all, or about ``most`` that are spread evenly."""
     import numpy as np
 
     if len(lengths) <= most:
@@ -344,7 +347,7 @@ def _spread(lengths: np.ndarray[Any, Any], most: int = 80) -> np.ndarray[Any, An
 
 @contextmanager
 def _translated(source: str) -> Iterator[None]:
-    """The extension's errors as this package's own, with the file in front."""
+    """Context in which errors of the extension become errors of this package that begin with ``source``."""
     try:
         yield
     except _crossfade.TraceError as error:

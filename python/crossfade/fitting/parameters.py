@@ -1,4 +1,4 @@
-"""Parameters of a fitted link: values, intervals and verdicts, and what has them."""
+"""Parameters of a fitted link (value, interval, verdict), and the protocol of a fit that has them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-# What a record bounds from above: losses where nothing was lost, the path's delay where a queue always stood.
+# Parameters whose verdict ``bounded`` means an upper bound: the loss if nothing was lost, and the base delay
+# if the queue was never empty. Other bounds are lower bounds.
 BOUNDED_ABOVE = ("delay", "loss")
 UNITS = {"rate": ("Mbit/s", 1e-6), "delay": ("ms", 1e3), "queue": ("packets", 1.0), "loss": ("%", 100.0)}
 
 
 @dataclass(frozen=True)
 class LinkParameter:
-    """A value and its 90 % interval; the verdict is ``identified``, ``bounded`` or ``not identified``."""
+    """Estimate of a parameter of a fitted link, and the ends ``low`` and ``high`` of its 90 % interval.
+
+    ``verdict`` is ``identified``, ``bounded`` (the record shows only a bound) or ``not identified``. The unit
+    is bit/s for the rate, s for the delay, packets for the queue limit, and 1 for the loss probability.
+    """
 
     value: float
     low: float
@@ -22,7 +27,7 @@ class LinkParameter:
 
 
 class Fitted(Protocol):
-    """Parameters of a link for its scenario."""
+    """Protocol of a fitted link: the parameters and findings from which its scenario is written."""
 
     @property
     def source(self) -> str: ...
@@ -47,7 +52,10 @@ class Fitted(Protocol):
 
 
 def said(name: str, of: LinkParameter, scale: float) -> str:
-    """A parameter's value with its interval, or its bound, in words."""
+    """Text with the value and interval of the parameter ``name``, or with its upper or lower bound.
+
+    Numbers are multiplied by ``scale``, the factor to the unit that is shown.
+    """
     if of.verdict == "bounded":
         if name in BOUNDED_ABOVE:
             return f"at most {of.high * scale:.4g}"

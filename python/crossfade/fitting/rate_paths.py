@@ -1,4 +1,4 @@
-"""Ways in which a rate may have changed where a record does not show it."""
+"""Random paths of a link's rate through the times at which a record does not show the rate."""
 
 from __future__ import annotations
 
@@ -11,27 +11,30 @@ from itertools import pairwise
 
 Row = tuple[float, float]
 
-# Rates that differ by less are of one level, or one rate.
+# Relative difference below which two rates belong to one level.
 ALIKE = 0.05
+# Relative difference below which successive rows of a table of rates are merged.
 SAME = 0.01
-# So many windows stand for all where each is compared with each.
+# Number of windows (up to twice as many) that represent all of them if every pair is compared.
 COMPARED = 200
-# So many paths are drawn until one ends at the level that was seen next.
+# Number of paths drawn at most until one ends at the level observed next.
 TRIES = 30
-# What was carried in a window may be more than the link's rate by the packet at its edge.
+# Smallest rate of a path as a share of the carried rate, which the packet at the edge of a window can raise
+# above the rate of the link.
 CARRIED = 0.95
 
 
 def alike(one: float, other: float) -> bool:
-    """Whether two rates are of one level."""
+    """True if two rates differ by less than 5 %, and so belong to one level."""
     return abs(one / other - 1) < ALIKE
 
 
 @dataclass(frozen=True)
 class Levels:
-    """A chain that forgets its level at a constant rate and then takes one that was seen.
+    """Markov process of a link's rate: after exponential times it jumps to a randomly chosen observed rate.
 
-    ``rates`` are those of windows, ``lasts_s`` is the mean time until the chain forgets its level.
+    ``rates`` are the observed rates of windows in bit/s, each equally likely. ``lasts_s`` is the mean time
+    between two jumps in seconds.
     """
 
     rates: Sequence[float]
@@ -39,10 +42,11 @@ class Levels:
 
     @classmethod
     def drawn(cls, known: Sequence[tuple[int, float]], step_s: float, draw: random.Random) -> Levels:
-        """A chain by which rates that were seen next to each other are likely alike as often as they are.
+        """A process drawn at random among those that explain the observed windows.
 
-        Drawn from what the windows leave open: the mean time by its likelihood, the rates by a bootstrap of
-        times in which windows were seen in a row.
+        ``known`` has the number and the rate of each window, ``step_s`` is the length of a window. The mean
+        time between jumps is drawn in proportion to its likelihood, given which successive observed windows
+        have rates of one level. The rates are a bootstrap sample of the runs of adjacent windows.
         """
         rates = [rate for _, rate in known]
         some = rates[:: max(1, len(rates) // COMPARED)]
@@ -82,9 +86,11 @@ class Levels:
         draw: random.Random,
         least: float,
     ) -> list[Row]:
-        """A path between two times from one rate to another; without a rate an end is free.
+        """A random path of the rate from ``from_s`` to ``to_s``: rows of a time in s and a rate in bit/s.
 
-        The link was no slower than ``least``, which was carried without a queue.
+        ``ends`` are the observed rates at its beginning and end; None leaves an end free. The path uses only
+        observed rates of at least 95 % of ``least``, the rate carried in this time without a queue, or
+        ``least`` itself if no observed rate is as high.
         """
         chosen = [rate for rate in self.rates if rate >= CARRIED * least] or [max(*self.rates, least)]
         begin, end = ends
@@ -109,9 +115,11 @@ def filled(
     carried: Callable[[float, float], float],
     draw: random.Random,
 ) -> list[Row]:
-    """A table of rates: those of the windows that are ``known``, and paths between them; 0 in outages.
+    """A possible table of rates (time in s, bit/s): observed rates, and random paths between them.
 
-    ``carried`` is the rate at which data arrived between two times.
+    ``known`` has the number and the rate of each observed window of ``step_s``; the table covers 0 to
+    ``lasts_s``. The rate is 0 in ``outages``, given by begin and end. ``carried`` gives the rate at which
+    data arrived between two times, a lower bound of the paths.
     """
     levels = Levels.drawn(known, step_s, draw)
     rows: list[Row] = []
@@ -129,7 +137,7 @@ def filled(
 
 
 def merged(rows: Sequence[Row]) -> list[Row]:
-    """The table without rows whose rate is that of the row in front of them."""
+    """The table of rates without rows whose rate differs by less than 1 % from that of the preceding row."""
     found = [rows[0]]
     for row in rows[1:]:
         if abs(row[1] / found[-1][1] - 1) >= SAME:
@@ -138,7 +146,7 @@ def merged(rows: Sequence[Row]) -> list[Row]:
 
 
 def with_outages(rows: Sequence[Row], outages: Sequence[tuple[float, float]]) -> list[Row]:
-    """The table with a rate of 0 in outages, behind which it goes on as it would have."""
+    """The table of rates with a rate of 0 in each outage, and after it the rate of the table at that time."""
     times = [at for at, _ in rows]
     found = [row for row in rows if not any(from_s <= row[0] < to_s for from_s, to_s in outages)]
     for from_s, to_s in outages:

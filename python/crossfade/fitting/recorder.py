@@ -1,10 +1,11 @@
-"""A record of one's own link: UDP from a sender to a receiver of this program, bounded in time and rate.
+"""Record of the packets of a link between two machines of the user, as ``crossfade record`` makes it.
 
-The sender asks over TCP, at the port at which it sends UDP then. Both prove that they know a token before
-anything else is sent (HMAC of random numbers of both, RFC 2104), so no load goes to a host that did not agree
-to it. Packets of 1500 bytes are sent 10 ms apart, and in bursts of 2 s at the full rate with a second between
-them, in which a queue fills and empties. The receiver says when each came. Its clock is set by the fastest of
-several exchanges, half of which each way is taken to have needed.
+The sender sends UDP packets to a receiver, for a limited time and at a limited rate. First it asks over TCP,
+at the port that later receives UDP. Both ends prove that they know a token (HMAC of random numbers of both,
+RFC 2104) before any load is sent, so no host receives load without its consent. Packets of 1500 bytes are
+sent 10 ms apart for 1 s, then for 2 s at the full rate, and so on: bursts fill the queue, and pauses empty
+it. The receiver reports the arrival time of each packet. The offset of its clock follows from the exchange
+with the shortest round trip out of several, with half of that as the one-way delay.
 """
 
 from __future__ import annotations
@@ -27,27 +28,34 @@ from typing import Any
 from crossfade.errors import CrossfadeError, shortened
 from crossfade.files import write_text
 
+# Limits of a record: duration in seconds, and rate of a burst in bit/s.
 LONGEST_S, FASTEST_BPS = 120.0, 1e9
 SHORTEST_S, SLOWEST_BPS = 3.0, 120e3
+# Shortest token in bytes.
 SHORTEST_TOKEN = 16
+# Version of the protocol; both ends must have the same.
 VERSION = 1
-# On the wire, with the headers of IP and UDP.
+# Bytes of a packet with the headers of IP and UDP.
 PACKET = 1500
+# Bytes of the headers of IP and UDP.
 HEADERS = {socket.AF_INET: 28, socket.AF_INET6: 48}
+# Beginning of the UDP payload: mark of the session, and number of the packet.
 HEADER = struct.Struct("!8sI")
-# Of a packet that arrived, to the sender: its number and when it came (ns).
+# Report of an arrived packet to the sender: its number, and its arrival time in ns.
 ARRIVAL = struct.Struct("!Iq")
+# In seconds: time between packets in a pause, and durations of a burst and of a pause.
 PROBE_S, BURST_S, REST_S = 10e-3, 2.0, 1.0
+# Number of exchanges that measure the offset of the clocks.
 PINGS = 20
-# A line of the conversation is no longer; nobody answers later.
+# Longest line of the TCP connection in bytes, and timeout of an answer in seconds.
 LONGEST_LINE, PATIENCE_S = 4096, 10.0
-# What is under way at the end has come by then.
+# Time in seconds after the last packet within which packets in flight arrive.
 LATE_S = 1.5
 
 
 @dataclass(frozen=True)
 class Sent:
-    """Result of a recording: packets, arrived packets, and the shortest round-trip time in seconds."""
+    """Result of a record: packets sent, packets that arrived, and the shortest round-trip time in seconds."""
 
     packets: int
     arrived: int
@@ -55,7 +63,10 @@ class Sent:
 
 
 def read_token(file: Path | None) -> bytes:
-    """The token of a file, without white space around it; nothing without a file."""
+    """Token in a file, without surrounding white space; empty if ``file`` is None.
+
+    Raises CrossfadeError if the file cannot be read or the token has a wrong length.
+    """
     if file is None:
         return b""
     try:
@@ -72,9 +83,11 @@ def read_token(file: Path | None) -> bytes:
 def receive(
     host: str, port: int, token: bytes = b"", ready: Callable[[int], None] = lambda port: None
 ) -> int:
-    """Wait for one sender, and tell it what arrived; the number of packets.
+    """Receive the packets of one sender, report their arrival times to it, and return their number.
 
-    ``ready`` is called with the port, which is a free one for 0. Without a token only this machine is heard.
+    ``ready`` is called with the port once the receiver listens; port 0 chooses a free one. Without a token,
+    ``host`` must be a loopback address, and a failed session is an error; with a token the receiver waits for
+    the next sender.
     """
     address = _address(host, port, token)
     with socket.create_server(address[1], family=address[0]) as server:
@@ -91,13 +104,16 @@ def receive(
                         with _Talk(peer) as talk:
                             return _serve(talk, data, token)
                     except (OSError, ValueError, KeyError, TypeError, CrossfadeError) as error:
-                        # A stranger, or a sender that left: the next one may be right.
+                        # The peer had no token or closed the connection: the next one may be the sender.
                         if not token:
                             raise CrossfadeError(f"record: the sender left or was none: {error}") from None
 
 
 def send(host: str, port: int, to: Path, rate_bps: float, lasts_s: float, token: bytes = b"") -> Sent:
-    """Send to a receiver, and write what became of each packet as events, which ``crossfade fit`` reads."""
+    """Send packets to a receiver, and write the fate of each to ``to``, as CSV that ``crossfade fit`` reads.
+
+    ``rate_bps`` is the rate of the bursts in bit/s, ``lasts_s`` the duration in seconds.
+    """
     if not SLOWEST_BPS <= rate_bps <= FASTEST_BPS:
         raise CrossfadeError(f"--rate {rate_bps:g} bit/s: must be from 120 kbit/s to 1 Gbit/s")
     if not SHORTEST_S <= lasts_s <= LONGEST_S:
@@ -119,7 +135,7 @@ def send(host: str, port: int, to: Path, rate_bps: float, lasts_s: float, token:
 
 @contextmanager
 def _told(host: str, port: int) -> Iterator[None]:
-    """Trouble of the network in one line."""
+    """Context in which a network error, or a malformed answer, becomes a CrossfadeError of one line."""
     try:
         yield
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -128,7 +144,7 @@ def _told(host: str, port: int) -> Iterator[None]:
 
 
 def _address(host: str, port: int, token: bytes) -> tuple[socket.AddressFamily, tuple[Any, ...]]:
-    """Address to listen on or send to; beyond this machine only with a token."""
+    """Address family and address of a host and port; CrossfadeError beyond loopback without a token."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError, OverflowError):
@@ -141,7 +157,7 @@ def _address(host: str, port: int, token: bytes) -> tuple[socket.AddressFamily, 
 
 
 class _Talk:
-    """A conversation in lines of JSON."""
+    """TCP connection between sender and receiver, with a JSON object per line."""
 
     def __init__(self, peer: socket.socket) -> None:
         peer.settimeout(PATIENCE_S)
@@ -171,7 +187,10 @@ class _Talk:
         return heard
 
     def arrivals(self, packets: int) -> dict[int, int]:
-        """Arrival time of each packet, by the other machine's clock."""
+        """Arrival times in ns by packet number, on the receiver's clock, as the receiver reports them.
+
+        Raises ConnectionError if the report is incomplete, or has more than ``packets`` arrivals.
+        """
         count = int(self.hear()["arrived"])
         if not 0 <= count <= packets:
             raise ConnectionError(f"{count} of {packets} packets arrived")
@@ -190,7 +209,10 @@ def _proof(token: bytes, who: str, *said: object) -> str:
 
 
 def _ask(talk: _Talk, token: bytes, rate_bps: float, lasts_s: float) -> bytes:
-    """Both prove that they know the token; the mark of the packets."""
+    """Request a record, prove knowledge of the token, and return the mark of the session (8 bytes).
+
+    Raises ConnectionError if the receiver cannot prove knowledge of the token, or refuses.
+    """
     mine = secrets.token_hex(16)
     talk.say({"crossfade-record": VERSION, "number": mine, "rate_bps": rate_bps, "lasts_s": lasts_s})
     heard = talk.hear()
@@ -204,7 +226,10 @@ def _ask(talk: _Talk, token: bytes, rate_bps: float, lasts_s: float) -> bytes:
 
 
 def _clocks(talk: _Talk) -> tuple[int, int]:
-    """The shortest round trip, and what the other clock is ahead if half of it is the way there (ns)."""
+    """Shortest round-trip time of the exchanges, and the receiver's clock minus the sender's, in ns.
+
+    The offset follows from that exchange, with half of its round-trip time as the one-way delay.
+    """
     found = []
     for _ in range(PINGS):
         begun = time.monotonic_ns()
@@ -216,7 +241,7 @@ def _clocks(talk: _Talk) -> tuple[int, int]:
 
 
 def _times(rate_bps: float, lasts_s: float) -> Iterator[float]:
-    """Send times: 10 ms apart, and for 2 of 3 seconds at the full rate."""
+    """Send times in s: for 1 s packets 10 ms apart, then for 2 s packets at the full rate, repeatedly."""
     at, gap = 0.0, 8 * PACKET / rate_bps
     while at < lasts_s:
         yield at
@@ -227,7 +252,10 @@ def _times(rate_bps: float, lasts_s: float) -> Iterator[float]:
 def _load(
     talk: _Talk, data: socket.socket, session: bytes, headers: int, rate_bps: float, lasts_s: float
 ) -> list[int]:
-    """Send; when each packet was sent (ns). It ends when the receiver does."""
+    """Send the packets of a record; returns the send time of each in ns, by the sender's monotonic clock.
+
+    Raises ConnectionError if the receiver ends the record.
+    """
     padding = bytes(PACKET - headers - HEADER.size)
     sent: list[int] = []
     begun = time.monotonic_ns()
@@ -236,7 +264,7 @@ def _load(
         if len(sent) % 64 == 0 and select.select([talk.peer], [], [], 0)[0]:
             raise ConnectionError("the receiver ended the record")
         while (left := due - time.monotonic_ns()) > 0:
-            # The last stretch is waited for awake: sleep is late by 50 us and more.
+            # The last 0.2 ms are waited for actively, since a sleep ends 50 us or more too late.
             time.sleep((left - 200_000) / 1e9 if left > 300_000 else 0)
         now = time.monotonic_ns()
         if now - begun > (lasts_s + PATIENCE_S) * 1e9:
@@ -250,7 +278,10 @@ def _load(
 
 
 def _serve(talk: _Talk, data: socket.socket, token: bytes) -> int:
-    """The receiver's half of a conversation."""
+    """Serve a sender: check its request and token, receive its packets, report their arrival times.
+
+    Returns the number of arrived packets. Raises ConnectionError if the request or the token is wrong.
+    """
     asked = talk.hear()
     rate_bps, lasts_s = float(asked["rate_bps"]), float(asked["lasts_s"])
     if asked.get("crossfade-record") != VERSION:
@@ -285,7 +316,10 @@ def _serve(talk: _Talk, data: socket.socket, token: bytes) -> int:
 
 
 def _take(data: socket.socket, session: bytes, found: dict[int, int], most: int) -> None:
-    """Read all waiting datagrams of this session's sender, with their arrival times."""
+    """Read all waiting datagrams, and add those of the session to ``found``: arrival time in ns by number.
+
+    Copies, and numbers from ``most`` on, are ignored.
+    """
     while True:
         try:
             packet = data.recv(2048)
@@ -303,7 +337,7 @@ def _write(to: Path, sent: list[int], arrived: dict[int, int], offset_ns: int) -
     events = [(at - begun, 0, "send", number) for number, at in enumerate(sent)]
     for number, at in enumerate(sent):
         if number in arrived:
-            # Not before it was sent, by clocks that are apart by less than is known.
+            # The error of the clock offset must not put the arrival before the transmission.
             events.append((max(arrived[number] - offset_ns - begun, at - begun + 1), 1, "receive", number))
         else:
             events.append((at - begun, 1, "lost", number))

@@ -1,4 +1,4 @@
-"""Records of packets, and logs of other tools, as arrays: told by their content, read in chunks."""
+"""Readers of records of a link, recognised by their content: captures, journals, and logs of other tools."""
 
 from __future__ import annotations
 
@@ -14,28 +14,32 @@ from crossfade.files import reading, regular_file
 from crossfade.fitting.traces import LinkTrace, _chunks, _translated, trace
 from crossfade.records import JOURNAL_MAGIC
 
-# How pcap files begin, of either byte order and unit of time, and pcapng files; and files with longer headers
-# of packets, which are not read.
+# First bytes of captures: pcap in either byte order, in us or ns; pcapng; and pcap with longer packet
+# headers, which is refused.
 CAPTURES = tuple(
     map(
         bytes.fromhex,
         ("d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a", "34cdb2a1", "a1b2cd34"),
     )
 )
+# Columns of the packets of a record: send time in s, size in bytes, time in s at which the arrival was seen
+# (NaN if unknown), and fate.
 COLUMNS = ("sent_s", "bytes", "seen_s", "fate")
+# Values of the column ``fate``.
 ARRIVED, LOST, UNKNOWN = 0, 1, 2
-# So many bytes at the beginning tell what a log is.
+# Number of bytes at the beginning of a log by which its tool is recognised.
 HEAD = 1 << 16
-# All stretches of time together have at most so many packets, or one each.
+# Largest number of packets that represent all time intervals of a log together, unless it has more intervals.
 MOST_SPREAD = 2_000_000
-# Logs and traces that are read as a whole are no larger, unpacked.
+# Largest unpacked size, in bytes, of logs and traces that are read into memory as a whole.
 LARGEST = 1 << 29
-# The sender of a trace of opportunities has so much under way, in s of its rate, and at least so much.
+# Packets in flight of the assumed sender of a trace of delivery opportunities: as many as the mean rate has
+# in this time (s), and at least the number below.
 UNDER_WAY_S = 0.1
 FEWEST_UNDER_WAY = 10
-# Logs of programs that send by the TCP of the system, which is Linux as a rule.
+# Tools whose TCP sender is that of the operating system, which is usually Linux.
 OF_LINUX = ("ss", "iperf3")
-# What is said of a record beside its packets, where it does not say otherwise.
+# Properties of a record beside its packets: values where a reader does not give others.
 WHOLE: dict[str, Any] = {
     "kind": "packets",
     "is_cut": False,
@@ -54,9 +58,10 @@ WHOLE: dict[str, Any] = {
 
 
 def read_record(paths: Sequence[Path]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The packets of a record as arrays, and what else is said of it.
+    """Packets of a record as arrays (``COLUMNS``), and properties of the record (``WHOLE`` and others).
 
-    Of a log without packets its stretches of time are in the latter.
+    A log of time intervals has its intervals as property ``rows``, and packets that are spread over them.
+    Raises TraceError if the files are no record, or do not belong together.
     """
     kinds = [log_kind(path) for path in paths]
     if all(kind == "link" for kind in kinds):
@@ -79,7 +84,10 @@ def read_record(paths: Sequence[Path]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def is_record(path: str | PathLike[str]) -> bool:
-    """Whether a file is a record: a capture, a log, a journal, or a trace named ``.up`` or ``.down``."""
+    """True if a file is a record of a link, to which :func:`fit_link` fits a link.
+
+    Records are captures, logs of known tools, journals, and traces named ``.up`` or ``.down``.
+    """
     file = Path(fspath(path))
     begins = _begins(file)
     if begins[:4] in CAPTURES or begins == JOURNAL_MAGIC:
@@ -90,7 +98,7 @@ def is_record(path: str | PathLike[str]) -> bool:
 
 
 def _begins(file: Path) -> bytes:
-    """The first bytes of a file, unpacked."""
+    """First bytes of a file, unpacked if it is packed by gzip, as many as a journal has to recognise it."""
     return next(iter(_chunks(file)), b"")[: len(JOURNAL_MAGIC)]
 
 
@@ -99,7 +107,11 @@ def _is_journal(path: Path) -> bool:
 
 
 def _is_opportunities(path: Path, is_pair: bool) -> bool:
-    """Whether a file is a trace of mahimahi: one of a pair, or named so, as lost numbers look alike."""
+    """True if a file is a trace of delivery opportunities of mahimahi.
+
+    A file that is not one of a pair must be named ``.up`` or ``.down``, since a list of lost packet numbers
+    looks like a trace.
+    """
     named = path.with_suffix("") if path.suffix == ".gz" else path
     if not is_pair and named.suffix not in (".up", ".down"):
         return False
@@ -121,7 +133,7 @@ def _check_sizes(paths: Sequence[Path]) -> None:
 
 
 def log_kind(file: Path) -> str | None:
-    """Tool that wrote a log, by the log's first bytes; None if it is unknown."""
+    """Name of the tool that wrote a log, recognised by the first bytes of the log; None if it is unknown."""
     head = b""
     for chunk in _chunks(file):
         head += chunk
@@ -161,7 +173,10 @@ def _of_log(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _of_link_logs(paths: Sequence[Path]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Logs of both ends of a link: the way that carried more, and the delays of the other."""
+    """Packets of the direction that carried more bytes, from logs of one or both directions of a link.
+
+    The other direction gives the delay of the reverse path: the shortest in each second.
+    """
     logs = [_of_log(path) for path in paths]
     (packets, about), *others = sorted(logs, key=lambda log: -float(log[0]["bytes"].sum()))
     for other, of in others:
@@ -180,7 +195,7 @@ def _of_link_logs(paths: Sequence[Path]) -> tuple[dict[str, Any], dict[str, Any]
 def _of_journal(paths: Sequence[Path]) -> tuple[dict[str, Any], dict[str, Any]]:
     if len(paths) != 1:
         raise TraceError("a journal has both ends: give it alone")
-    from crossfade.api.journals import of_journal  # here, as captures need nothing of it
+    from crossfade.api.journals import of_journal  # here, since captures are read without it
 
     try:
         found = dict(of_journal(paths[0], "journal_packets"))
@@ -193,7 +208,11 @@ def _of_journal(paths: Sequence[Path]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _of_opportunities(paths: Sequence[Path]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A trace of mahimahi as the record of a sender that always had packets under way; of two the first."""
+    """Packets of an assumed sender that used every delivery opportunity of a trace of mahimahi.
+
+    It always has data in flight, so no opportunity passes unused. Of the traces of two directions, the first
+    is taken. The second value has the properties of the record.
+    """
     import numpy as np
 
     _check_sizes(paths)
@@ -218,7 +237,10 @@ def _of_opportunities(paths: Sequence[Path]) -> tuple[dict[str, Any], dict[str, 
 
 
 def _spread(rows: Sequence[Sequence[float]], packet: float) -> dict[str, Any]:
-    """The packets of stretches of time, evenly in each: what a replay of them has."""
+    """Packets that represent the time intervals ``rows`` of a log in a replay, spread evenly over each.
+
+    ``packet`` is the size of a full packet in bytes.
+    """
     import numpy as np
 
     most = max(1, MOST_SPREAD // max(1, len(rows)))

@@ -1,4 +1,4 @@
-"""Recordings of links in the formats of other tools: what they are, what they say, and one from another."""
+"""Recordings of links in the formats of other tools: recognised, read, summarised, drawn and converted."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+# Size in bytes of the pieces in which files are read.
 CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A recording: its path, the name and the title of its format, and what it says.
+    """A recording of a link in one file: path, name and title of the format, and a summary of the content.
 
-    ``lasts_s`` is the length of a round; ``at_end`` what follows: ``loop``, ``hold``, a number of rounds,
-    or None where the format does not say. ``ways`` has a dictionary for each direction that the file speaks
-    of, ``notes`` what it says beside the link.
+    ``lasts_s`` is the duration of the recording in seconds. ``at_end`` is the continuation after it:
+    ``loop``, ``hold``, a number of rounds, or None if the format does not define it. ``ways`` has a summary
+    for each direction in the file. ``notes`` has further facts by name, such as ``end``, the end of a tunnel
+    at which it was recorded.
     """
 
     path: Path
@@ -44,7 +46,7 @@ class TraceFile:
 
     @property
     def says(self) -> set[str]:
-        """Quantities in the recording: capacity, delay, loss, packets in, packets out."""
+        """Quantities that the recording contains, of: capacity, delay, loss, packets in, packets out."""
         found = set()
         for way in self.ways:
             of_packets = way["packets_in"] or way["packets_out"]
@@ -168,7 +170,7 @@ class LinkTrace:
         return pd.concat(frames, ignore_index=True)
 
     def _joined(self) -> Iterator[tuple[str, TraceFile, pd.DataFrame]]:
-        """Each way that has the log of either end, that of what arrived, and the packets of both."""
+        """Each direction with logs of both ends: its name, the log of arrivals, and the joined packets."""
         for way, files in self.ways.items():
             ends = {file.notes["end"]: file for file in files if "end" in file.notes}
             if len(ends) == 2:
@@ -176,7 +178,7 @@ class LinkTrace:
                 yield way, arrived, _paired(*self._packets_of(sent, arrived))
 
     def _packets_of(self, *files: TraceFile) -> list[tuple[TraceFile, pd.DataFrame]]:
-        """The packets of each log, on the clock of the one that starts first."""
+        """Packets of each log of a tunnel, with times in s on the clock of the log that starts first."""
         starts = [float(file.notes["start in ms"]) for file in files]
         found = []
         for file, start in zip(files, starts, strict=True):
@@ -340,7 +342,10 @@ class LinkTrace:
         return made(drawn)
 
     def _curves(self) -> list[tuple[str, dict[str, tuple[Any, Any]]]]:
-        """Series to draw: for each file and direction a label, and times and means of each quantity."""
+        """Series to draw: for each file and direction a label, and for each quantity its times (s) and means.
+
+        Quantities are the keys of ``AXES``, in recorded units: bit/s, s, and shares.
+        """
         found = []
         for file in self.files:
             with _translated(file.path):
@@ -369,7 +374,7 @@ class LinkTrace:
         return direction
 
     def _conversion(self, to: str, way: str) -> tuple[_crossfade.TraceConversion, list[str]]:
-        """Converter of the files, and the information that the conversion loses."""
+        """Converter of the files of one direction to the format ``to``, and the information that it loses."""
         with _translated("convert"):
             conversion = _crossfade.TraceConversion(to, way)
         for file in self.ways[way]:
@@ -380,7 +385,11 @@ class LinkTrace:
 
 
 def _paired(sent: tuple[TraceFile, pd.DataFrame], arrived: tuple[TraceFile, pd.DataFrame]) -> pd.DataFrame:
-    """The packets of two ends, joined by their numbers."""
+    """Packets recorded at the sending and at the receiving end, joined by packet number.
+
+    Times and the delay are in seconds; arrival and delay of a lost packet are NaN. Raises TraceError if a
+    number occurs twice at one end, or a packet arrived that was not sent.
+    """
     for file, frame in (sent, arrived):
         twice = frame["id"].duplicated()
         if twice.any():
@@ -403,7 +412,10 @@ def _paired(sent: tuple[TraceFile, pd.DataFrame], arrived: tuple[TraceFile, pd.D
 
 
 def _of_packets(packets: pd.DataFrame, window_s: float) -> dict[str, dict[str, float]]:
-    """Delay by when packets arrived, and loss by when they were sent: over all, and over windows."""
+    """Statistics of delay (s) and loss of joined packets: overall mean, and distribution over windows.
+
+    Windows of ``window_s`` are taken by arrival time for the delay, and by sending time for the loss.
+    """
     arrived = packets.dropna(subset="arrived_s")
     lost = packets["arrived_s"].isna().astype(float)
     found = {}
@@ -415,7 +427,7 @@ def _of_packets(packets: pd.DataFrame, window_s: float) -> dict[str, dict[str, f
 
 
 def _of_windows(times_s: pd.Series, values: pd.Series, window_s: float) -> dict[str, float]:
-    """The mean of values, and how their means in windows of time are distributed."""
+    """Mean of all values, and minimum, quantiles and maximum of their means in windows of ``window_s``."""
     means = values.groupby((times_s / window_s).astype("int64")).mean()
     quantiles = {"min": 0.0, "p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
     return {
@@ -424,7 +436,7 @@ def _of_windows(times_s: pd.Series, values: pd.Series, window_s: float) -> dict[
     }
 
 
-# The quantities that are drawn: what stands at the axis, and how many of its units one of the file's is.
+# Drawn quantities in the order of their panels: label of the axis, and factor from the recorded unit.
 AXES = {
     "rate_bps": ("Capacity (Mbit/s)", 1e-6),
     "sent_bps": ("Sent (Mbit/s)", 1e-6),
@@ -432,7 +444,7 @@ AXES = {
     "delay_s": ("Delay (ms)", 1e3),
     "loss": ("Loss", 1.0),
 }
-# More points than this a curve are not told apart.
+# Largest number of points of a drawn curve; more cannot be distinguished.
 MOST_DRAWN = 4000
 
 
@@ -488,13 +500,13 @@ def trace(
 
 
 def formats() -> list[dict[str, Any]]:
-    """The formats that there are: name, title, and whether it is written too."""
+    """Known formats of recordings: of each the name, the title, and whether it can be written too."""
     found: list[dict[str, Any]] = json.loads(_crossfade.trace_formats())
     return found
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
-    """Unpacked content of a file, in pieces."""
+    """Content of a file in pieces of at most 64 KiB, unpacked if the file is packed by gzip."""
     with reading(path, TraceError), regular_file(path) as file:
         packed = file.read(2) == b"\x1f\x8b"
         file.seek(0)
@@ -519,7 +531,7 @@ def _check_new(path: Path) -> None:
 
 @contextmanager
 def _translated(source: object) -> Iterator[None]:
-    """The extension's errors as this package's own, with the file in front."""
+    """Context in which errors of the extension become TraceErrors that begin with ``source``."""
     try:
         yield
     except _crossfade.TraceError as error:

@@ -1,22 +1,25 @@
-"""Limits of a record, and of predictions by it, in words."""
+"""Warnings of a fit: what its record does not show, and how this limits predictions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-# A record that is shorter shows no slow process.
+# Duration in seconds below which a record cannot show slow changes of the link.
 SHORT_S = 30.0
-# A flow that carried this share of a capture was alone.
+# Share of the data of a capture from which on a flow counts as alone.
 ALONE = 0.9
-# Where a larger share of packets was late, a link without a queue does not explain it.
+# Share of waiting packets from which on a warning names causes of delays other than a queue of the flow.
 OFTEN = 0.3
-# Where a smaller share of packets waited, none did.
+# Share of waiting packets below which no packet counts as having waited for another.
 ALONE_SHARE = 0.01
 
 
 def warnings(found: Mapping[str, Any], of: Mapping[str, Any]) -> list[str]:
-    """Warnings about limits of the record, and of predictions by it."""
+    """Sentences, each without its full stop, about what a record does not show and what predictions assume.
+
+    ``found`` has the findings of the fit, and ``of`` the fitted parameters by name.
+    """
     said = []
     seen = min(found["busy_share"], 1.0)
     if found["kind"] == "opportunities":
