@@ -27,7 +27,8 @@ pub struct RateFit {
     pub without_queue_s: f64,
     /// Rates of blocks of the record; `None` if one rate explains all blocks about as well.
     pub(crate) blocks: Option<BlockRates>,
-    /// Candidate rates in ascending order, each with the sum of deviations per block, and its base delay.
+    /// Candidate rates in ascending order, each with its base delay and its sum of deviations per block; empty if the
+    /// fit was not thorough.
     tried: Vec<Tried>,
     /// Number of packets with a known delay in each block of the record.
     counts: Vec<f64>,
