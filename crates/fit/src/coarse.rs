@@ -60,8 +60,8 @@ pub struct CoarseFit {
     pub rates: Vec<(f64, f64)>,
     /// Levels of a changing rate by a hidden Markov chain, in ascending order; empty if the rate is constant.
     pub levels: Vec<RateLevel>,
-    /// Ratio of mean squared errors on held-out intervals, change points of the rate to a constant rate; `None` if too
-    /// few intervals show the rate.
+    /// Ratio of mean squared errors on held-out intervals, change points of the rate to a constant rate; `None` if
+    /// intervals differ in length or too few show the rate.
     pub held_out: Option<f64>,
     /// For each interval of [`Stretches::carried`], true if it shows the rate of the link.
     pub tells: Vec<bool>,
@@ -71,7 +71,7 @@ pub struct CoarseFit {
     pub draws: Vec<Draw>,
 }
 
-/// Minimum number of intervals for a fit.
+/// Minimum number of intervals with data for a fit.
 const FEWEST: usize = 3;
 /// Increase of the RTT over its minimum that shows a queue: in seconds, and as a share of the minimum; the larger one
 /// counts.
@@ -221,8 +221,8 @@ impl CoarseRate {
     }
 }
 
-/// Ratio of the mean rate of arrivals to `rate` (bit/s) if some intervals carried far less, since the link may have
-/// been slow or down then, whatever the losses are; 1 if none did.
+/// Ratio of the mean rate of arrivals to `rate` (bit/s) if some intervals carried far less than that rate, since the
+/// link may then have been slow or down; 1 if none did.
 fn carried_by_all(of: &Stretches, rate: f64) -> f64 {
     let carried = &of.carried;
     // A flow begins slowly.

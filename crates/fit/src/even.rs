@@ -1,4 +1,4 @@
-//! Low-discrepancy points in the unit cube.
+//! Low-discrepancy points in the unit cube, for draws from assumed ranges.
 
 use crossfade_core::Stream;
 use rand::RngExt;

@@ -19,14 +19,15 @@ pub(crate) struct Evidence {
     scatter: f64,
     /// Number of windows with a standing queue.
     windows_stood: usize,
-    /// Ratio of the bits carried in windows with a standing queue to what the fitted rates send in that time.
+    /// Ratio of the bits carried in windows with a standing queue to those that the fitted rates send in that time; 1
+    /// without such windows.
     carried: f64,
     /// Ratio of the mean fitted rate to the rate carried while the queue stood, if this rate was steady; else 1.
     beyond: f64,
     /// True if a slow reverse path sets the times of acknowledgements.
     pub(crate) is_paced_back: bool,
     /// Share of the packets that waited and found packets of their own flow in the queue, at a link a little faster
-    /// than fitted.
+    /// than fitted; 1 if none waited.
     own: f64,
 }
 
@@ -54,9 +55,8 @@ const EVEN: f64 = 0.2;
 const UNEVEN: f64 = 1.0;
 /// Share of windows with a standing queue from which the queue stood nearly always.
 const ALWAYS: f64 = 0.9;
-/// Share of the packets that waited, explained by the flow's own packets, from which a queue that often stood is
-/// theirs, however uneven departures are: a cellular link serves several packets in some milliseconds, and none in
-/// others.
+/// Share of the packets that waited, explained by the flow's own packets, from which a frequent queue is the flow's
+/// own, however uneven departures are: a cellular link serves several packets in some milliseconds, and none in others.
 const BUILT: f64 = 0.95;
 /// Minimum number of windows with a standing queue that contradict a rate.
 const FEWEST_STOOD: usize = 10;

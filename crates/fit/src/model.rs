@@ -60,9 +60,9 @@ pub enum Verdict {
 pub struct Parameter {
     /// Estimate, or bound if the verdict is [`Verdict::Bounded`], in the unit of the parameter.
     pub value: f64,
-    /// Lower end of the interval.
+    /// Lower end of the interval, in the unit of the parameter.
     pub low: f64,
-    /// Upper end of the interval.
+    /// Upper end of the interval, in the unit of the parameter.
     pub high: f64,
     /// Verdict on how well the record identifies the parameter.
     pub verdict: Verdict,
@@ -71,7 +71,7 @@ pub struct Parameter {
 /// Level of a changing rate, by a hidden Markov chain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateLevel {
-    /// Rate in bit/s.
+    /// Rate of the level in bit/s.
     pub rate_bps: f64,
     /// Share of time at the level, 0 to 1.
     pub share: f64,
@@ -151,7 +151,7 @@ const PERIOD_S: f64 = 15.0;
 const MOST_STEPS: usize = 1200;
 /// Minimum ratio of the rate of a link to the upper end of the rate of a policer in front of it.
 const FASTER: f64 = 1.01;
-/// One-way delay in seconds from which it shows the offset of the clocks, not the delay of the path.
+/// One-way delay in seconds above which it comes from the offset of the clocks, not from the path.
 const LONGEST_S: f64 = 1.0;
 
 /// Delay of the reverse path in seconds: as recorded, else equal to the forward delay `there_s`, or 0 if that shows an

@@ -33,7 +33,7 @@ const ROUGHLY: f64 = 0.6;
 /// Maximum delay of packets that found the bucket nearly empty, as a share of the time in which it fills; in a queue
 /// they would wait for nearly all of this time.
 const DELAYED: f64 = 0.3;
-/// Share of the bucket taken by earlier packets beyond which a packet found it nearly empty.
+/// Share of the bucket emptied by earlier packets beyond which a packet found it nearly empty.
 const NEARLY: f64 = 0.8;
 /// Numbers of losses apart of two losses that bound a stretch: its passed packets have the token rate, unless the
 /// bucket was full in between.
@@ -44,8 +44,8 @@ const TRIED: [f64; 3] = [0.5, 0.8, 0.95];
 const AROUND: [f64; 4] = [0.98, 1.0, 1.01, 1.03];
 /// Steps in which the best rate is refined, as shares of it.
 const STEPS: [f64; 5] = [3e-3, 1e-3, 3e-4, 1e-4, 2e-5];
-/// Share of the bucket taken by earlier packets up to which the bucket may have been full, at a token rate that is not
-/// exact yet.
+/// Share of the bucket emptied by earlier packets up to which it may have been full, at a token rate that is not exact
+/// yet.
 const NEARLY_FULL: f64 = 0.3;
 /// Number of rounds in which token rate and drops converge.
 const ROUNDS: usize = 3;

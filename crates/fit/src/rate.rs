@@ -62,7 +62,8 @@ const NEAR: [f64; 14] =
     [0.0002, 0.0005, 0.001, 0.002, 0.0035, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.045, 0.06, 0.08];
 /// Factor to either side of a rate known from other evidence, within which the best rate is searched.
 const GUESSED: f64 = 1.004;
-/// Constant part of the maximum margin of the base delay over the minimum delay, which may be an exception, in seconds.
+/// Constant part, in seconds, of the maximum margin of the base delay over the minimum delay, since the minimum may be
+/// an outlier.
 const ROOM_S: f64 = 1e-3;
 /// Part of the maximum margin of the base delay over the minimum delay that grows with the minimum delay, as a share of
 /// it.

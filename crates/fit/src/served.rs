@@ -9,7 +9,7 @@ use crate::bootstrap::{median, spread};
 use crate::departures::seen_departures;
 use crate::record::{Fate, Record};
 
-/// Number of lossless gaps on either side whose median is the rate around a gap.
+/// Number of lossless gaps on either side of a gap; their median rate is the rate around it.
 const AROUND: usize = 15;
 /// Minimum number of lossless gaps in a record to classify its losses.
 const FEWEST: usize = 20;

@@ -82,8 +82,8 @@ mod tests {
     use rand::RngExt;
     use std::collections::VecDeque;
 
-    /// Record of packets sent at `share` times the rate of a link, into a queue of 20 packets before a channel that loses
-    /// `loss` of them, and the number of packets that the channel lost.
+    /// Record of packets sent at `share` times the rate of a link, into a queue of 20 packets before a channel with the
+    /// loss probability `loss`, and the number of packets lost by the channel.
     fn overloaded(share: f64, loss: f64, seed: u64) -> (Record, usize) {
         let mut random = RunSeed { seed, run: 0 }.stream("settled");
         let (mut free_at, mut waiting, mut of_channel) = (0.0_f64, VecDeque::new(), 0);
@@ -107,7 +107,7 @@ mod tests {
         (record, of_channel)
     }
 
-    /// Losses of the channel are told from drops of a queue that is full all the time, at any rate above that of the link:
+    /// Losses of the channel are told from drops of a queue that is always full, at any sending rate above the link's:
     /// their number is right within 5 %.
     #[test]
     fn losses_of_the_channel_are_told_from_drops_of_a_full_queue() {
