@@ -14,7 +14,7 @@ pub struct Window {
     pub busy_s: f64,
     /// Bits that the link sent in the busy time.
     pub bits: f64,
-    /// Packets that the link sent in the busy time.
+    /// Number of packets that the link sent in the busy time.
     pub packets: f64,
     /// Relative standard error of the window's rate, from the variation of the gaps between departures; infinite if
     /// unknown.
@@ -31,7 +31,7 @@ const SOME_PACKETS: f64 = 6.0;
 const PRECISE: f64 = 0.05;
 /// Share of busy time from which a window shows the rate, whatever the number of packets.
 const SEEN: f64 = 0.3;
-/// Share of waiting packets below which a window is quiet.
+/// Share of waiting packets among those that left in a window, below which the window is quiet.
 const QUIET: f64 = 0.25;
 /// Minimum rate of the data carried by a quiet window, as a share of the rate observed in the nearest windows.
 const NEARLY: f64 = 1.0;
@@ -61,7 +61,7 @@ const OUTAGE: f64 = 8.0;
 const ROUNDING_S: f64 = 1e-9;
 /// Number of gaps on either side from which the rate around a gap is taken.
 const AROUND: usize = 10;
-/// Duration in seconds below which rows of the table of rates are merged.
+/// Time in seconds within which rows of the table of rates next to an outage are merged with the outage.
 const SHORTEST_ROW_S: f64 = 2e-3;
 /// Relative difference of rates below which rows of the table of rates are merged.
 const ALIKE: f64 = 0.01;

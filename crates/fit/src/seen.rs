@@ -30,7 +30,7 @@ pub(crate) struct Seen {
     /// True if a constant rate explains the delays better than a link without a queue, and nothing contradicts this
     /// rate.
     pub(crate) is_constant: bool,
-    /// Rate over time, empty if constant.
+    /// Rate over time, without changes if the link is constant.
     pub(crate) over: OverTime,
     /// Length in seconds of the windows of the rate over time.
     pub(crate) window_s: f64,
@@ -203,7 +203,7 @@ fn adds_up(record: &Record, rate: &RateFit, least_s: f64) -> bool {
 /// Rate over time, with the windows that show it.
 #[derive(Clone)]
 pub(crate) struct OverTime {
-    /// Pairs of start in seconds since the first packet, and rate in bit/s; empty if constant.
+    /// Pairs of start in seconds since the first packet, and rate in bit/s; at most one if the rate is constant.
     pub(crate) rows: Vec<(f64, f64)>,
     pub(crate) windows: Vec<Window>,
     pub(crate) series: Vec<Option<f64>>,
@@ -296,7 +296,7 @@ impl OverTime {
         vec![(0.0, if of_windows > 0.0 { of_windows } else { usual })]
     }
 
-    /// True if enough windows show the rate.
+    /// True if at least 20 windows show the rate.
     fn shows_rates(&self) -> bool {
         self.series.iter().flatten().count() >= FEWEST_WINDOWS
     }
