@@ -1,24 +1,25 @@
-//! Base delay of a path, and the times when it changed.
+//! Base delay of a path over time, by change points in the minima of windows.
 
 use crate::levels::segments;
 
-/// Base delay that holds for some time.
+/// Base delay of a path from one change to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DelayLevel {
-    /// Start of the level, in seconds.
+    /// Start of the level in seconds, on the time axis of the record.
     pub from_s: f64,
-    /// Base delay in seconds.
+    /// Base delay of the level in seconds.
     pub delay_s: f64,
 }
 
 /// Minimum number of packets in a window for a base delay.
 const FEWEST: usize = 30;
 
-/// Penalty of a change, larger than for normal noise: minima are exponentially distributed above the delay.
+/// Penalty of a change point in [`segments`]. It is larger than for normal noise, since minima are exponentially
+/// distributed above the base delay.
 const PENALTY: f64 = 12.0;
 
-/// Base delay over time, from points of (time, delay beyond that explained by the queue), in seconds. Change points are
-/// found in the minima of windows; windows with fewer than 30 packets are left out.
+/// Base delay over time, from points of (sending time, delay minus queueing) in seconds. Change points are found in the
+/// minima of windows of `window_s`; windows with fewer than 30 points are left out.
 pub fn base_delays(points: &[(f64, f64)], window_s: f64) -> Vec<DelayLevel> {
     let mut windows: Vec<(f64, f64, usize)> = Vec::new();
     for &(at, delay) in points {
@@ -46,8 +47,8 @@ mod tests {
     use crossfade_core::RunSeed;
     use rand::RngExt;
 
-    /// A path of 20 ms that becomes one of 31 ms after 60 s, with a mean queueing delay of 5 ms: the minimum of n is m
-    /// / n too high.
+    /// A change of the base delay from 20 to 31 ms after 60 s is found at its time, and both delays are right within 10
+    /// µs: the minimum of n queueing delays of mean m exceeds zero by m / n on average.
     #[test]
     fn a_change_of_path_is_found_where_it_was() {
         let mut stream = RunSeed { seed: 1, run: 0 }.stream("base");

@@ -3,7 +3,7 @@
 use crossfade_core::Stream;
 use rand::RngExt;
 
-/// Quantile of sorted values at `share`, interpolated.
+/// Quantile of sorted values at `share` (0 to 1), interpolated linearly; NaN without values.
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     if sorted.is_empty() {
         return f64::NAN;
@@ -14,7 +14,7 @@ pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted[below] + (at - at.floor()) * (sorted[above] - sorted[below])
 }
 
-/// Median.
+/// Median of values, the upper one of two middle values; reorders them. NaN without values.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     if values.is_empty() {
         return f64::NAN;
@@ -23,7 +23,8 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
     *values.select_nth_unstable_by(at, f64::total_cmp).1
 }
 
-/// Standard deviation of a normal distribution, by the median of absolute deviations from its middle.
+/// Standard deviation of a normal distribution, estimated as 1.4826 times the median of absolute `deviations` from its
+/// middle.
 pub(crate) fn spread(deviations: impl Iterator<Item = f64>) -> f64 {
     1.4826 * median(&mut deviations.collect::<Vec<f64>>())
 }
@@ -55,7 +56,7 @@ pub(crate) fn normal(stream: &mut Stream) -> f64 {
     (-2.0 * libm::log(1.0 - first)).sqrt() * libm::cos(2.0 * std::f64::consts::PI * second)
 }
 
-/// Draw of the gamma distribution with this shape and scale 1 (Marsaglia and Tsang 2000).
+/// Draw of the gamma distribution with the shape `shape` and scale 1 (Marsaglia and Tsang 2000).
 pub(crate) fn gamma(shape: f64, stream: &mut Stream) -> f64 {
     if shape < 1.0 {
         let uniform: f64 = stream.random();
@@ -100,7 +101,8 @@ mod tests {
         assert_eq!(median(&mut [4.0, 1.0, 2.0]), 2.0);
     }
 
-    /// An interval of 19 values at 90 % is their range, and holds the next value in 90 % of the cases.
+    /// The 90 % interval of 19 values is their range, and intervals of 19, 50 and 200 values contain the next value in
+    /// 90 % of the cases.
     #[test]
     fn an_interval_holds_the_next_draw() {
         let mut stream = RunSeed { seed: 5, run: 0 }.stream("interval");
@@ -113,12 +115,13 @@ mod tests {
                 (low..=high).contains(&stream.random())
             });
             let held = held.count();
-            // Four standard errors: once in 10,000.
+            // Four standard errors on either side: a right interval fails once in 10,000 times.
             assert!((3524..=3676).contains(&held), "{held} of 4000 with {count} values");
         }
     }
 
-    /// Brown, Cai and `DasGupta`, Statistical Science 16(2), 2001: Jeffreys' interval covers near the nominal level.
+    /// Intervals from draws of a share contain the true probability about as often as stated, as Jeffreys' interval
+    /// does (Brown, Cai and `DasGupta`, Statistical Science 16(2), 2001).
     #[test]
     fn shares_cover_what_they_are_drawn_for() {
         let mut stream = RunSeed { seed: 4, run: 0 }.stream("shares");

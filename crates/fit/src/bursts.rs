@@ -1,8 +1,9 @@
-//! Bursty losses: a two-state channel whose memory decays in time.
+//! Bursty losses: a two-state channel with a memory that decays in time.
 //!
-//! The losses of two packets a time apart have correlation `exp(-forgets * time)`, from a two-state chain in continuous
-//! time. Packets that are far apart sample few of its states, so time counts, not packets. A pair of packets
-//! contributes the likelihood of the chain's transition over the time between their departures.
+//! The losses of two packets that leave the link t seconds apart have the correlation `exp(-forgets * t)`, as in a
+//! two-state chain in continuous time. Packets far apart sample few of its states, so the memory is measured in time,
+//! not in packets. A pair of successive packets contributes the likelihood of the chain's transition over the time
+//! between their departures.
 
 use crate::bootstrap::weights;
 use crate::record::{Fate, Record};
@@ -13,38 +14,44 @@ const BLOCKS: usize = 40;
 /// Correction for the finite number of bootstrap blocks, applied to deviations of the logarithm: the variance lacks one
 /// block, and deviations follow Student's t with one degree of freedom fewer (2.023 instead of 1.960).
 const FEW_BLOCKS: f64 = 1.0127 * 2.023 / 1.960;
-/// Ratio of successive times between packets that are binned together.
+/// Ratio between successive bins of the time between two packets.
 const STEP: f64 = 1.05;
-/// Limits of the time between packets, in packet times; times beyond them count as the limit.
+/// Shortest time between two packets in packet times; shorter ones count as this time.
 const SHORTEST: f64 = 1e-2;
+/// Longest time between two packets in packet times; longer ones count as this time.
 const LONGEST: f64 = 1e5;
-/// Limits of the forgetting rate, per packet time.
+/// Lower limit of the forgetting rate, per packet time.
 const LEAST: f64 = 1e-4;
+/// Upper limit of the forgetting rate, per packet time.
 const MOST: f64 = 20.0;
+/// Ratio of successive forgetting rates in the coarse search.
 const COARSE: f64 = 1.3;
 /// Minimum number of losses to find bursts.
 const FEWEST: u64 = 10;
 /// Logarithm of the likelihood ratio that independent losses exceed with probability 1 % (half of chi-square's 6.63).
 const SIGNIFICANT: f64 = 3.32;
 
-/// Number of pairs of packets with one time apart, by the loss of the first and of the second.
+/// Pairs of successive packets in one bin of the time between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Pairs {
+    /// Sum of the times between the packets of each pair, in seconds.
     seconds: f64,
+    /// Number of pairs by the loss of the first packet (row) and of the second (column); index 1 is lost.
     counts: [[f64; 2]; 2],
 }
 
-/// Channel with bursty losses.
+/// Two-state channel with bursty losses, and a memory that decays in time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bursts {
-    /// Loss probability of packets.
+    /// Mean loss probability of a packet.
     pub share: f64,
-    /// Rate of forgetting, per second.
+    /// Rate per second at which the correlation of losses decays, as `exp(-forgets * t)`.
     pub forgets: f64,
+    /// For each block of the record, its pairs of packets in bins of the time between them.
     blocks: Vec<Vec<Pairs>>,
 }
 
-/// Packet with a known fate: time at which it left the link, and whether it was lost.
+/// Packet with a known fate: time in seconds at which it left the link, and true if it was lost.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     left_s: f64,
@@ -53,8 +60,8 @@ struct Known {
 
 impl Bursts {
     /// Estimates the channel from the packets that are not `excluded`; `left` are their departure times, `packet_s` is
-    /// the packet time. `None` if the channel of the first half does not predict the losses of the second half better
-    /// than independence does.
+    /// the packet time, in seconds. `None` with fewer than ten losses, or if the channel of the first half does not
+    /// predict the losses of the second half better than independence does.
     pub(crate) fn new(record: &Record, excluded: &[bool], left: &[f64], packet_s: f64) -> Option<Self> {
         let known: Vec<Known> = (record.packets().iter().zip(left).zip(excluded))
             .filter(|((packet, left), excluded)| {
@@ -78,6 +85,8 @@ impl Bursts {
         (gain > 2.0 * squares.sqrt() && better > SIGNIFICANT).then_some(whole)
     }
 
+    /// Channel of maximum likelihood for packets with known fates; `None` with fewer than ten losses, or if all are
+    /// lost.
     fn fitted(known: &[Known], packet_s: f64) -> Option<Self> {
         let lost = known.iter().filter(|of| of.is_lost).count() as u64;
         if lost < FEWEST || lost >= known.len() as u64 {
@@ -108,6 +117,7 @@ impl Bursts {
         libm::log(probability(pair[0].is_lost, pair[1].is_lost, self.share, kept).max(1e-12))
     }
 
+    /// Pairs of all blocks, each block counted with its weight, without empty bins.
     fn merged(&self, weights: &[f64]) -> Vec<Pairs> {
         let mut found = vec![Pairs::default(); self.blocks.first().map_or(0, Vec::len)];
         for (block, weight) in self.blocks.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
@@ -122,7 +132,7 @@ impl Bursts {
         found
     }
 
-    /// Draw of the forgetting rate from its uncertainty, by bootstrap of blocks.
+    /// Draw of the forgetting rate per second from its uncertainty, by bootstrap of blocks of the record.
     pub(crate) fn draw(&self, random: &mut Stream) -> f64 {
         let merged = self.merged(&weights(BLOCKS, random));
         let (mut lost, mut all) = (0.0, 0.0);
@@ -139,13 +149,14 @@ impl Bursts {
         self.forgets * libm::pow(of_blocks / self.forgets, FEW_BLOCKS)
     }
 
-    /// Mean length of a burst in steps of `step_s`, for a channel with forgetting rate `forgets`.
+    /// Mean length of a loss burst in steps of `step_s` seconds, for this loss probability and the forgetting rate
+    /// `forgets` per second.
     pub fn mean_burst(&self, forgets: f64, step_s: f64) -> f64 {
         1.0 / ((1.0 - self.share) * (1.0 - libm::exp(-forgets * step_s)))
     }
 }
 
-/// Pairs of successive packets by their time apart, in each block of the record.
+/// Pairs of successive packets in bins of the time between them, for each block of the record.
 fn blocks(known: &[Known], packet_s: f64) -> Vec<Vec<Pairs>> {
     let bins = (libm::log(LONGEST / SHORTEST) / libm::log(STEP)).ceil() as usize + 1;
     let mut found = vec![vec![Pairs::default(); bins]; BLOCKS];
@@ -162,12 +173,15 @@ fn blocks(known: &[Known], packet_s: f64) -> Vec<Vec<Pairs>> {
     found
 }
 
-/// Probability of the second fate given the first, if the share `kept` of the correlation remains.
+/// Probability of the second packet's fate given the first's (true: lost), if the share `kept` of the correlation
+/// remains.
 fn probability(first: bool, second: bool, share: f64, kept: f64) -> f64 {
     let at_random = if second { share } else { 1.0 - share };
     if first == second { at_random + (1.0 - at_random) * kept } else { at_random * (1.0 - kept) }
 }
 
+/// Log-likelihood of pairs of packets for a channel with the loss probability `share` and the forgetting rate `forgets`
+/// per second.
 fn likelihood(pairs: &[Pairs], share: f64, forgets: f64) -> f64 {
     let of = |pairs: &Pairs| {
         let all: f64 = pairs.counts.iter().flatten().sum();
@@ -198,7 +212,8 @@ mod tests {
     use crossfade_core::RunSeed;
     use rand::RngExt;
 
-    /// Packets that leave every `each` slots of 1 ms, over a two-state chain that steps per slot.
+    /// Record of packets that leave every `each` ms, over a two-state chain with one step per ms, and their departure
+    /// times in seconds.
     fn record(each: u64, p_bg: f64, p_e: f64, packets: u64, seed: u64) -> (Record, Vec<f64>) {
         let mut random = RunSeed { seed, run: 0 }.stream("bursts");
         let p_gb = p_e * p_bg / (1.0 - p_e);
@@ -216,7 +231,7 @@ mod tests {
         (Record::new(found, true).unwrap(), left)
     }
 
-    /// The mean burst is that of the chain, whatever the distance of packets.
+    /// The estimated mean burst is that of the chain, whatever the time between packets.
     #[test]
     fn bursts_count_in_time() {
         for each in [1, 2, 3] {
@@ -239,7 +254,7 @@ mod tests {
         assert!(found.count() <= 3);
     }
 
-    /// 95 % intervals contain the true mean burst.
+    /// 95 % intervals of draws contain the true mean burst in at least 88 of 100 records.
     #[test]
     fn draws_cover_the_burst() {
         let covered = (0..100).filter(|seed| {

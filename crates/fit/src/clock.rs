@@ -1,37 +1,40 @@
-//! Clock skew between two machines.
+//! Skew of the receiver's clock against the sender's, from one-way delays.
 //!
-//! One-way delays are at least the base delay plus the drift of the clocks. The line below all of them with the least
-//! mean distance is an edge of the lower convex hull of (time, delay), the one that spans the mean time: the linear
-//! program of Moon, Skelly and Towsley (Infocom 1999).
+//! A one-way delay is at least the base delay plus the drift of the clocks. Of all lines below the points (time,
+//! delay), the one with the least mean distance to them is the edge of their lower convex hull at the mean time: the
+//! solution of the linear program of Moon, Skelly and Towsley (Infocom 1999).
 
 use crate::record::Record;
 
-/// Clock of the receiver relative to the sender's.
+/// Skew of the receiver's clock relative to the sender's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
-    /// Relative speed: 1e-6 is one part per million faster than the sender's clock.
+    /// Relative difference of speed: at 1e-6 the receiver's clock gains 1 µs per second on the sender's.
     pub skew: f64,
-    /// Time from which the drift is counted, in seconds.
+    /// Time in seconds from which the drift is counted: the sending time of the first packet.
     pub since_s: f64,
 }
 
 impl Clock {
-    /// Returns the record with the receiver's clock corrected to the sender's.
+    /// Returns the record with the drift of the receiver's clock removed from its observation times.
     pub(crate) fn corrected(&self, record: &Record) -> Record {
         record.shifted(|packet| -self.skew * (packet.sent_s - self.since_s))
     }
 }
 
-/// Maximum skew of clocks: crystals differ by 100 ppm, and are slewed by 500 ppm at most (`adjtime`).
+/// Maximum plausible skew of two clocks: crystals differ by 100 ppm, and are slewed by 500 ppm at most (`adjtime`).
 const MOST: f64 = 1e-3;
-/// Distance from the line, as a share of the total drift, below which the path was empty in a window; and the share of
-/// windows that must be so.
+/// Distance of a window's minimum delay from the line of the drift, as a share of the total drift, up to which packets
+/// of the window found an empty queue.
 const NEAR: f64 = 0.25;
+/// Number of equal windows of the record in which the minimum delay is compared with the line of the drift.
 const WINDOWS: usize = 10;
+/// Minimum share of windows with an empty queue, for the line to be a drift of the clocks.
 const FEWEST: f64 = 0.6;
 
-/// Skew of the two clocks of a record with one-way delays. It is zero if the queue was hardly ever empty: the first
-/// packet of an overload finds it empty and all others find it full, which is no clock drift.
+/// Skew of the two clocks of a record of one-way delays, by the lower convex hull of the delays. The skew is zero if
+/// the queue was hardly ever empty: the first packet of an overload finds it empty and all others find it full, which
+/// is no clock drift.
 pub fn skew(record: &Record) -> Clock {
     let delays =
         record.packets().iter().filter_map(|packet| Some((packet.sent_s, packet.seen_s? - packet.sent_s)));
@@ -39,7 +42,7 @@ pub fn skew(record: &Record) -> Clock {
     let mean = points.iter().map(|point| point.0).sum::<f64>() / points.len().max(1) as f64;
     let mut hull: Vec<(f64, f64)> = Vec::new();
     for &point in &points {
-        // Of equal times keep the lowest delay.
+        // Of points with equal times, keep the lowest delay.
         if let Some(last) = hull.last()
             && last.0 == point.0
         {
@@ -63,7 +66,8 @@ pub fn skew(record: &Record) -> Clock {
     Clock { skew: slope, since_s: record.packets().first().map_or(0.0, |packet| packet.sent_s) }
 }
 
-/// Whether the minimum delays of most windows lie on the line.
+/// True if the minimum delays of most windows lie near the line through (`at`, `delay`) with this slope, so the line is
+/// a drift of the clocks.
 fn is_drift(points: &[(f64, f64)], (at, delay): (f64, f64), slope: f64) -> bool {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return false };
     let lasts = last.0 - first.0;
@@ -85,7 +89,8 @@ mod tests {
     use crossfade_core::RunSeed;
     use rand::RngExt;
 
-    /// 60 s of queueing with an occasionally empty queue, and a clock that is 50 ppm fast, or slow.
+    /// The skew is right within 1 ppm for a clock that is 50 ppm fast or slow, from 60 s of packets with random
+    /// queueing delays.
     #[test]
     fn a_skew_of_50_ppm_is_found_to_1_ppm_from_60_s() {
         for seed in 0..200 {
@@ -107,8 +112,8 @@ mod tests {
         }
     }
 
-    /// Queues of 300 ms and of 3 ms that fill in the first second and are never empty again would look like 5000 and 50
-    /// ppm.
+    /// A queue of 300 or 3 ms that fills in the first second and is never empty again gives no skew, although it looks
+    /// like a drift of 5000 or 50 ppm.
     #[test]
     fn a_queue_that_fills_is_no_skew() {
         for full in [0.3, 3e-3] {

@@ -1,8 +1,8 @@
 //! Fit of a link to the data carried per interval, as iperf3 and `ss` report it, without single packets.
 //!
 //! An interval of TCP shows the rate of the link if the RTT at its end exceeds the minimum RTT, because of a queue. An
-//! interval of UDP shows it if far more was lost than a channel loses, because of overload. Otherwise the rate is a
-//! lower bound. Intervals of equal length with several rate levels give the rate over time.
+//! interval of UDP shows it if far more was lost than a channel loses, because of overload. Other intervals give only a
+//! lower bound of the rate. Intervals of equal length with several rate levels give the rate over time.
 
 use crate::bootstrap::{interval, median, quantile, share, weights};
 use crate::draws::{BEYOND, DRAWS, Draw, USUAL, mean_draws};
@@ -13,18 +13,18 @@ use crate::standing::most_standing;
 use crossfade_core::{Carried, RunSeed, Stream};
 use thiserror::Error;
 
-/// Intervals of a flow, and values common to all of them.
+/// Report of a flow by intervals, as by iperf3 or `ss`, with values common to all intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretches {
-    /// Intervals in order.
+    /// Bytes, packets, losses and RTT of each interval, in order of time.
     pub carried: Vec<Carried>,
-    /// Whether the flow is UDP; otherwise it is TCP.
+    /// True if the flow is UDP; false for TCP.
     pub is_udp: bool,
-    /// Bytes of a full packet on the wire.
+    /// Size of a full packet on the wire, in bytes.
     pub packet_bytes: f64,
-    /// Total share of packets lost, if the intervals do not contain it.
+    /// Share of packets lost in the whole flow, for intervals without numbers of losses; `None` if not reported.
     pub lost_share: Option<f64>,
-    /// Minimum RTT in seconds, if reported.
+    /// Minimum RTT in seconds as reported; if `None`, the shortest RTT of the intervals is used.
     pub least_rtt_s: Option<f64>,
 }
 
@@ -32,83 +32,90 @@ pub struct Stretches {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CoarseError {
-    /// Fewer intervals than needed.
+    /// Fewer than 3 intervals carried data; the field is their number.
     #[error("{0} intervals in which something was carried: a fit needs at least {FEWEST}")]
     TooFew(usize),
 }
 
-/// Link that explains the intervals.
+/// Link fitted to a report by intervals: parameters with intervals and verdicts, and joint draws.
 #[derive(Clone, Debug)]
 pub struct CoarseFit {
-    /// Rate in bit/s.
+    /// Rate of the link in bit/s; its mean over time if it changes.
     pub rate: Parameter,
     /// RTT without queueing, in seconds.
     pub delay: Parameter,
-    /// Queue limit in bytes.
+    /// Queue limit in bytes: a lower bound, by the longest RTT.
     pub queue: Parameter,
-    /// Probability of random loss.
+    /// Probability of random loss of a packet, apart from losses at a queue.
     pub loss: Parameter,
-    /// Packets lost at random, and those lost while a queue stood.
+    /// Numbers of packets lost in intervals without a queue, that is, at random, and in intervals with a queue.
     pub lost: (f64, f64),
-    /// Share of time in which the rate of the link was observed.
+    /// Share of time in intervals with a queue, which show the rate of the link; for UDP, with an overload.
     pub busy_share: f64,
-    /// Time from the first to the last interval, in seconds.
+    /// Time from the start of the first interval to the end of the last, in seconds.
     pub lasts_s: f64,
-    /// Mean carried rate in bit/s.
+    /// Mean rate in bit/s of the bytes reported, lost packets of UDP included.
     pub carried_bps: f64,
-    /// Rate over time as pairs of start time in seconds and bit/s; empty if constant.
+    /// Rate over time as pairs of start in seconds since the first interval, and bit/s; empty if constant.
     pub rates: Vec<(f64, f64)>,
-    /// Rate levels of a hidden Markov chain, in ascending order.
+    /// Levels of a changing rate by a hidden Markov chain, in ascending order; empty if the rate is constant.
     pub levels: Vec<RateLevel>,
-    /// Ratio of mean squared errors on held-out intervals: change points over a constant.
+    /// Ratio of mean squared errors on held-out intervals, change points of the rate to a constant rate; `None` if
+    /// intervals differ in length or too few show the rate.
     pub held_out: Option<f64>,
-    /// Whether each given interval shows the rate.
+    /// For each interval of [`Stretches::carried`], true if it shows the rate of the link.
     pub tells: Vec<bool>,
-    /// Total number of packets.
+    /// Number of packets in all intervals.
     pub packets: f64,
-    /// Joint draws of the parameters that explain the intervals.
+    /// Joint draws of all parameters, which express the uncertainty of the fit.
     pub draws: Vec<Draw>,
 }
 
-/// Minimum number of intervals for a fit.
+/// Minimum number of intervals with data for a fit.
 const FEWEST: usize = 3;
-/// Increase of the RTT in seconds, and relative, that shows a queue.
+/// Increase of the RTT over its minimum that shows a queue: in seconds, and as a share of the minimum; the larger one
+/// counts.
 const STOOD: (f64, f64) = (1e-3, 0.1);
-/// Share of lost packets that shows an overload.
+/// Share of lost packets of UDP in an interval that shows an overload.
 const OVERLOADED: f64 = 0.05;
 /// Minimum number of intervals with a queue to observe the rate.
 const FEWEST_SEEN: usize = 3;
-/// Relative difference of the rates of most intervals with a queue up to which they are one rate.
+/// Maximum difference between the 10 % and the 90 % quantile of rates of intervals with a queue, as a share of their
+/// median, for the rate to be constant.
 const AGREE: f64 = 0.04;
-/// How much more than the rate of a standing queue some intervals carry, from which on the rate changes: in fast times
-/// no queue stands.
+/// Ratio of the highest carried rates to the rate of intervals with a queue, beyond which the rate changes: in fast
+/// times no queue stands.
 const FASTER: f64 = 1.05;
-/// Queue as a share of the shortest RTT that stands through the answer of CUBIC to a loss, which takes 0.3 of the window.
+/// Queueing delay, as a share of the minimum RTT, from which a queue outlasts the response of CUBIC to a loss, a
+/// reduction of the window by 0.3.
 const OUTLASTS: f64 = 0.43;
-/// Number of intervals in which a flow begins.
+/// Number of first intervals in which a flow may be slow because it begins.
 const BEGINNING: usize = 2;
-/// Share of the rate below which an interval behind the first ones may be one of an outage.
+/// Share of the rate below which an interval after the beginning of the flow may contain an outage.
 const STALLED: f64 = 0.6;
-/// Share of the rate below which an interval left the link idle: its shortest RTT is that of the path.
+/// Share of the rate below which an interval left the link idle, so its shortest RTT is that of the path.
 const IDLE: f64 = 0.9;
-/// Minimum number of intervals with the shortest RTT, which did not fill the link, to observe the base delay, if the log
-/// does not tell that RTT; and
-/// the difference of such RTTs in seconds, and relative.
+/// Minimum number of intervals that ended with the shortest RTT and did not fill the link, for the base delay to be
+/// identified if no minimum RTT is reported.
 const FEWEST_FREE: usize = 3;
+/// Difference from the minimum RTT up to which an RTT counts as the minimum: in seconds, and as a share; the larger one
+/// counts.
 const ALIKE_RTT: (f64, f64) = (1e-3, 0.02);
+/// Coverage of the intervals of parameters.
 const LEVEL: f64 = 0.9;
 /// Maximum number of intervals for a rate over time.
 const MOST_STRETCHES: usize = 20_000;
 /// Relative difference below which intervals count as equally long.
 const ALIKE: f64 = 0.1;
-/// Minimum number of packets without a queue to estimate the channel's losses.
+/// Minimum number of packets assumed in intervals without a queue, in draws of the loss probability.
 const FEWEST_PACKETS: f64 = 1000.0;
-/// Limits of a loss probability of which nothing is known.
+/// Lower limit of a positive loss probability in draws without any observation of losses.
 const LEAST_LOSS: f64 = 1e-4;
+/// Upper limit of the loss probability in draws without any observation of losses.
 const MOST_LOSS: f64 = 0.02;
 
 impl Stretches {
-    /// The share of packets that a stretch lost.
+    /// Share of the packets that were lost in an interval, at most 1.
     fn lost_in(&self, at: &Carried) -> f64 {
         let in_all = self.lost_share.unwrap_or(0.0);
         at.lost.map_or(in_all, |lost| lost / at.packets.max(1.0)).min(1.0)
@@ -120,7 +127,8 @@ impl Stretches {
         8.0 * at.bytes * share / (at.to_s - at.from_s)
     }
 
-    /// Whether a queue stood in a stretch, beyond the shortest round trip.
+    /// True if an interval shows a queue: its RTT exceeds the minimum `least_s` while TCP was not application-limited,
+    /// or UDP overloaded the link.
     fn stood_in(&self, at: &Carried, least_s: Option<f64>) -> bool {
         if self.is_udp {
             return self.lost_in(at) >= OVERLOADED;
@@ -129,14 +137,14 @@ impl Stretches {
         beyond == Some(true) && !at.is_limited
     }
 
-    /// Stretches of TCP in which a queue stood from beginning to end: it stood at both ends, and nothing was lost between
-    /// them that made the sender hold back. Of UDP all that were overloaded.
+    /// Intervals of TCP in which a queue stood from beginning to end: it stood at both ends, and no loss in between
+    /// made the sender hold back. Of UDP, all overloaded intervals.
     fn filled<'a>(&self, carried: &'a [Carried], least_s: Option<f64>) -> Vec<&'a Carried> {
         let stood = |at: &Carried| self.stood_in(at, least_s);
         if self.is_udp {
             return carried.iter().filter(|at| stood(at)).collect();
         }
-        // A queue of half a round trip outlasts the answer of a congestion control to a loss.
+        // A queueing delay of 0.43 minimum RTTs outlasts the response of a congestion control to a loss.
         let is_long =
             |at: &Carried| at.rtt_s.zip(least_s).is_some_and(|(rtt, least)| rtt - least > OUTLASTS * least);
         let follows = |pair: &&'a [Carried]| {
@@ -149,13 +157,13 @@ impl Stretches {
         carried.windows(2).filter(follows).map(|pair| &pair[1]).collect()
     }
 
-    /// Packets that stretches lost, and all of them.
+    /// Number of lost packets, and of all packets, in intervals.
     fn losses(&self, of: &[Carried]) -> (f64, f64) {
         of.iter().fold((0.0, 0.0), |sum, at| (sum.0 + self.lost_in(at) * at.packets, sum.1 + at.packets))
     }
 }
 
-/// The rate of a link by its stretches, and draws of it.
+/// Rate of a link by a report in intervals, with draws.
 struct CoarseRate {
     value: f64,
     is_seen: bool,
@@ -164,7 +172,8 @@ struct CoarseRate {
 }
 
 impl CoarseRate {
-    /// Rate by intervals, of which those in `seen` had a queue; `points` are quasi-random points of the draws.
+    /// Estimates the rate from the intervals `carried`, of which those in `seen` had a queue; `points` are
+    /// low-discrepancy points for the draws.
     fn new(
         of: &Stretches,
         (carried, seen): (&[Carried], &[Carried]),
@@ -185,7 +194,7 @@ impl CoarseRate {
         } else {
             OverTime::default()
         };
-        // A queue that is empty within an interval makes it carry less than the link would have.
+        // If the queue ran empty within an interval, the interval carried less than the link could have.
         let are_filled = of_filled.len() >= FEWEST_SEEN;
         let told = if are_filled { of_filled } else { of_seen };
         let is_one = agree(&told) && most <= FASTER * median(&mut told.clone());
@@ -212,8 +221,8 @@ impl CoarseRate {
     }
 }
 
-/// Share of a rate that was carried in all, if some intervals carried far less: the link may have been slow or down then,
-/// whatever the losses say. 1 if none did.
+/// Ratio of the mean rate of arrivals to `rate` (bit/s) if some intervals carried far less than that rate, since the
+/// link may then have been slow or down; 1 if none did.
 fn carried_by_all(of: &Stretches, rate: f64) -> f64 {
     let carried = &of.carried;
     // A flow begins slowly.
@@ -226,21 +235,21 @@ fn carried_by_all(of: &Stretches, rate: f64) -> f64 {
     (bits / lasts_s(carried) / rate).min(1.0)
 }
 
-/// The rate of slow intervals.
+/// Rate of slow intervals in bit/s: the 10 % quantile.
 fn slow(rates: &[f64]) -> f64 {
     let mut sorted = rates.to_vec();
     sorted.sort_by(f64::total_cmp);
     quantile(&sorted, 0.1)
 }
 
-/// Whether most intervals carried about as much.
+/// True if most intervals carried about the same rate.
 fn agree(rates: &[f64]) -> bool {
     let mut sorted = rates.to_vec();
     sorted.sort_by(f64::total_cmp);
     quantile(&sorted, 0.9) - quantile(&sorted, 0.1) <= AGREE * quantile(&sorted, 0.5)
 }
 
-/// Duration from the first interval to the last, in seconds.
+/// Time from the start of the first interval to the end of the last, in seconds.
 fn lasts_s(carried: &[Carried]) -> f64 {
     match (carried.first(), carried.last()) {
         (Some(first), Some(last)) => last.to_s - first.from_s,
@@ -249,10 +258,10 @@ fn lasts_s(carried: &[Carried]) -> f64 {
 }
 
 impl CoarseFit {
-    /// Fits a link; `seed` seeds the bootstrap.
+    /// Fits a link to a report by intervals; `seed` seeds the bootstrap and all draws.
     ///
     /// # Errors
-    /// Too few stretches.
+    /// Fewer than three intervals carried data.
     pub fn new(of: &Stretches, seed: u64) -> Result<Self, CoarseError> {
         let carried: Vec<Carried> = of.carried.iter().copied().filter(is_whole).collect();
         if carried.len() < FEWEST {
@@ -267,7 +276,7 @@ impl CoarseFit {
         let points: Vec<[f64; 3]> = (0..DRAWS).map(|_| even.next()).collect();
         let rate = CoarseRate::new(of, (&carried, &seen), least, &points, &mut random);
 
-        // What was lost while no queue stood was lost at random.
+        // Losses in intervals without a queue are random.
         let (random_losses, congestive) = (of.losses(&free), of.losses(&seen));
         let tells_losses =
             random_losses.1 > 0.0 && (of.lost_share.is_some() || carried.iter().any(|at| at.lost.is_some()));
@@ -275,7 +284,7 @@ impl CoarseFit {
 
         // The queue held at least the data that the longest RTT implies.
         let delay_s = least.unwrap_or(0.0);
-        // If hardly any interval ended with the shortest RTT, a queue may have stood at it too.
+        // If hardly any interval ended with the shortest RTT, this RTT may contain a standing queue.
         let is_least = |rtt: f64| rtt - delay_s <= ALIKE_RTT.0.max(ALIKE_RTT.1 * delay_s);
         let is_idle = |at: &Carried| !rate.is_seen || of.arrived_bps(at) < IDLE * rate.value;
         let at_least = carried.iter().filter(|at| at.rtt_s.is_some_and(is_least) && is_idle(at)).count();
@@ -339,29 +348,31 @@ impl CoarseFit {
     }
 }
 
-/// Loss probability of which nothing is known: zero in half of the cases, else log-uniform up to 2 %.
+/// Draw of a loss probability without any observation, from a uniform number: zero in half of the cases, else
+/// log-uniform from 0.01 to 2 %.
 fn unknown_loss(uniform: f64) -> f64 {
     if uniform < 0.5 { 0.0 } else { LEAST_LOSS * libm::pow(MOST_LOSS / LEAST_LOSS, 2.0 * uniform - 1.0) }
 }
 
-/// Whether an interval is complete and carried data.
+/// True if an interval has a positive duration and carried data.
 fn is_whole(of: &Carried) -> bool {
     of.bytes > 0.0 && of.to_s > of.from_s
 }
 
-/// Rate over time.
+/// Rate over time by intervals of equal length.
 #[derive(Default)]
 struct OverTime {
-    /// Rows of start time since the first interval and bit/s; empty if constant.
+    /// Pairs of start in seconds since the first interval, and bit/s; empty if constant.
     rows: Vec<(f64, f64)>,
-    /// Logarithm of the rate per interval, if observed; empty if constant.
+    /// Logarithm of each interval's rate in bit/s, `None` where not observed; empty if constant.
     series: Vec<Option<f64>>,
     step_s: f64,
     held_out: Option<f64>,
 }
 
 impl OverTime {
-    /// Rates over intervals of equal length, of which those with a queue show the rate.
+    /// Estimates the rate over time from intervals of equal length. Intervals for which `stood` is true show the rate,
+    /// which `arrived` gives in bit/s. The result is empty if lengths differ or the rate is constant.
     fn new(of: &Stretches, stood: impl Fn(&Carried) -> bool, arrived: impl Fn(&Carried) -> f64) -> Self {
         let (Some(first), Some(last)) = (of.carried.first(), of.carried.last()) else {
             return Self::default();
@@ -394,7 +405,7 @@ impl OverTime {
         }
         let Some(changes) = Changes::new(&series, &windows) else { return Self::default() };
         let held_out = Some(changes.ratio);
-        // What TCP carries varies by itself too.
+        // TCP's rate varies by itself too, so its change points must predict held-out intervals.
         let varies = if of.is_udp { changes.varies() } else { changes.varies() && changes.is_predicted() };
         if !varies && outages.is_empty() {
             return Self { held_out, ..Self::default() };
@@ -449,7 +460,7 @@ mod tests {
         let fit = CoarseFit::new(&of, 1).unwrap();
         assert_eq!((fit.rate.verdict, fit.queue.verdict), (Verdict::Identified, Verdict::Bounded));
         assert!((fit.rate.value - 19.2e6).abs() < 1.0 && (fit.delay.value - 0.04).abs() < 1e-9);
-        // One interval may have ended with a queue: a shorter path explains it as well.
+        // Only one interval ended with the shortest RTT, maybe with a queue: a shorter path explains it as well.
         assert_eq!(fit.delay.verdict, Verdict::Bounded);
         assert!(fit.delay.low < 0.03 && fit.delay.high == 0.04, "{:?}", fit.delay);
         // 50 ms of 19.2 Mbit/s.
@@ -457,8 +468,8 @@ mod tests {
         assert_eq!(fit.loss.value, 0.0);
     }
 
-    /// A queue stands at the end of each second, but losses let it run empty within most: these carried less. Where all
-    /// lost something the rate is only bounded.
+    /// If a queue stands at the end of each interval, but losses let it run empty within most, the intervals without
+    /// losses show the rate. If all intervals lost packets, the rate is only bounded.
     #[test]
     fn intervals_with_losses_may_have_left_the_link_idle() {
         let of = stretches(false, |second| match second % 3 {
@@ -496,7 +507,8 @@ mod tests {
         assert!((60..140).contains(&fit.draws.iter().filter(|draw| draw.loss == 0.0).count()));
     }
 
-    /// UDP at 60 Mbit/s over a link that alternates between 20 and 50 Mbit/s, with an outage of two seconds.
+    /// UDP at 60 Mbit/s shows the changing rate of a link that alternates between 20 and 50 Mbit/s, with an outage of
+    /// two seconds.
     #[test]
     fn stretches_show_a_rate_that_changes() {
         let rate = |second: usize| match second {

@@ -1,12 +1,12 @@
-//! Departures of packets from the queue, and its content, from the record alone at any rate.
+//! Departure times of packets from the link, and the content of its queue, without knowledge of the rate.
 //!
 //! A packet with an observed arrival left the link one base delay earlier. A packet finds in the queue the data sent
 //! before it that had not left yet. This needs no rate, so it also holds for varying rates and outages.
 
 use crate::record::{Fate, Record};
 
-/// Departure time of each packet with an observed arrival, one base delay earlier; NaN for other packets. Departures
-/// are made monotonic, since packets keep their order.
+/// Departure time in seconds of each packet with an observed arrival, one base delay before it; NaN for other packets.
+/// Departures are made monotonic, since packets keep their order.
 pub(crate) fn seen_departures(record: &Record, base_s: f64) -> Vec<f64> {
     let packets = record.packets();
     let mut found = vec![f64::NAN; packets.len()];
@@ -20,9 +20,9 @@ pub(crate) fn seen_departures(record: &Record, base_s: f64) -> Vec<f64> {
     found
 }
 
-/// Departure time of each packet from the link, by the sender's clock; NaN for packets that a full queue dropped.
-/// Packets keep their order. Unobserved departures are interpolated by bytes between observed ones, but are no later
-/// than a link of about `rate_bps` would allow, if it was idle until the next observed departure.
+/// Departure time in seconds of each packet from the link, by the sender's clock; NaN for packets that a full queue
+/// dropped. Packets keep their order. Unobserved departures are interpolated by bytes between observed ones, but are no
+/// later than a link of about `rate_bps` would allow, if it was idle until the next observed departure.
 pub(crate) fn departures(
     record: &Record,
     base_s: f64,
@@ -31,7 +31,7 @@ pub(crate) fn departures(
 ) -> Vec<f64> {
     let packets = record.packets();
     let mut found = seen_departures(record, base_s);
-    // Packets, with their bytes, since the last observed departure.
+    // Packets since the last observed departure, each with the bytes sent up to it.
     let (mut last, mut between) = (f64::NEG_INFINITY, Vec::<(usize, f64)>::new());
     let mut bytes = 0.0;
     for index in 0..packets.len() {
@@ -53,7 +53,7 @@ pub(crate) fn departures(
     found
 }
 
-/// Fills in departures between two observed ones, the second of which is of packet `next`.
+/// Fills in the departures of packets `between` two observed ones at `from` and `to`; the second is of packet `next`.
 fn fill(
     found: &mut [f64],
     record: &Record,
@@ -91,7 +91,8 @@ fn fill(
     }
 }
 
-/// Bytes in the queue that each packet found, including the one in transmission.
+/// Bytes that each packet found in the queue, including the packet in transmission, by departure times. Dropped packets
+/// (NaN) do not count as content.
 pub(crate) fn found_before(record: &Record, departures: &[f64]) -> Vec<f64> {
     let packets = record.packets();
     let (mut oldest, mut bytes) = (0, 0.0_f64);
@@ -115,8 +116,8 @@ pub(crate) fn found_before(record: &Record, departures: &[f64]) -> Vec<f64> {
     found
 }
 
-/// Most bytes that each packet may have found in the queue: packets whose departure was not seen stay until the next one
-/// that was.
+/// Maximum number of bytes that each packet may have found in the queue: packets without an observed departure stay
+/// until the next observed one.
 pub(crate) fn found_at_most(record: &Record, base_s: f64, is_dropped: impl Fn(usize) -> bool) -> Vec<f64> {
     let mut left = seen_departures(record, base_s);
     let mut next = f64::INFINITY;
@@ -127,7 +128,7 @@ pub(crate) fn found_at_most(record: &Record, base_s: f64, is_dropped: impl Fn(us
     found_before(record, &left)
 }
 
-/// Bytes in the queue that each packet found at a constant rate, from the time until its predecessor left. Dropped
+/// Bytes that each packet found in the queue of a link of `rate_bps`, by the time until its predecessor left. Dropped
 /// packets do not count as content; packets lost by a channel do, since they used the link.
 pub(crate) fn found_by_delay(record: &Record, departures: &[f64], rate_bps: f64) -> Vec<f64> {
     let mut last = f64::NEG_INFINITY;
@@ -141,13 +142,16 @@ pub(crate) fn found_by_delay(record: &Record, departures: &[f64], rate_bps: f64)
     record.packets().iter().zip(departures).map(of).collect()
 }
 
-/// Time between two departures in which the link was never idle.
+/// Time in which the link was never idle, up to an observed departure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Gap {
+    /// Beginning of the gap in seconds.
     pub(crate) from_s: f64,
+    /// End of the gap in seconds, a departure.
     pub(crate) to_s: f64,
-    /// Bits sent in the gap, and their number of packets.
+    /// Bits sent in the gap.
     pub(crate) bits: f64,
+    /// Number of packets sent in the gap.
     pub(crate) packets: f64,
 }
 
@@ -161,9 +165,9 @@ impl Gap {
     }
 }
 
-/// Busy periods of the link. It was busy between two observed departures if the second packet reached the queue at
-/// least `margin_s` before the first left; it then sent all packets between them in that time. The last packet of a
-/// train with an ACK of its own is left out: the ACK may have waited for another packet.
+/// Gaps between observed departures in which the link was busy: the second packet reached the queue at least `margin_s`
+/// seconds before the first left, so the link sent all packets between them in that time. The last packet of a train
+/// with an ACK of its own is left out: the ACK may have waited for another packet.
 pub(crate) fn busy(record: &Record, departures: &[f64], margin_s: f64) -> Vec<Gap> {
     let packets = record.packets();
     let slack = record.tick_s() + margin_s;
@@ -205,8 +209,8 @@ pub(crate) fn busy(record: &Record, departures: &[f64], margin_s: f64) -> Vec<Ga
     found
 }
 
-/// Times between when a packet came to a link that may have been idle and when it left: departures are known to
-/// `margin_s`.
+/// Gaps from the time at which a packet came to a link that may have been idle to its departure. Departures are known
+/// to `margin_s` seconds.
 pub(crate) fn alone(record: &Record, departures: &[f64], margin_s: f64) -> Vec<Gap> {
     let slack = record.tick_s() + margin_s;
     let mut last = f64::NEG_INFINITY;
@@ -221,13 +225,13 @@ pub(crate) fn alone(record: &Record, departures: &[f64], margin_s: f64) -> Vec<G
     found
 }
 
-/// Times from when packets came to an idle link until one of them was seen to leave it: the transmission of these
-/// packets, from which the rate follows if the base delay is known. An ACK of one packet alone may have waited for
-/// another packet, so it says nothing.
+/// Gaps from the time at which packets came to an idle link to the first observed departure: the transmission of these
+/// packets, which shows the rate if the base delay is known. An ACK of one packet alone says nothing, since it may have
+/// waited for another packet.
 pub(crate) fn first_served(record: &Record, departures: &[f64]) -> Vec<Gap> {
     let mut found = Vec::new();
     let mut last = f64::NEG_INFINITY;
-    // Sending time and bits of the packets since the last that was seen, and whether all of them left the link.
+    // Sending time and bits of the packets since the last observed one, and true if all of them arrived.
     let (mut run, mut is_whole): (Vec<(f64, f64)>, bool) = (Vec::new(), true);
     for (packet, at) in record.packets().iter().zip(departures).filter(|(_, at)| at.is_finite()) {
         is_whole &= packet.fate == Fate::Arrived;
@@ -246,9 +250,9 @@ pub(crate) fn first_served(record: &Record, departures: &[f64]) -> Vec<Gap> {
     found
 }
 
-/// The last packets of a run that the link sent without an idle time until `at`. Before a packet that came later than
-/// the link would have sent those in front of it, at the rate of all, it was idle: had it not been, all would have
-/// taken no longer than that.
+/// Gap of the last packets of a run (sending time, bits) that the link sent without an idle time until `at`. If a
+/// packet came later than the link, at the mean rate of the run, would have sent those in front of it, the link was
+/// idle before it: otherwise the run would have ended earlier.
 fn served_at_once(run: &[(f64, f64)], at: f64) -> Option<Gap> {
     let mut first = 0;
     loop {
@@ -273,7 +277,8 @@ mod tests {
     use super::*;
     use crate::record::Packet;
 
-    /// 1000 B at 1 Mbit/s, 8 ms each, with an outage of 100 ms; every second packet is observed.
+    /// Record of trains of four packets of 1000 B over 1 Mbit/s, 8 ms each, with an outage of 100 ms; every second
+    /// packet is observed.
     fn record() -> Record {
         let mut at = 0.0_f64;
         let packets = (0..400).map(|index: u32| {
@@ -309,7 +314,8 @@ mod tests {
         assert_eq!(gaps.len() - usual.len(), 1, "the outage");
     }
 
-    /// The first acknowledgement of a train answers two packets, which took 16 ms.
+    /// The first acknowledgement of each train answers two packets and shows the rate; acknowledgements of single
+    /// packets show none.
     #[test]
     fn the_first_of_a_train_show_the_rate() {
         let record = record();
@@ -326,7 +332,7 @@ mod tests {
         assert_eq!(first_served(&alone, &departures(&alone, 50e-3, 1e6, |_| false)), []);
     }
 
-    /// Of packets that came one by one, the last that waited for one another: 8 ms each.
+    /// The gap begins after the last idle time of the link within a run of packets of 8 ms each.
     #[test]
     fn an_idle_time_within_a_run_is_found() {
         let gap = |sent: &[f64], at: f64| {
@@ -340,8 +346,8 @@ mod tests {
         assert_eq!(gap(&[0.0], 0.0), None);
     }
 
-    /// Pairs of 1000 B at 1 Mbit/s, 100 ms apart; the second packet of one pair is lost, so neither is acknowledged in
-    /// time. Both left at once, not spread until the next pair.
+    /// Unobserved packets left before the link was idle: of pairs 100 ms apart, the second packet of one is lost, so
+    /// neither is acknowledged in time. Both left at once, not spread until the next pair.
     #[test]
     fn what_was_not_seen_left_before_the_link_was_idle() {
         let packets = (0..400).map(|index: u32| {

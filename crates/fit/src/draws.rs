@@ -1,4 +1,4 @@
-//! Joint draws of all parameters that explain a record.
+//! Joint draws of all link parameters, which express the uncertainty of a fit.
 
 use crate::bootstrap::weights;
 use crate::even::Even;
@@ -6,33 +6,34 @@ use crate::losses::Losses;
 use crate::queue_limit::QueueLimit;
 use crossfade_core::Stream;
 
-/// Joint values of all parameters that explain the record.
+/// Joint draw of all link parameters from the uncertainty of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Draw {
-    /// Rate in bit/s.
+    /// Rate of the link in bit/s.
     pub rate_bps: f64,
-    /// Delay without queueing and transmission, in seconds.
+    /// Base delay of both directions in seconds, without queueing and transmission.
     pub delay_s: f64,
     /// Queue limit in bytes.
     pub queue_bytes: f64,
-    /// Probability of random loss.
+    /// Probability of random loss of a packet.
     pub loss: f64,
-    /// Mean length of a loss burst in packet times at the rate; `None` for independent losses.
+    /// Mean length of a loss burst in transmission times of a full packet at the rate of this draw; `None` for
+    /// independent losses.
     pub mean_burst: Option<f64>,
 }
 
-/// Number of draws in front of those with ends of ranges: so many span each range evenly.
+/// Number of first draws, which span each assumed range evenly; the four draws after them have the ends of the ranges.
 const EVEN: usize = 10;
-/// Number of draws.
+/// Number of joint draws of a fit.
 pub(crate) const DRAWS: usize = 200;
-/// Largest assumed factor of a rate over its lower bound.
+/// Largest assumed ratio of a rate to its lower bound.
 pub(crate) const BEYOND: f64 = 4.0;
-/// Largest assumed factor of a queue limit over the content observed, for a queue that was never full, and its usual
-/// limits as shares of the data in flight.
+/// Largest assumed ratio of the limit of a queue that was never full to the largest observed backlog.
 const LONGEST: f64 = 4.0;
+/// Usual range of queue limits, as multiples of the bandwidth-delay product.
 pub(crate) const USUAL: [f64; 2] = [0.2, 5.0];
 
-/// Range of the queue limit in bytes for draws, and whether it is log-uniform.
+/// Range of the queue limit in bytes for draws: log-uniform if the limit is only bounded (`is_bound`), else uniform.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct QueueEnds {
     pub(crate) low: f64,
@@ -41,7 +42,7 @@ pub(crate) struct QueueEnds {
 }
 
 impl QueueEnds {
-    /// Range of the queue limit that the record implies.
+    /// Range of the queue limit by the evidence of a record; `full` is the size of a full packet in bytes.
     pub(crate) fn new(limit: &QueueLimit, full: f64) -> Self {
         // A packet that came through found at most the limit in the queue, itself included and the one in transmission
         // apart. A dropped packet found more than the limit, besides a part of the one in transmission.
@@ -52,7 +53,8 @@ impl QueueEnds {
         }
     }
 
-    /// Range of the limit of a queue that was never full: that of usual queues for `under_way`, unless it held more.
+    /// Range in bytes of the limit of a queue that was never full: usual limits at the bandwidth-delay product
+    /// `under_way` in bytes, but at least the observed backlog, and up to at least four times this backlog.
     fn usual(&self, under_way: f64) -> (f64, f64) {
         (self.low.max(USUAL[0] * under_way), self.high.max(USUAL[1] * under_way))
     }
@@ -67,19 +69,22 @@ impl QueueEnds {
     }
 }
 
-/// Rate with a lower bound only: the share of transmission in the minimum delay is then unknown too.
+/// Lower bound of a rate, and the minimum delay, of which the share of transmission depends on the unknown rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bound {
+    /// Lower bound of the rate in bit/s.
     pub(crate) rate_bps: f64,
-    /// Minimum delay of a full packet in seconds, its bits, and the delay of the reverse path; if not recorded, the
-    /// latter is assumed equal to the forward one.
+    /// Minimum delay of a full packet in seconds.
     pub(crate) least_s: f64,
+    /// Bits of a full packet.
     pub(crate) bits: f64,
+    /// Delay of the reverse path in seconds, 0 for RTTs; `None` if it was not recorded and is assumed equal to the
+    /// forward delay.
     pub(crate) back_s: Option<f64>,
 }
 
 impl Bound {
-    /// Delay in both directions without transmission, at a rate.
+    /// Base delay of both directions in seconds, without transmission, if the link has the rate `rate_bps`.
     pub(crate) fn delay_s(&self, rate_bps: f64) -> f64 {
         let there = (self.least_s - self.bits / rate_bps).max(0.0);
         there + self.back_s.unwrap_or(there)
@@ -94,8 +99,9 @@ pub(crate) struct Unknown {
     pub(crate) standing_s: Option<f64>,
 }
 
-/// Joint draws of all parameters, from pairs of rates and base delays. A rate with a lower bound only, and a standing
-/// queue, are drawn log-uniformly up to an assumed end. `full_bits` are the bits of a full packet.
+/// Joint draws of all parameters, one for each pair of rate and base delay. A rate with only a lower bound is drawn
+/// log-uniformly up to four times the bound, the delay of a standing queue uniformly up to its longest. `full_bits` are
+/// the bits of a full packet.
 pub(crate) fn draws_of(
     of_rate: &[(f64, f64)],
     unknown: Unknown,
@@ -123,14 +129,15 @@ pub(crate) fn draws_of(
     of_rate.iter().enumerate().map(draw).collect()
 }
 
-/// Place of a draw in the ranges of rate and queue limit if it is one of the four with an end of both: what depends on
-/// them most often has its extremes there, which draws inside do not reach.
+/// Position of a draw in the ranges of rate and queue limit (0: lower end, 1: upper end) if it is one of the four draws
+/// with an end of both, else `None`. Predictions are often most extreme at these ends, which other draws do not reach.
 fn corner(number: usize) -> Option<[f64; 2]> {
     let of = number.checked_sub(EVEN).filter(|of| *of < 4)?;
     Some([f64::from(u8::from(of % 2 == 1)), f64::from(u8::from(of >= 2))])
 }
 
-/// Mean rates of bootstrap samples of windows in blocks; `usual_bps` if no window shows a rate.
+/// Draws of the mean rate in bit/s of a link with a changing rate, by bootstrap of blocks of 20 observed windows;
+/// `usual_bps` if no window shows a rate. `series` has the logarithms of the rates of windows.
 pub(crate) fn mean_draws(series: &[Option<f64>], usual_bps: f64, stream: &mut Stream) -> Vec<f64> {
     let there: Vec<f64> = series.iter().flatten().map(|rate| libm::exp(*rate)).collect();
     let blocks: Vec<&[f64]> = there.chunks(20).collect();

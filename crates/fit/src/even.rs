@@ -1,16 +1,17 @@
-//! Low-discrepancy points in the unit cube.
+//! Low-discrepancy points in the unit cube, for draws from assumed ranges.
 
 use crossfade_core::Stream;
 use rand::RngExt;
 
-/// Kronecker sequence: multiples of three quadratic irrationals modulo 1, from a random start (Kuipers and
-/// Niederreiter, Uniform Distribution of Sequences, 1974, section 2.3: such numbers have the least discrepancy per
-/// side). Assumed values are drawn so, since ten of these draws span a range, and ten independent ones often do not.
+/// Kronecker sequence in the unit cube: multiples of three quadratic irrationals modulo 1, from a random start (Kuipers
+/// and Niederreiter, Uniform Distribution of Sequences, 1974, section 2.3: such numbers have the least discrepancy per
+/// side). Draws from assumed ranges use it, since ten of its points span each range, and ten independent ones often do
+/// not.
 pub(crate) struct Even {
     at: [f64; 3],
 }
 
-/// Golden ratio, and the roots of 3 and 2, each without its integer part.
+/// Step of each coordinate: the golden ratio, and the square roots of 3 and 2, each without its integer part.
 const STEPS: [f64; 3] = [0.618_033_988_749_894_9, 0.732_050_807_568_877_2, 0.414_213_562_373_095_1];
 
 impl Even {
@@ -18,7 +19,7 @@ impl Even {
         Self { at: std::array::from_fn(|_| random.random()) }
     }
 
-    /// Next point of the unit cube.
+    /// Returns the next point of the unit cube.
     pub(crate) fn next(&mut self) -> [f64; 3] {
         for (at, step) in self.at.iter_mut().zip(STEPS) {
             *at = (*at + step).fract();
@@ -32,8 +33,8 @@ mod tests {
     use super::*;
     use crossfade_core::RunSeed;
 
-    /// Ten points in a row leave none of five parts of a side empty; ten independent points leave one empty in 48 % of
-    /// the cases.
+    /// Ten successive points fall into all five parts of each side; of ten independent points, none falls into some
+    /// part in 48 % of the cases.
     #[test]
     fn few_points_span_each_side() {
         for seed in 0..100 {

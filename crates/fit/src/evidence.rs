@@ -1,7 +1,7 @@
-//! Whether the waits of a record are those of a queue: what else delays packets passes for a slow link.
+//! Evidence for a queue as the cause of waiting times, against other delays, which look like a slow link.
 //!
-//! Jitter, retransmissions below IP and other traffic make packets late too, and those behind them seem to wait. But a
-//! queue is built by what was sent faster than the link sends, it stands or empties at the rate of the link, and packets
+//! Jitter, retransmissions below IP and other traffic delay packets too, and packets behind these seem to wait. But a
+//! queue is built by packets sent faster than the link sends, it stands or empties at the rate of the link, and packets
 //! that waited for one another leave at even times.
 
 use crate::bootstrap::{median, quantile};
@@ -9,75 +9,92 @@ use crate::departures::{Gap, busy, departures};
 use crate::over_time;
 use crate::record::{Fate, Record};
 
-/// Evidence of a record's waits.
+/// Evidence for or against a queue as the cause of a record's waiting times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
-    /// Share of the windows with packets in which all of them waited.
+    /// Share of windows with a standing queue, in which all packets waited, among windows with enough packets.
     pub(crate) stood: f64,
-    /// Deviation of the bits that left between two departures of a busy link from what its rate sends in that time, as a
-    /// share of them; the median of windows, and 0 if too few tell.
+    /// Relative deviation of the bits between two departures of a busy link from what its rate sends in that time:
+    /// median of windows, and 0 if too few gaps show it.
     scatter: f64,
-    /// Number of these windows.
+    /// Number of windows with a standing queue.
     windows_stood: usize,
-    /// What the link carried in windows in which the queue stood, as a share of what the rates make of that time.
+    /// Ratio of the bits carried in windows with a standing queue to those that the fitted rates send in that time; 1
+    /// without such windows.
     carried: f64,
-    /// Mean rate as a multiple of what the queue carried whenever it stood, if that was always the same.
+    /// Ratio of the mean fitted rate to the rate carried while the queue stood, if this rate was steady; else 1.
     beyond: f64,
-    /// Whether the reverse path sets the times of acknowledgements.
+    /// True if a slow reverse path sets the times of acknowledgements.
     pub(crate) is_paced_back: bool,
-    /// Share of the packets that waited which met what their own flow had sent before, at a link a little faster.
+    /// Share of the packets that waited and found packets of their own flow in the queue, at a link a little faster
+    /// than fitted; 1 if none waited.
     own: f64,
 }
 
-/// Packets in a window for it to say something, and gaps.
+/// Minimum number of packets in a window, to decide if the queue stood in it.
 const FEWEST: usize = 8;
+/// Minimum number of gaps between departures in a window, for its scatter.
 const FEWEST_GAPS: usize = 6;
-/// Share of a window in which nothing came, from which on the link may have been idle.
+/// Time without an arrival, as a share of a window, beyond which the link may have been idle.
 const PAUSE: f64 = 0.2;
-/// Waits in transmissions: of each packet of a window in which the queue stood, and of packets that waited.
+/// Minimum excess of each delay over the shortest one, in transmission times, in a window with a standing queue.
 const STOOD: f64 = 1.5;
+/// Minimum excess of the delay over the shortest one, in transmission times, of a packet that waited.
 const WAITED: f64 = 0.5;
-/// Queue in transmissions that packets of the record leave for one that waited in it, and how much faster than fitted
-/// the link is taken to be for that.
+/// Minimum backlog of the flow's own packets, in transmission times, for them to explain the wait of a packet.
 const MET: f64 = 0.25;
+/// Ratio of the assumed to the fitted rate of the link, for the backlog of the flow's own packets.
 const FASTER: f64 = 1.03;
-/// Least share of waits that the flow's own packets explain.
+/// Minimum share of packets that waited, explained by the flow's own packets, for a queue.
 const OWN: f64 = 0.2;
-/// Least share of windows with a standing queue, and the scatter up to which departures are even.
+/// Minimum share of windows with a standing queue, for a queue.
 const STANDS: f64 = 0.3;
+/// Scatter up to which departures are even.
 const EVEN: f64 = 0.2;
-/// Scatter of departures from which on only a queue that stood nearly always shows a rate, and the share of windows in
-/// which that one stands.
+/// Scatter of departures beyond which only a queue that stood nearly always, or was built by the flow, shows a rate.
 const UNEVEN: f64 = 1.0;
+/// Share of windows with a standing queue from which the queue stood nearly always.
 const ALWAYS: f64 = 0.9;
-/// Share of the waits that the flow's own packets explain from which on a queue that often stood is theirs, however uneven
-/// departures are: a cellular link serves several packets in some milliseconds, and none in others.
+/// Share of the packets that waited, explained by the flow's own packets, from which a frequent queue is the flow's
+/// own, however uneven departures are: a cellular link serves several packets in some milliseconds, and none in others.
 const BUILT: f64 = 0.95;
-/// Number of windows with a standing queue that may contradict a rate, their share of all, and the difference of what they carried from what
-/// it says.
+/// Minimum number of windows with a standing queue that contradict a rate.
 const FEWEST_STOOD: usize = 10;
+/// Minimum share of windows with a standing queue that contradict a rate.
 const STOOD_OFTEN: f64 = 0.1;
+/// Maximum relative difference of the data carried by a standing queue from that at the fitted rates, for these to
+/// agree.
 const AGREES: f64 = 0.06;
-/// Fewer distances of acknowledgements tell nothing; ratio of two that are the same, the share of all that makes one a
-/// common one, and the share of all that common ones make.
+/// Minimum number of distances between acknowledgements that show a paced reverse path.
 const FEWEST_ANSWERS: usize = 200;
+/// Ratio of two distances between acknowledgements up to which they are the same distance.
 const SAME: f64 = 1.01;
+/// Minimum share of a distance among all distances between acknowledgements, to be a common one.
 const COMMON: f64 = 0.05;
+/// Minimum share of the common distances among all distances between acknowledgements on a paced reverse path.
 const MOST_ALIKE: f64 = 0.7;
-/// Difference of the bits of acknowledgements at the same distance, as a share and in packets, and how many have it.
+/// Minimum difference of the bits of an acknowledgement from the median at its distance, as a share of this median, for
+/// the distance not to follow from the bits.
 const OFF: f64 = 0.4;
+/// Minimum difference of the bits of an acknowledgement from the median at its distance, in full packets, for the
+/// distance not to follow from the bits.
 const LEAST_OFF: f64 = 1.5;
+/// Minimum share of acknowledgements with other bits than the median at their distance, on a paced reverse path.
 const MANY_OFF: f64 = 0.15;
-/// Mean rate, as a multiple of what a queue carries that stands, which only bursts behind idle times make: a token bucket
-/// lets these pass. Number of windows that tell, and how little their rates differ.
+/// Ratio of the mean fitted rate to that of a standing queue, beyond which the fitted rate comes from bursts after idle
+/// times, which a token bucket lets pass.
 const BURSTS: f64 = 1.1;
+/// Minimum number of windows with a standing queue for a steady rate.
 const FEWEST_STEADY: usize = 20;
+/// Maximum difference of the 10 and 90 % quantiles of the rates of windows, as a share of their median, for a steady
+/// rate.
 const STEADY: f64 = 0.05;
-/// Scatter of departures from which on rates of windows that do not predict each other are no rates.
+/// Scatter of departures beyond which differing rates of windows are no rates, unless they predict each other.
 const CLUMPS: f64 = 0.5;
 
 impl Evidence {
-    /// Evidence for a link with rates over time, in windows so long, which dropped packets, and sent some that were lost.
+    /// Evidence for a link with the rates `rows` over time, in windows of `window_s` seconds. `dropped` marks packets
+    /// dropped by the queue; `served` says which lost packets the link sent.
     pub(crate) fn new(
         record: &Record,
         rows: &[(f64, f64)],
@@ -93,7 +110,8 @@ impl Evidence {
             .collect();
         let least_s = arrivals.iter().map(|of| of.1).fold(f64::INFINITY, f64::min);
         let first_s = arrivals.iter().map(|of| of.0).fold(f64::INFINITY, f64::min);
-        // Of each window the packets and the shortest delay; none where nothing came for a while.
+        // Number of packets and shortest delay of each window; the delay is negative infinity if nothing arrived for a
+        // while.
         let mut windows: Vec<(usize, f64)> = Vec::new();
         let mut last_s = first_s;
         for (at, delay) in &arrivals {
@@ -130,7 +148,7 @@ impl Evidence {
         let expected: f64 =
             of_stood().map(|index| sends(rows, offset_s + index as f64 * window_s, window_s)).sum();
         let carried: f64 = of_stood().map(|index| bits[index]).sum();
-        // Windows in the middle of a time in which the queue stood.
+        // Windows between two windows with a standing queue.
         let inside = of_stood().filter(|index| {
             let is_one = |at: Option<usize>| at.and_then(|at| stands.get(at)) == Some(&Some(true));
             is_one(index.checked_sub(1)) && is_one(index.checked_add(1))
@@ -150,7 +168,7 @@ impl Evidence {
         }
     }
 
-    /// Whether the waits are those of a queue: one that the record's packets built, or that stood, and both where
+    /// True if the waiting times are those of a queue: the record's packets built it, or it stood; both are needed if
     /// departures are uneven.
     pub(crate) fn shows_a_queue(&self) -> bool {
         let (is_own, stands) = (self.own >= OWN, self.stood >= STANDS);
@@ -160,28 +178,28 @@ impl Evidence {
         is_queue && is_even && !self.is_contradicted() && !self.is_paced_back
     }
 
-    /// Whether a queue that stood carried more or less than the rates say: losses of a full queue pass for those of a
-    /// channel, bursts of a token bucket for the rate of the link, or jitter for a queue.
+    /// True if a standing queue carried more or less than the fitted rates: losses of a full queue passed for those of
+    /// a channel, bursts of a token bucket for the rate of the link, or jitter for a queue.
     pub(crate) fn is_contradicted(&self) -> bool {
-        // Of a queue that hardly ever stands windows have idle times too.
+        // If a queue hardly ever stands, windows with a standing queue have idle times too.
         let are_many = self.windows_stood >= FEWEST_STOOD && self.stood >= STOOD_OFTEN;
         are_many && ((self.carried - 1.0).abs() > AGREES || self.beyond > BURSTS)
     }
 
-    /// Whether departures are in clumps, of which the rates of windows are made that do not predict each other.
+    /// True if departures come in clumps, which make rates of windows differ that do not predict each other.
     pub(crate) fn are_clumps(&self) -> bool {
         self.scatter > CLUMPS
     }
 }
 
-/// The rate of windows if nearly all have it.
+/// Median rate of windows in bit/s if nearly all have this rate, else `None`.
 fn steady(mut rates: Vec<f64>) -> Option<f64> {
     rates.sort_by(f64::total_cmp);
     let (low, middle, high) = (quantile(&rates, 0.1), quantile(&rates, 0.5), quantile(&rates, 0.9));
     (rates.len() >= FEWEST_STEADY && high - low <= STEADY * middle).then_some(middle)
 }
 
-/// Bits that a link with rates over time sends from a time on, in so long.
+/// Bits that a link with the rates `rows` over time sends in `lasts_s` seconds from the time `from` on.
 fn sends(rows: &[(f64, f64)], from: f64, lasts_s: f64) -> f64 {
     let to = from + lasts_s;
     let ends = rows.iter().skip(1).map(|row| row.0).chain([f64::INFINITY]);
@@ -191,9 +209,9 @@ fn sends(rows: &[(f64, f64)], from: f64, lasts_s: f64) -> f64 {
     parts.map(|((start, end), row)| row.1 * (to.min(end) - from.max(start)).max(0.0)).sum()
 }
 
-/// Whether acknowledgements come at a few distances in time, whatever the bits that each tells of: then the reverse path
-/// sends them one behind the other. A link that sets their distances does so by the bits. Windows in which no queue
-/// stood do not count.
+/// True if the reverse path sends acknowledgements one behind the other: they come at a few distances in time, whatever
+/// the bits each of them acknowledges. Distances set by the forward link follow from the bits. Windows without a
+/// standing queue do not count.
 fn is_paced_back(record: &Record, stands: &[Option<bool>], first_s: f64, window_s: f64) -> bool {
     let (mut bits, mut last_s, mut gaps) = (0.0, f64::NEG_INFINITY, Vec::<(f64, f64)>::new());
     for packet in record.packets().iter().filter(|packet| packet.fate == Fate::Arrived) {
@@ -223,7 +241,8 @@ fn is_paced_back(record: &Record, stands: &[Option<bool>], first_s: f64, window_
     alike as f64 >= MOST_ALIKE * gaps.len() as f64 && off as f64 >= MANY_OFF * alike as f64
 }
 
-/// The scatter of the gaps between departures: the median of windows.
+/// Relative standard deviation of the bits between departures from what the window's rate sends in that time: median of
+/// windows with enough gaps, 0 without any.
 fn scatter(record: &Record, left: &[f64], packet_s: f64, start: f64, window_s: f64) -> f64 {
     let gaps = busy(record, left, WAITED * packet_s);
     let mut found = Vec::new();
@@ -242,8 +261,8 @@ fn scatter(record: &Record, left: &[f64], packet_s: f64, start: f64, window_s: f
     if found.is_empty() { 0.0 } else { median(&mut found) }
 }
 
-/// Of packets whose delay is longer than `late_s`, the share that met a queue longer than `met_s` of what was sent
-/// before, at a link a little faster than these rates. 1 if none was late.
+/// Share of the packets with a delay above `late_s` that met a queue longer than `met_s` of packets sent before, at a
+/// link a little faster than the rates `rows`; 1 if none was late. Times are in seconds.
 fn own(record: &Record, rows: &[(f64, f64)], dropped: &[bool], late_s: f64, met_s: f64) -> f64 {
     let packets = record.packets();
     let start = packets.first().map_or(0.0, |packet| packet.sent_s);
@@ -280,8 +299,8 @@ mod tests {
         Evidence::new(record, &[(0.0, rate_bps)], 0.1, (&vec![false; count], &vec![None; count]))
     }
 
-    /// A packet each 1.3 ms, of which each takes up to 3 ms longer and none overtakes another: late packets seem to wait,
-    /// at about the rate at which they were sent.
+    /// Jitter does not pass for a queue: packets every 1.3 ms, each up to 3 ms late without overtaking, seem to wait at
+    /// about the rate at which they were sent.
     #[test]
     fn jitter_is_no_queue() {
         let mut random = RunSeed { seed: 1, run: 0 }.stream("evidence");
@@ -294,7 +313,7 @@ mod tests {
         assert!(!evidence(&record(times, false), 9.5e6).shows_a_queue());
     }
 
-    /// Packets of 1500 B in trains of 40 over a link of 12 Mbit/s.
+    /// Trains of 40 packets of 1500 B over a link of 12 Mbit/s show a queue, and agree with this rate.
     #[test]
     fn trains_build_a_queue() {
         let times = (0..10_000).map(|index| {
@@ -305,7 +324,8 @@ mod tests {
         assert!(of.shows_a_queue() && !of.is_contradicted(), "{of:?}");
     }
 
-    /// A cellular link sends five packets 0.1 ms apart each 6 ms, 10 Mbit/s in the mean; a flow fills its queue for 1.5 s of two.
+    /// A queue that the flow fills for 1.5 of every 2 s shows a cellular link, although the link sends in clumps: five
+    /// packets 0.1 ms apart every 6 ms, 10 Mbit/s in the mean.
     #[test]
     fn a_queue_that_the_flow_built_shows_a_link_that_sends_in_clumps() {
         let mut slots =
@@ -318,7 +338,7 @@ mod tests {
         assert!(evidence.shows_a_queue(), "{evidence:?}");
     }
 
-    /// A queue that always stands carries 12 Mbit/s; a rate of 14 Mbit/s is none of it.
+    /// A standing queue that carries 12 Mbit/s agrees with this rate, and contradicts a rate of 14 Mbit/s.
     #[test]
     fn what_a_standing_queue_carried_contradicts_another_rate() {
         let times = || {
@@ -331,7 +351,8 @@ mod tests {
         assert!(evidence(&record(times(), false), 14e6).is_contradicted());
     }
 
-    /// A token bucket lets trains pass at 96 Mbit/s until it is empty, and then 12: a mean of both is no rate.
+    /// Rates fitted to bursts after idle times are contradicted by a token bucket that lets trains pass at 96 Mbit/s
+    /// until it is empty, and then at 12 Mbit/s.
     #[test]
     fn bursts_behind_idle_times_are_no_rate() {
         let times = (0..20_000).map(|index| {
@@ -348,8 +369,8 @@ mod tests {
         assert!(evidence.is_contradicted(), "{evidence:?}");
     }
 
-    /// Acknowledgements leave a slow reverse path 3.5 ms apart, each for two or four packets; and those of a link, by
-    /// their packets.
+    /// A slow reverse path is found if acknowledgements come 3.5 ms apart, each for two or four packets; it is not if
+    /// their distances follow from their packets.
     #[test]
     fn a_reverse_path_that_paces_acknowledgements_is_found() {
         let mut random = RunSeed { seed: 2, run: 0 }.stream("evidence");

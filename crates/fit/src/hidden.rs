@@ -1,4 +1,5 @@
-//! Hidden Markov chain of a series: its levels, their durations, and the level at each step, also without observations.
+//! Hidden Markov chain of a series: its levels, their durations, and the level at each step, also at steps without a
+//! value.
 //!
 //! Values of a level are normal, with one variance for all levels. The chain is estimated by the Baum-Welch algorithm
 //! (Baum et al., Annals of Mathematical Statistics 41(1), 1970), which allows missing values; the Bayesian information
@@ -8,6 +9,7 @@ use crate::bootstrap::quantile;
 
 /// Maximum number of levels.
 const MOST_LEVELS: usize = 8;
+/// Maximum number of Baum-Welch iterations.
 const ROUNDS: usize = 40;
 /// Increase of the log-likelihood below which iteration stops.
 const SETTLED: f64 = 1e-3;
@@ -18,22 +20,23 @@ const LASTS: f64 = 10.0;
 /// Minimum standard deviation of a level, relative to the scale of all values.
 const LEAST_DEVIATION: f64 = 1e-3;
 
-/// Hidden Markov chain of a series.
+/// Hidden Markov chain fitted to a series with missing values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hidden {
-    /// Levels in ascending order.
+    /// Mean value of each level, in ascending order.
     pub levels: Vec<f64>,
-    /// Standard deviation of the values of a level.
+    /// Standard deviation of values around their level, equal for all levels.
     pub deviation: f64,
-    /// Transition probabilities: a row per level, a column per next level.
+    /// Transition probabilities per step: a row per level, a column per next level.
     pub transitions: Vec<Vec<f64>>,
-    /// Most likely level of each step, given all values.
+    /// Index of the most likely level at each step, given all values.
     pub states: Vec<usize>,
     likelihood: f64,
 }
 
 impl Hidden {
-    /// Chain with the number of levels that explains a series best; `None` with too few values.
+    /// Fits a chain to a series (`None`: missing value), with the number of levels, at most 8, of the best Bayesian
+    /// information criterion; `None` with fewer than 20 values.
     pub fn new(values: &[Option<f64>]) -> Option<Self> {
         let count = values.iter().flatten().count();
         let mut best: Option<(f64, Self)> = None;
@@ -67,16 +70,17 @@ impl Hidden {
         }
     }
 
-    /// Mean duration of a level in steps.
+    /// Mean duration of a stay at a level, in steps.
     pub fn lasts(&self, level: usize) -> f64 {
         1.0 / (1.0 - self.transitions[level][level]).max(1e-9)
     }
 
-    /// Share of steps at a level.
+    /// Share of steps at a level, 0 to 1.
     pub fn share(&self, level: usize) -> f64 {
         self.states.iter().filter(|state| **state == level).count() as f64 / self.states.len().max(1) as f64
     }
 
+    /// Chain with a given number of levels, estimated from quantiles of the values as first levels.
     fn with(values: &[Option<f64>], count: usize) -> Self {
         let mut sorted: Vec<f64> = values.iter().flatten().copied().collect();
         sorted.sort_by(f64::total_cmp);
@@ -103,7 +107,8 @@ impl Hidden {
         found
     }
 
-    /// Densities of a value at each level relative to the most likely level's, and the logarithm of that.
+    /// Probability density of a value at each level relative to that at the most likely level, and the logarithm of the
+    /// latter.
     fn densities(&self, value: f64) -> (Vec<f64>, f64) {
         let of = |level: &f64| {
             let away = (value - level) / self.deviation;
@@ -114,7 +119,8 @@ impl Hidden {
         (logs.iter().map(|log| libm::exp(log - most)).collect(), most)
     }
 
-    /// One Baum-Welch iteration: state probabilities from the chain, then the chain from these.
+    /// Performs one Baum-Welch iteration: probabilities of the levels from the chain, then the chain from these.
+    /// `least` is the minimum standard deviation.
     fn improve(&mut self, values: &[Option<f64>], least: f64) {
         let count = self.levels.len();
         let (mut forward, mut likelihood) = (Vec::<Vec<f64>>::with_capacity(values.len()), 0.0);
@@ -210,7 +216,8 @@ mod tests {
     use crossfade_core::RunSeed;
     use rand::RngExt;
 
-    /// Levels 0, 1 and 3 that last 25 steps in the mean, with noise of 0.2; a share of the values is missing.
+    /// Series of levels 0, 1 and 3 that last 25 steps in the mean, with noise of standard deviation 0.2 and a share
+    /// `missing` of the values left out; and the true level of each step.
     fn series(missing: f64, seed: u64) -> (Vec<Option<f64>>, Vec<usize>) {
         let mut random = RunSeed { seed, run: 0 }.stream("hidden");
         let mut state = 0_usize;

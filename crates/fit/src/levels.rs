@@ -1,4 +1,4 @@
-//! Change points of a series: where its level shifts.
+//! Change points of a series, at which its level shifts.
 
 use crate::bootstrap::median;
 
@@ -13,9 +13,9 @@ pub struct Level {
     pub mean: f64,
 }
 
-/// Splits a series into stretches by optimal partitioning with pruning (PELT; Killick, Fearnhead and Eckley, JASA 107,
-/// 2012): least squares, with a penalty of `penalty` times ln n times the variance per change. The variance comes from
-/// differences of neighbours, so shifts do not enlarge it.
+/// Splits a series of n values into stretches of constant level by optimal partitioning with pruning (PELT; Killick,
+/// Fearnhead and Eckley, JASA 107, 2012): least squares, with a penalty per change of `penalty` times ln n times the
+/// variance of the noise. The variance comes from differences of neighbours, so shifts do not enlarge it.
 pub fn segments(values: &[f64], penalty: f64) -> Vec<Level> {
     let n = values.len();
     if n == 0 {
@@ -80,7 +80,8 @@ mod tests {
         assert_eq!(of(&[]), []);
     }
 
-    /// With 3 ln n, noise alone is cut in few of 200 series of 200 values; a shift of four deviations nearly always.
+    /// With a penalty of 3 ln n, at most 20 of 200 series of 200 noise values are split, and a shift of four standard
+    /// deviations is found in at least 195 of them.
     #[test]
     fn noise_has_no_levels() {
         let (mut cut, mut found) = (0, 0);

@@ -1,16 +1,16 @@
-//! A link from a record of packets: its rate, base delay, queue limit and losses, each with an interval and a verdict
-//! whether the record identifies it.
+//! Fit of a link model to a record of packets: rate, base delay, queue limit and losses, each with an interval and a
+//! verdict on whether the record identifies it.
 //!
-//! A [`Record`] says of each packet when it was sent and when its arrival was seen. The method is open loop: packets
-//! are replayed, at the times of the record, into a queue in front of a link of some rate ([`delays`]), and the rate
-//! is that whose delays are nearest to the recorded ones ([`RateFit`]). So a flow that used a fifth of the link shows
-//! its rate as soon as some of its packets left back to back; where none waited for another, only a lower bound is
-//! known, and the verdict says so.
+//! A [`Record`] holds, for each packet, the sending time and the time at which its arrival was observed. The fit is
+//! open loop: it replays the packets at their recorded sending times into a queue in front of a link of a candidate
+//! rate ([`delays`]), and selects the rate with the delays nearest to the recorded ones ([`RateFit`]). A flow that
+//! used a fifth of the link therefore shows the link's rate if some of its packets left back to back. If no packet
+//! waited for another, the record gives only a lower bound of the rate ([`Verdict::Bounded`]).
 //!
 //! ```
 //! use crossfade_fit::{Fate, Fit, Model, Packet, Record, Verdict, delays};
 //!
-//! // Pairs of 1500 B, 10 ms apart, over 12 Mbit/s and 20 ms.
+//! // Pairs of packets of 1500 B, 10 ms apart, over a link of 12 Mbit/s with a base delay of 20 ms.
 //! let sent: Vec<(f64, f64)> = (0..2000).map(|i| (f64::from(i / 2) * 10e-3, 1500.0)).collect();
 //! let waits = delays(&sent, 12e6, |_| false);
 //! let packet = |(&(sent_s, bytes), wait)| Packet { sent_s, bytes, seen_s: Some(sent_s + 20e-3 + wait), fate: Fate::Arrived };
@@ -18,7 +18,7 @@
 //! let fit = Fit::new(&record, 1);
 //! assert_eq!((fit.model, fit.rate.verdict), (Model::M0, Verdict::Identified));
 //! assert!((fit.rate.value - 12e6).abs() < 12e3 && (fit.delay.value - 20e-3).abs() < 1e-6);
-//! // Nothing was dropped: the queue held a packet, and may hold any number.
+//! // No packet was dropped, so the queue limit has only a lower bound.
 //! assert_eq!(fit.queue.verdict, Verdict::Bounded);
 //! # Ok::<(), crossfade_fit::FitError>(())
 //! ```

@@ -1,33 +1,37 @@
-//! Losses not explained by a full queue: their share, and whether they are bursty.
+//! Random losses of a record, which no full queue explains: their share, dispersion and bursts.
 
 use crate::bootstrap::share;
 use crate::bursts::Bursts;
 use crate::record::{Fate, Record};
 use crossfade_core::Stream;
 
-/// Random losses of a record.
+/// Random losses of a record: those that no full queue explains.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Losses {
-    /// Packets with a known fate that no full queue dropped.
+    /// Number of packets with a known fate that were not near a full queue.
     pub packets: u64,
-    /// Packets that were lost.
+    /// Number of lost packets among [`Self::packets`].
     pub lost: u64,
-    /// Dispersion: variance of the losses per stretch of the record over that of independent losses.
+    /// Dispersion: ratio of the variance of the number of losses, over 30 stretches of the record, to that of
+    /// independent losses; 1 if it is not significantly larger.
     pub dispersion: f64,
-    /// Two-state channel, if it predicts held-out losses better than independence does.
+    /// Two-state channel of bursty losses; `None` unless it predicts held-out losses better than independence does.
     pub bursts: Option<Bursts>,
-    /// Losses and packets with a backlog below, and above, its median.
+    /// Numbers of losses and of packets, for packets that found at most the median backlog, and for those that found
+    /// more.
     pub by_backlog: [(u64, u64); 2],
 }
 
-/// Minimum number of packets below the limit of an always full queue; the packets furthest from the limit are used.
+/// Number of packets assumed for a draw of the loss probability if fewer were observed and none was lost; few packets
+/// would otherwise allow a high probability.
 const FEWEST: u64 = 1000;
-/// Number of stretches of the record for the dispersion.
+/// Number of stretches of the record from which the dispersion of losses is estimated.
 const STRETCHES: usize = 30;
 
 impl Losses {
-    /// Estimates losses of a record, without packets `near` to a full queue. `left` are departure times from the link,
-    /// `packet_s` is the packet time.
+    /// Estimates the random losses of a record, without packets `near` to a full queue. `backlogs` are the bytes that
+    /// each packet found in the queue, `left` its departure time from the link, and `packet_s` the transmission time of
+    /// a full packet, both in seconds.
     pub(crate) fn new(record: &Record, near: &[bool], backlogs: &[f64], left: &[f64], packet_s: f64) -> Self {
         let known: Vec<(bool, f64)> = (record.packets().iter().zip(near).zip(backlogs))
             .filter(|((packet, near), _)| packet.fate != Fate::Unknown && !**near)
@@ -48,13 +52,13 @@ impl Losses {
         Self { bursts: Bursts::new(record, near, left, packet_s), ..found }
     }
 
-    /// Estimated loss probability.
+    /// Estimated probability of random loss; 0 without packets.
     pub fn share(&self) -> f64 {
         if self.packets == 0 { 0.0 } else { self.lost as f64 / self.packets as f64 }
     }
 
-    /// Draw of the loss probability from its uncertainty. Without any loss the draw is zero only if `may_lose_nothing`,
-    /// since many links do lose.
+    /// Draw of the probability of random loss from its posterior. If nothing was lost, the draw is zero with
+    /// `may_lose_nothing`, else positive, since many links do lose packets.
     pub fn draw(&self, may_lose_nothing: bool, stream: &mut Stream) -> f64 {
         if self.lost == 0 && may_lose_nothing {
             return 0.0;
@@ -65,8 +69,8 @@ impl Losses {
         share(self.lost as f64 / self.dispersion, self.packets as f64 / self.dispersion, stream)
     }
 
-    /// Whether losses grow with the backlog far beyond chance, which indicates a short queue, a policer or an AQM
-    /// instead of noise.
+    /// True if packets that found a large backlog were lost far more often than chance explains (four standard
+    /// deviations), which indicates a short queue, a policer or an AQM instead of random loss.
     pub fn grows_with_queue(&self) -> bool {
         let [low, high] = self.by_backlog.map(|(lost, all)| (lost as f64, all as f64));
         if low.1 < 100.0 || high.1 < 100.0 || high.0 < 10.0 {
@@ -78,7 +82,7 @@ impl Losses {
     }
 }
 
-/// Dispersion of the losses per stretch, at least 1.
+/// Ratio of the variance of the losses per stretch to that of independent losses; 1 unless it is significantly larger.
 fn dispersion(known: &[(bool, f64)]) -> f64 {
     let length = known.len() / STRETCHES;
     let lost = known.iter().filter(|of| of.0).count() as f64;

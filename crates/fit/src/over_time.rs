@@ -5,62 +5,68 @@ use crate::departures::Gap;
 use crate::levels::segments;
 use crate::record::Record;
 
-/// Observation of the link in a window of time.
+/// Busy time of the link, and data sent in it, in a window of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Window {
-    /// Start of the window in seconds.
+    /// Start of the window in seconds, on the time axis of the record.
     pub from_s: f64,
     /// Time in the window during which the link was busy, in seconds.
     pub busy_s: f64,
-    /// Bits sent in the busy time.
+    /// Bits that the link sent in the busy time.
     pub bits: f64,
-    /// Packets sent in the busy time.
+    /// Number of packets that the link sent in the busy time.
     pub packets: f64,
-    /// Relative standard error of the window's rate, from the variation of the gaps between departures.
+    /// Relative standard error of the window's rate, from the variation of the gaps between departures; infinite if
+    /// unknown.
     pub error: f64,
 }
 
 /// Maximum number of windows; more result only from records with contradictory times.
 const MOST: usize = 40_000;
-/// Conditions for a window to show the rate: this number of packets sent while the link was busy, or this share of busy
-/// time. Fewer packets suffice if the gaps vary so little that the rate's error is within this share.
+/// Number of packets sent while the link was busy from which a window always shows the rate.
 const FEWEST_PACKETS: f64 = 8.0;
+/// Minimum number of packets in a window from which the variation of gaps is estimated.
 const SOME_PACKETS: f64 = 6.0;
+/// Relative error of a window's rate up to which fewer than [`FEWEST_PACKETS`] packets show the rate.
 const PRECISE: f64 = 0.05;
+/// Share of busy time from which a window shows the rate, whatever the number of packets.
 const SEEN: f64 = 0.3;
-/// Share of waiting packets below which a window is quiet.
+/// Share of waiting packets among those that left in a window, below which the window is quiet.
 const QUIET: f64 = 0.25;
-/// Share of the data carried by a nearby window that a quiet window has to carry.
+/// Minimum rate of the data carried by a quiet window, as a share of the rate observed in the nearest windows.
 const NEARLY: f64 = 1.0;
 /// Minimum number of windows with an observed rate to decide whether it changes.
 pub(crate) const FEWEST_WINDOWS: usize = 20;
 /// Relative variation of rates below which they count as constant.
 const CONSTANT: f64 = 0.02;
-/// Relative variation of rates, and its multiple of their errors, beyond which they are always followed.
+/// Relative variation of the rates of windows beyond which the rate changes, if their errors ([`ERRORS`]) do not
+/// explain it.
 const WIDE: f64 = 0.3;
+/// Minimum ratio of the standard deviation of widely varying rates to their errors, for the rate to change.
 const ERRORS: f64 = 4.0;
-/// Minimum number of windows with an estimated error; the errors of all are derived from them.
+/// Minimum number of windows with an estimated error, for these to represent all windows.
 const FEWEST_KNOWN: usize = 5;
-/// Rates whose deviation is a smaller share of their errors are constant: acknowledgements that come in steps of time,
-/// as those of a link that collects them, make levels of windows by their beat.
+/// Minimum ratio of the standard deviation of rates to their errors, for the rate to change. Below it, levels may come
+/// from the beat between windows and acknowledgements in steps of time, as from a link that collects them.
 const BEYOND_ERRORS: f64 = 0.5;
 /// Maximum ratio of squared errors on held-out windows, change points over a constant, to accept the change points.
 const BETTER: f64 = 0.8;
-/// Penalty of a change point.
+/// Penalty of a change point of the rate in [`segments`].
 const PENALTY: f64 = 3.0;
-/// Minimum duration of an outage in seconds, and its minimum multiple of the transmission time of the data after it.
+/// Minimum duration of an outage in seconds.
 const SHORTEST_OUTAGE_S: f64 = 0.04;
+/// Minimum duration of an outage, as a multiple of the transmission time of the data after it.
 const OUTAGE: f64 = 8.0;
-/// Times that differ by less are one.
+/// Difference in seconds below which two times are equal.
 const ROUNDING_S: f64 = 1e-9;
-/// Gaps on either side tell the rate around one.
+/// Number of gaps on either side from which the rate around a gap is taken.
 const AROUND: usize = 10;
-/// Duration in seconds below which rows are merged.
+/// Time in seconds within which rows of the table of rates next to an outage are merged with the outage.
 const SHORTEST_ROW_S: f64 = 2e-3;
-/// Relative difference of rates below which rows are merged.
+/// Relative difference of rates below which rows of the table of rates are merged.
 const ALIKE: f64 = 0.01;
 
-/// Periods in which nothing left the link while packets waited.
+/// Outages as pairs of start and end in seconds: periods in which nothing left the link for long while packets waited.
 pub(crate) fn outages(gaps: &[Gap]) -> Vec<(f64, f64)> {
     let of = |(index, gap): (usize, &Gap)| {
         if gap.lasts_s() < SHORTEST_OUTAGE_S {
@@ -78,7 +84,8 @@ pub(crate) fn outages(gaps: &[Gap]) -> Vec<(f64, f64)> {
     gaps.iter().enumerate().filter_map(of).collect()
 }
 
-/// Times in which a packet that came to an idle link did not leave it, while others came behind it.
+/// Outages as pairs of start and end in seconds, which began on an idle link: a packet came to it and did not leave for
+/// long, while others came after it.
 pub(crate) fn stalls(alone: &[Gap], gaps: &[Gap]) -> Vec<(f64, f64)> {
     let of = |gap: &Gap| {
         if gap.lasts_s() < SHORTEST_OUTAGE_S {
@@ -94,7 +101,8 @@ pub(crate) fn stalls(alone: &[Gap], gaps: &[Gap]) -> Vec<(f64, f64)> {
     alone.iter().filter_map(of).collect()
 }
 
-/// Transmissions on an idle link that saw no outage: those that took far longer than others around them did.
+/// Transmissions on an idle link, `served`, without those that overlap an outage or took far longer than others around
+/// them.
 pub(crate) fn without_outages(served: &[Gap], outages: &[(f64, f64)]) -> Vec<Gap> {
     let is_usual = |(index, gap): &(usize, &Gap)| {
         let next = outages.partition_point(|outage| outage.1 <= gap.from_s);
@@ -106,7 +114,7 @@ pub(crate) fn without_outages(served: &[Gap], outages: &[(f64, f64)]) -> Vec<Gap
     served.iter().enumerate().filter(is_usual).map(|(_, gap)| *gap).collect()
 }
 
-/// Bytes that the link sent in windows from `start` on, without outages.
+/// Busy time and data sent by the link in windows of `window_s` seconds from `start` on; outages are not busy time.
 pub(crate) fn windows(gaps: &[Gap], outages: &[(f64, f64)], start: f64, window_s: f64) -> Vec<Window> {
     let mut found: Vec<Window> = Vec::new();
     let mut next = 0;
@@ -120,7 +128,7 @@ pub(crate) fn windows(gaps: &[Gap], outages: &[(f64, f64)], start: f64, window_s
         };
         spread(&mut found, start, window_s, (from.max(start), gap.to_s), (gap.bits, gap.packets));
     }
-    // The ratio estimator's error, of the gaps that end in a window.
+    // Standard error of the ratio of bits to time, from the gaps that end in a window.
     let mut sums = vec![(0.0, 0.0); found.len()];
     for gap in gaps {
         let index = ((gap.to_s - start) / window_s).floor() as usize;
@@ -136,7 +144,7 @@ pub(crate) fn windows(gaps: &[Gap], outages: &[(f64, f64)], start: f64, window_s
     found
 }
 
-/// Distributes a busy period over the windows that it overlaps.
+/// Distributes a busy period over the windows it overlaps, with bits and packets in proportion to time.
 fn spread(
     windows: &mut Vec<Window>,
     start: f64,
@@ -168,13 +176,14 @@ fn spread(
     }
 }
 
-/// Number of waiting packets from which a window shows its rate, given the variation of gaps in windows with many
-/// packets.
+/// Minimum number of waiting packets in a window that shows its rate, 1 to 8, by the variation of gaps in windows with
+/// many packets.
 pub(crate) fn fewest(windows: &[Window]) -> f64 {
     let of = |of: &Window| of.error * of.packets.sqrt();
     let mut noise: Vec<f64> = windows.iter().filter(|of| of.packets >= SOME_PACKETS).map(of).collect();
     if noise.is_empty() {
-        // Pairs in windows of their own: two gaps tell their variation hardly, so an upper quantile of many counts.
+        // If each window has a pair of packets, two gaps hardly show their variation, so an upper quantile over many
+        // windows counts.
         noise = windows.iter().filter(|of| of.error.is_finite()).map(of).collect();
         if noise.len() < FEWEST_WINDOWS {
             return FEWEST_PACKETS;
@@ -183,35 +192,37 @@ pub(crate) fn fewest(windows: &[Window]) -> f64 {
         let needed = quantile(&noise, 0.75) / PRECISE;
         return (needed * needed).clamp(1.0, FEWEST_PACKETS);
     }
-    // Where only slow times make packets wait, the rate changes within most of these windows.
+    // Where only slow times make packets wait, the rate changes within most of these windows, so a lower quantile
+    // counts.
     noise.sort_by(f64::total_cmp);
     let needed = quantile(&noise, 0.25) / PRECISE;
     (needed * needed).clamp(1.0, FEWEST_PACKETS)
 }
 
-/// Logarithms of the rates of windows with at least `fewest` waiting packets; `None` for other windows.
+/// Logarithm of the rate in bit/s of each window with about `fewest` waiting packets, or 30 % of busy time; `None` for
+/// other windows.
 pub(crate) fn series(windows: &[Window], window_s: f64, fewest: f64) -> Vec<Option<f64>> {
-    // A window that a gap ends in has all of it, or nearly.
+    // A window has nearly all packets of the gaps that end in it: the rest counts in the window before.
     let is_seen = |of: &Window| of.packets >= 0.9 * fewest || of.busy_s >= SEEN * window_s;
     windows.iter().map(|of| (is_seen(of) && of.bits > 0.0).then(|| libm::log(of.bits / of.busy_s))).collect()
 }
 
-/// Changes of a rate, and its levels.
+/// Test for changes of a rate over windows, and the levels of the rate.
 #[derive(Clone, Debug)]
 pub(crate) struct Changes {
-    /// Ratio of mean squared errors on held-out windows: change points over one level.
+    /// Ratio of mean squared errors on held-out windows, change points to one level.
     pub(crate) ratio: f64,
-    /// Start window and logarithm of the rate of each level.
+    /// Index of the first window, and logarithm of the rate in bit/s, of each level.
     pub(crate) levels: Vec<(usize, f64)>,
-    /// Whether the windows differ by more than their errors explain.
+    /// True if the rates of windows differ by more than their errors explain.
     pub(crate) spreads: bool,
-    /// Whether the windows differ by much, and by far more than their errors.
+    /// True if the rates of windows differ by much, and by far more than their errors.
     pub(crate) is_wide: bool,
 }
 
 impl Changes {
-    /// Changes of a series of rates; `None` with too few windows. Every second window is held out and predicted by the
-    /// level of its neighbours.
+    /// Tests a series of logarithms of rates for changes; `None` with fewer than 20 observed windows. Every second
+    /// window is held out and predicted by the level of its neighbours.
     pub(crate) fn new(series: &[Option<f64>], windows: &[Window]) -> Option<Self> {
         let there: Vec<(usize, f64)> =
             series.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
@@ -229,10 +240,10 @@ impl Changes {
         if spread < CONSTANT {
             return Some(Self { ratio: 1.0, levels: whole, spreads: false, is_wide: false });
         }
-        // A standard deviation is 0.3 of that spread, of a normal distribution.
+        // The standard deviation of a normal distribution is 0.3 of the spread between its 5 and 95 % quantiles.
         let errors = || there.iter().map(|(at, _)| windows[*at].error);
         let error = median(&mut errors().collect::<Vec<f64>>());
-        // Windows with one gap have no error that is known: the others stand for them.
+        // Windows with one gap have no known error: the other windows represent them.
         let mut known: Vec<f64> = errors().filter(|error| error.is_finite()).collect();
         let of_known = if known.len() >= FEWEST_KNOWN { median(&mut known) } else { f64::INFINITY };
         let is_wide = spread > WIDE && 0.3 * spread > ERRORS * of_known;
@@ -249,25 +260,26 @@ impl Changes {
         Some(Self { ratio, levels: whole, spreads, is_wide })
     }
 
-    /// Whether the rate varies: the change points pass the held-out test, or rates differ by much, since rare
+    /// True if the rate varies: the change points pass the held-out test, or rates differ by much, since rare
     /// observations may be too far apart to predict each other.
     pub(crate) fn varies(&self) -> bool {
         self.spreads && (self.is_wide || self.is_predicted())
     }
 
-    /// Whether the change points pass the held-out test.
+    /// True if the change points pass the held-out test.
     pub(crate) fn is_predicted(&self) -> bool {
         self.ratio < BETTER && self.levels.len() > 1
     }
 }
 
+/// Logarithm of the rate of the level that contains a window; `None` without levels.
 fn level_at(levels: &[(usize, f64)], window: usize) -> Option<f64> {
     levels.iter().rev().find(|level| level.0 <= window).or(levels.first()).map(|level| level.1)
 }
 
-/// Carried rates of quiet windows, whose packets hardly waited, and the mean of what windows carried whose rate was not
-/// seen. A quiet window carried about as much as a nearby window with waiting packets, so the link was faster than the offered
-/// traffic by an unknown amount.
+/// Carried rate in bit/s of each quiet window (`None` for others), and the mean carried rate of windows without an
+/// observed rate. Packets hardly waited in a quiet window, although it carried as much as nearby windows with waiting
+/// packets: the link was faster than the offered traffic by an unknown amount.
 pub(crate) fn quiet(
     record: &Record,
     left: &[f64],
@@ -277,7 +289,7 @@ pub(crate) fn quiet(
 ) -> (Vec<Option<f64>>, f64) {
     let mut through = vec![(0.0, 0.0); windows.len()];
     for (packet, left) in record.packets().iter().zip(left) {
-        // Packets without information have departures that are NaN or before the first window.
+        // Packets without a known departure have NaN or a time before the first window.
         if let Some(sum) =
             through.get_mut(((left - start) / window_s).floor() as usize).filter(|_| *left >= start)
         {
@@ -285,7 +297,7 @@ pub(crate) fn quiet(
         }
     }
     let most = through.iter().map(|(_, bits)| bits / window_s).fold(0.0, f64::max);
-    // A window behind an outage carried more than was sent in it, at the rate of that time.
+    // A window after an outage carries more than was sent in it, at the rate of the link.
     let unseen = through.iter().zip(series).filter(|(of, seen)| seen.is_none() && of.0 >= FEWEST_PACKETS);
     let (bits, count) = unseen.fold((0.0, 0.0), |sum, (of, _)| (sum.0 + of.1, sum.1 + 1.0));
     let usual = if count > 0.0 { bits / count / window_s } else { most };
@@ -306,8 +318,8 @@ pub(crate) fn quiet(
     ((0..windows.len()).map(&mut is_quiet).collect(), usual)
 }
 
-/// Fills quiet windows in the series of rates. The link was at least as fast as the window's carried rate: the rate
-/// observed before or after it holds, whichever is high enough, or else the carried rate.
+/// Fills quiet windows in a series of logarithms of rates. In such a window the link was at least as fast as the
+/// carried rate: the rate observed before or after the window is taken if it is high enough, else the carried rate.
 pub(crate) fn through_quiet(series: &[Option<f64>], quiet: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut after = vec![None; series.len()];
     let mut next = None;
@@ -326,8 +338,8 @@ pub(crate) fn through_quiet(series: &[Option<f64>], quiet: &[Option<f64>]) -> Ve
     series.iter().enumerate().map(of).collect()
 }
 
-/// Rate over time from 0 on, relative to the start of the first window: observed rates in their windows, between them
-/// the previous one up to the middle and then the next; zero in outages.
+/// Table of the rate over time, as pairs of start in seconds since the first window, and bit/s. Between windows with an
+/// observed rate, the previous rate holds up to the middle and then the next; outages have the rate 0.
 pub(crate) fn table(
     series: &[Option<f64>],
     window_s: f64,
@@ -361,7 +373,7 @@ pub(crate) fn table(
     rows
 }
 
-/// Mean rate of a table over the duration of a record.
+/// Mean rate in bit/s of a table over the duration of a record in seconds; `None` for an empty table.
 pub(crate) fn mean_over_time(rows: &[(f64, f64)], lasts: f64) -> Option<f64> {
     let last = rows.last()?;
     let ends = rows[1..].iter().map(|row| row.0).chain([lasts.max(last.0)]);
@@ -384,13 +396,13 @@ pub(crate) fn takes(rows: &[(f64, f64)], at: f64, mut bits: f64) -> f64 {
     from - at + bits / rows[rows.len() - 1].1
 }
 
-/// Rate of a table at a time; during outages the rate that follows.
+/// Rate in bit/s of a table at a time; during outages the rate after the outage.
 pub(crate) fn rate_at(rows: &[(f64, f64)], at: f64) -> f64 {
     let next = rows.partition_point(|row| row.0 <= at).max(1);
     rows[next - 1..].iter().map(|row| row.1).find(|rate| *rate > 0.0).unwrap_or(rows[0].1)
 }
 
-/// Highest rate of a table between two times; during outages the rate that follows.
+/// Highest rate in bit/s of a table between two times; during outages the rate after the outage.
 pub(crate) fn fastest(rows: &[(f64, f64)], from: f64, to: f64) -> f64 {
     let (first, next) =
         (rows.partition_point(|row| row.0 <= from).max(1), rows.partition_point(|row| row.0 < to));
@@ -424,8 +436,9 @@ mod tests {
         assert_eq!(rate_at(&rows, 0.6), rows[2].1);
     }
 
-    /// 2.2 Mbit/s, of which acknowledgements tell in steps of 5 ms: packets of 5.45 ms, so windows of 109 ms have 20 or
-    /// 21; and rates that differ by as much where departures are seen exactly.
+    /// A constant rate of 2.2 Mbit/s seen by acknowledgements in steps of 5 ms does not vary, although windows of 109
+    /// ms have 20 or 21 packets of 5.45 ms. Rates that differ by as much vary where departures are seen exactly, and
+    /// larger differences also where they are seen in steps.
     #[test]
     fn steps_of_acknowledgements_are_no_levels() {
         let series_of = |step: f64, rate: &dyn Fn(f64) -> f64| {

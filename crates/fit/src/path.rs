@@ -1,63 +1,72 @@
-//! Delay of the empty path where the rate changes: without queue, and without transmission at the rate of the time.
+//! Base delay of a path with a changing rate: delays minus queueing, and minus transmission at the rate of their time.
 
 use crate::bootstrap::{median, spread};
 use crate::departures::found_before;
 use crate::over_time;
 use crate::record::{Fate, Record};
 
-/// Number of packets after an idle time that show the base delay, if there are as many in all.
+/// Number of packets after an idle time of the link that show the base delay.
 const FIRST: usize = 4;
+/// Minimum number of first packets after idle times, in the whole record, that show the base delay.
 const FEWEST_FIRST: usize = 30;
-/// Uncertainty of the base delay by one train of packets or one delay, in transmission times.
+/// Standard error of a base delay from one train of packets or one delay, in transmission times of a full packet.
 const UNSURE: f64 = 0.25;
-/// Number of packets after an idle time that show the rate of that time.
+/// Maximum number of packets in a train, which begins after an idle time of the link.
 const TRAIN: usize = 12;
-/// Number of first gaps of a train that tell its rate, and how many of them tell how exactly.
+/// Number of first gaps of a train that show its rate.
 const HEAD: usize = 6;
+/// Minimum number of gaps of a train that show how exact its rate is.
 const FEWEST_GAPS: usize = 4;
-/// Packets of a train waited for one another if a delay grew by such a share of a transmission from packet to packet;
-/// where gaps are exact, by a smaller one, and by so many deviations of them.
+/// Minimum growth of the delay from one packet of a train to the next, as a share of a transmission time, if they
+/// waited for one another.
 const GROWS: f64 = 0.02;
+/// Minimum growth of the delay like [`GROWS`], but for trains with exact gaps.
 const GROWS_EXACT: f64 = 2e-3;
+/// Minimum growth of the delay like [`GROWS`], but in deviations of the gaps, for trains with exact gaps.
 const GROWS_DEVIATIONS: f64 = 2.0;
-/// Number of trains that tell the path by agreeing.
+/// Minimum number of trains, or of first packets after idle times, for an exact base delay by their agreement.
 const FEWEST_TRAINS: usize = 8;
-/// Share of a transmission to which anything is exact.
+/// Minimum standard error of a base delay, as a share of a transmission time.
 const EXACT: f64 = 0.01;
-/// Difference of a gap from the usual, in transmissions, at which the rate changed.
+/// Difference of a gap in a train from the usual one, in transmission times, beyond which the rate changed within the
+/// train.
 const CHANGES: f64 = 0.25;
-/// A train tells the path if the shortest delay leaves a packet at least this share of the train's transmission time: a
-/// delay that was longer at the beginning for another reason leaves none.
+/// Minimum excess of the shortest delay of a record over the base delay of a train, as a share of the train's
+/// transmission time. If the train's first packet was late for another reason than the queue, its base delay is too
+/// long, and leaves less.
 const LEAVES: f64 = 0.2;
 
-/// A base delay.
+/// Base delay of a path with its error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Base {
+    /// Base delay in seconds.
     pub(crate) delay_s: f64,
-    /// Standard error.
+    /// Standard error of the base delay in seconds.
     pub(crate) error_s: f64,
-    /// Standard deviation of one delay, of a normal distribution.
+    /// Standard deviation of the delay of one packet in seconds; infinite if unknown.
     spread_s: f64,
-    /// Whether it is that of packets at times whose rate is shown by others that waited.
+    /// True if the base delay is exact: from packets at times with an observed rate, or from trains.
     pub(crate) is_shown: bool,
 }
 
-/// A transmission on an idle link shows the rate if it takes at least so many times the error of the base delay, and
-/// the deviation of one delay.
+/// Minimum ratio of a transmission time to an error of the delay for this delay to be exact.
 const ERRORS: f64 = 20.0;
+/// Minimum ratio of a transmission time on an idle link to the standard deviation of one delay, for the transmission to
+/// show the rate.
 const DEVIATIONS: f64 = 3.0;
 
-/// Of a normal distribution, the ratio of the standard error of a median to that of a mean and of a standard deviation
-/// to the mean deviation (the root of half of pi).
+/// Square root of half of pi: for a normal distribution, the ratio of the standard error of a median to that of a mean,
+/// and of the standard deviation to the mean absolute deviation.
 const NORMAL: f64 = 1.2533;
 
-/// Rates over time as far as they are known.
+/// Rates of a link over time, as far as they are known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rates<'a> {
-    /// Start times since the first packet, and rates in bit/s.
+    /// Pairs of start in seconds since the first packet, and rate in bit/s.
     pub(crate) rows: &'a [(f64, f64)],
-    /// Windows whose rate packets show that waited for one another, and their length.
+    /// For each window, true if packets that waited for one another show its rate.
     pub(crate) shown: &'a [bool],
+    /// Length of a window in seconds.
     pub(crate) window_s: f64,
 }
 
@@ -66,29 +75,30 @@ impl Rates<'_> {
         self.shown.get((at / self.window_s) as usize) == Some(&true)
     }
 
-    /// Shortest transmission of a packet that left at about a time: in the next window the link may have been faster.
+    /// Shortest transmission time in seconds of `bits` that left at about the time `at`: in a neighbouring window the
+    /// link may have been faster.
     fn shortest_s(&self, bits: f64, at: f64) -> f64 {
         bits / over_time::fastest(self.rows, at - self.window_s, at + self.window_s)
     }
 }
 
 impl Base {
-    /// Delays of packets without queueing and transmission at the rates of their times: the median over the first
-    /// packets behind an idle time, at times whose rate is shown if these are enough. A base delay that is too short
-    /// makes those times fewer, not wrong. Of a link that was hardly ever idle the first packets tell it, and their rate
-    /// by the times between them; so they do wherever they tell it more exactly.
+    /// Estimates the base delay: the median of the delays minus queueing and transmission, over the first packets after
+    /// idle times of the link, only at times with an observed rate if these packets are enough. A base delay that is
+    /// too short makes such times fewer, not wrong. If the link was hardly ever idle, or trains of packets are more
+    /// exact, the base delay comes from trains, which show their own rate by the gaps between packets.
     pub(crate) fn new(record: &Record, left: &[f64], rates: Rates<'_>) -> Self {
         let Delays { mut rests, mut of_shown, least, most, shortest_s, trains } =
             Delays::new(record, left, rates);
         let usual_s = 8.0 * record.full_bytes() / over_time::rate_at(rates.rows, 0.0);
         let by_trains = Self::by_trains(&trains, (least, most, shortest_s), usual_s);
-        // Times of a coarse clock agree by its steps.
+        // Times of a coarse clock agree because of its ticks.
         let is_fine = ERRORS * record.tick_s() <= usual_s;
         let exact = by_trains.filter(|base| base.is_shown && is_fine);
-        // Packets that came in an outage waited until its end, so the median deviation counts.
+        // Packets sent in an outage waited until its end, so the median deviation counts.
         let delay_s = median(&mut of_shown);
         let spread_s = spread(of_shown.iter().map(|rest| (rest - delay_s).abs()));
-        // A few are enough if they are alike to a twentieth of a transmission.
+        // A few packets are enough if their delays agree within a twentieth of a transmission time.
         let agree = of_shown.len() >= FEWEST_TRAINS && ERRORS * spread_s <= usual_s;
         let by_all = if of_shown.len() >= FEWEST_FIRST || (is_fine && exact.is_none() && agree) {
             let error_s = (NORMAL * spread_s / (of_shown.len() as f64).sqrt()).max(EXACT * usual_s);
@@ -111,13 +121,14 @@ impl Base {
         }
     }
 
-    /// Whether a transmission that took so long shows the rate.
+    /// True if the base delay is exact enough for a transmission of `lasts_s` seconds on an idle link to show the rate.
     pub(crate) fn tells(&self, lasts_s: f64) -> bool {
         lasts_s >= ERRORS * self.error_s && lasts_s >= DEVIATIONS * self.spread_s
     }
 
-    /// The delay that trains tell, at most `least`, which the rates of all packets leave. It is exact if trains are, and
-    /// neither the bound `most` nor the shortest delay contradicts it.
+    /// Base delay from trains; `None` if no train shows one. It is exact if trains are, and neither the bound `most`
+    /// nor the shortest delay `shortest_s` contradicts it. Otherwise it is the median of the trains, at most `least`,
+    /// the shortest delay minus transmission. All values are in seconds; `usual_s` is the usual transmission time.
     fn by_trains(trains: &[Train], (least, most, shortest_s): (f64, f64, f64), usual_s: f64) -> Option<Self> {
         let told: Vec<Told> = trains.iter().filter_map(Train::told).collect();
         let exact = alone(&told, most, shortest_s).or_else(|| agreed(&told, most, shortest_s));
@@ -134,7 +145,7 @@ impl Base {
     }
 }
 
-/// The median, and its standard error for normal values.
+/// Median of values, and its standard error for normally distributed values.
 fn middle(values: &mut [f64]) -> (f64, f64) {
     let count = values.len().max(1) as f64;
     let middle = median(values);
@@ -142,8 +153,9 @@ fn middle(values: &mut [f64]) -> (f64, f64) {
     (middle, NORMAL * NORMAL * deviation / count.sqrt())
 }
 
-/// The path that single trains tell exactly, and its error: the longest, since a train that began when the link became
-/// slower shows a later rate than that of its first packet. None where most trains tell nothing exactly.
+/// Base delay of the exact trains and its error, in seconds; `None` if most long trains are not exact. The longest base
+/// delay counts, since a train that began when the link became slower shows a later rate than that of its first packet,
+/// and too short a base delay.
 fn alone(told: &[Told], most: f64, shortest_s: f64) -> Option<(f64, f64)> {
     let long: Vec<&Told> = told.iter().filter(|of| of.spread_s.is_finite()).collect();
     let exact = long.iter().filter(|of| ERRORS * of.spread_s <= of.transmission_s);
@@ -155,7 +167,8 @@ fn alone(told: &[Told], most: f64, shortest_s: f64) -> Option<(f64, f64)> {
     Some((longest.rest_s, longest.spread_s.max(EXACT * longest.transmission_s)))
 }
 
-/// The path to which half of many trains agree, and its error.
+/// Base delay to which half of the trains agree, and its error, in seconds; `None` with fewer than eight trains, or if
+/// they disagree.
 fn agreed(told: &[Told], most: f64, shortest_s: f64) -> Option<(f64, f64)> {
     if told.len() < FEWEST_TRAINS {
         return None;
@@ -171,15 +184,18 @@ fn agreed(told: &[Told], most: f64, shortest_s: f64) -> Option<(f64, f64)> {
         .then_some((middle.rest_s, error_s))
 }
 
-/// What is left of delays without queue and transmission.
+/// Delays of packets minus queueing and transmission, from which the base delay is estimated.
 struct Delays {
-    /// Of the first packets behind idle times, and of those at times whose rate is shown.
+    /// Delays minus queueing and transmission in seconds, of the first packets after idle times.
     rests: Vec<f64>,
+    /// Delays like [`Self::rests`], but only at times with an observed rate.
     of_shown: Vec<f64>,
-    /// The least of any packet at the highest rate about its time, if it is shown, and without transmission if it is not.
+    /// Minimum over all packets of the delay minus the shortest transmission time at about their time, in seconds.
     least: f64,
+    /// Upper bound of the base delay in seconds: like [`Self::least`], but without transmission at times with an
+    /// unknown rate.
     most: f64,
-    /// The shortest delay.
+    /// Shortest delay of a packet in seconds.
     shortest_s: f64,
     trains: Vec<Train>,
 }
@@ -239,7 +255,7 @@ impl Delays {
     }
 }
 
-/// Packets that were sent at one time and arrived: the link sends all of them before the last one arrives.
+/// Packets that arrived and were sent at the same time: the link transmits all of them before the last one arrives.
 #[derive(Clone, Copy, Debug)]
 struct Together {
     sent_s: f64,
@@ -247,7 +263,7 @@ struct Together {
 }
 
 impl Together {
-    /// Bits of the packets sent at this time, with one more.
+    /// Adds a packet of `bits` sent at `sent_s`, and returns the bits of all packets sent at this time so far.
     fn with(&mut self, sent_s: f64, bits: f64) -> f64 {
         self.bits = if sent_s == self.sent_s { self.bits + bits } else { bits };
         self.sent_s = sent_s;
@@ -255,7 +271,8 @@ impl Together {
     }
 }
 
-/// A packet of a train that was seen: bits until it, and times since the first was sent.
+/// Observed packet of a train: bits of the train up to it, and its times of sending and observation, in seconds since
+/// the first packet was sent.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     bits: f64,
@@ -263,26 +280,28 @@ struct Point {
     seen_s: f64,
 }
 
-/// The first packets of a time in which the link was busy.
+/// Observed packets among the first twelve of a busy period of the link.
 #[derive(Clone, Debug, Default)]
 struct Train {
     points: Vec<Point>,
 }
 
-/// What a train tells of the path.
+/// Base delay by one train of packets.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_field_names, reason = "times in seconds")]
 struct Told {
-    /// The time at which nothing would have arrived yet.
+    /// Base delay in seconds: observation time extrapolated to zero bits.
     rest_s: f64,
-    /// The largest difference of its first gaps from those of a constant rate; infinite for a few.
+    /// Largest difference in seconds of the train's first gaps from those of a constant rate; infinite with fewer than
+    /// four gaps.
     spread_s: f64,
-    /// Transmission time of what was seen first.
+    /// Transmission time in seconds of the bits up to the first observed packet.
     transmission_s: f64,
 }
 
 impl Told {
-    /// Whether neither a bound of the path nor the shortest delay contradicts it.
+    /// True if neither the bound `most` of the base delay nor the shortest delay of the record contradicts the train's
+    /// base delay.
     fn is_possible(&self, most: f64, shortest_s: f64) -> bool {
         self.rest_s <= most + self.transmission_s / ERRORS
             && shortest_s - self.rest_s >= LEAVES * self.transmission_s
@@ -290,8 +309,8 @@ impl Told {
 }
 
 impl Train {
-    /// Extrapolates to nothing at the rate that the times between the first packets show; an outage or a step of the
-    /// rate among them does not count. None if the packets did not wait for one another.
+    /// Base delay by the first observed packet, minus transmission at the median rate of the first gaps, which an
+    /// outage or a step of the rate among them does not change. `None` if the packets did not wait for one another.
     fn told(&self) -> Option<Told> {
         let first = self.points.first()?;
         let gaps: Vec<Gap> = self.points.windows(2).take(HEAD).map(|of| Gap::new(&of[0], &of[1])).collect();
@@ -300,7 +319,7 @@ impl Train {
         }
         let usual = median(&mut gaps.iter().map(Gap::per_bit).collect::<Vec<_>>());
         let largest_s = gaps.iter().map(|of| (of.lasts_s - of.bits * usual).abs()).fold(0.0, f64::max);
-        // Where the rate changed at once, the first gap is that of the first packet.
+        // If the rate changed within the train, the first gap has the rate of the first packet.
         let has_changed = largest_s > CHANGES * first.bits * usual;
         let transmission_s = first.bits * if has_changed { usual.min(gaps[0].per_bit()) } else { usual };
         let spread_s = if gaps.len() < FEWEST_GAPS { f64::INFINITY } else { largest_s };
@@ -315,7 +334,7 @@ impl Train {
     }
 }
 
-/// Between two points of a train: bits, and by how much the delay grew.
+/// Difference between two successive observed packets of a train: bits, time, and growth of the delay, in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     bits: f64,
@@ -338,7 +357,8 @@ impl Gap {
 mod tests {
     use super::*;
 
-    /// Jitter of a third of a transmission, or a base delay known to a twentieth, is the most.
+    /// A transmission of 100 µs on an idle link shows the rate with jitter below a third of it and a base delay known
+    /// to a twentieth of it, and not beyond.
     #[test]
     fn a_transmission_shows_the_rate_if_delays_are_exact() {
         let of = |error_s, spread_s| Base { delay_s: 0.04, error_s, spread_s, is_shown: true };
@@ -347,7 +367,8 @@ mod tests {
         assert!(!of(4e-6, 40e-6).tells(100e-6));
     }
 
-    /// Twelve packets, a transmission of 1 ms each over a path of 20 ms, sent so far apart and late by so much.
+    /// Train of twelve packets sent `apart_s` apart over a path of 20 ms, with transmissions of 1 ms each, of which
+    /// packet n takes `late_s(n)` longer.
     fn train(apart_s: f64, late_s: impl Fn(usize) -> f64) -> Train {
         let mut free_at = 0.0_f64;
         let points = (0..12).map(|index| {
@@ -369,7 +390,8 @@ mod tests {
         assert!(train(1e-3, |_| 0.0).told().is_none(), "nothing waited");
     }
 
-    /// Two pairs at once, of which two acknowledgements tell, at rates that differ: they agree on the path alone.
+    /// Trains of two pairs, each pair with one acknowledgement, show the base delay exactly if they agree on it,
+    /// although their rates differ. Trains that disagree, and fewer than eight, do not.
     #[test]
     fn pairs_that_agree_tell_the_path() {
         let pairs = |rate_bps: f64, late_s: f64| {
@@ -386,7 +408,8 @@ mod tests {
         assert!(!Base::by_trains(&of[..7], (21e-3, 21e-3, 21e-3), 1e-3).unwrap().is_shown, "too few");
     }
 
-    /// The first packet was late by 30 ms for another reason than the link: later delays are shorter than that path.
+    /// A train with a first packet 30 ms late for another reason than the queue gives no exact base delay, since later
+    /// delays are shorter.
     #[test]
     fn a_shorter_delay_contradicts_a_train() {
         let of = [train(0.0, |index| if index == 0 { 30e-3 } else { 0.0 })];
@@ -396,7 +419,7 @@ mod tests {
         assert!(base.is_shown && base.tells(1e-3), "{base:?}");
     }
 
-    /// Packets sent at one time are all on the link before the last one arrives; a later one counts alone.
+    /// Packets sent at the same time are on the link together, so their bits add up; a packet sent later counts alone.
     #[test]
     fn packets_of_one_time_are_sent_one_after_another() {
         let mut together = Together { sent_s: f64::NEG_INFINITY, bits: 0.0 };
@@ -404,8 +427,8 @@ mod tests {
         assert_eq!(bits, [12e3, 24e3, 12e3, 12e3, 24e3, 36e3]);
     }
 
-    /// Pairs with one acknowledgement each on an idle link of 40 ms, whose rate changes after 5 s, and at the end a train
-    /// that found a queue of which nothing is known: the delay of a pair contradicts the longer path that it tells.
+    /// The delay of a pair with one acknowledgement on an idle link, minus the transmission of both packets, bounds the
+    /// base delay by its true 40 ms, at both of two rates.
     #[test]
     fn a_pair_on_an_idle_link_bounds_the_path_by_both_of_its_packets() {
         let rate = |at: f64| if at < 5.0 { 5e6 } else { 10e6 };

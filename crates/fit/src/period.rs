@@ -1,24 +1,29 @@
-//! Test of whether a series has a given period.
+//! Permutation test for a given period in a series.
 
 use crossfade_core::Stream;
 use rand::RngExt;
 
-/// Result of the test of a period.
+/// Result of the permutation test for a period in a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Period {
-    /// Period in seconds.
+    /// Tested period in seconds.
     pub period_s: f64,
-    /// The largest deviation of the folded mean from the mean, in standard deviations of the series.
+    /// Largest deviation of the mean at one phase of the period from the mean of the series, in standard deviations of
+    /// the series.
     pub strength: f64,
-    /// Probability of a deviation as large if stretches of the series come in random order.
+    /// Probability of a deviation at least as large without the period, estimated from random orders of stretches of
+    /// the series.
     pub p_value: f64,
 }
 
+/// Number of phase bins of a period.
 const BINS: usize = 15;
+/// Number of random orders of the stretches: the smallest p-value is 0.001.
 const PERMUTATIONS: usize = 999;
 
-/// Tests for a period in a series with missing values: the folded series is compared with folded permutations of its
-/// stretches of a fifth of the period. `None` for a series shorter than four periods.
+/// Tests whether a series with a step of `step_s` and missing values (`None`) has the period `period_s`, both in
+/// seconds: its means by phase are compared with those of random orders of stretches of a fifth of the period. `None`
+/// if the series is shorter than four periods, has fewer than 150 values, or is constant.
 pub fn period(values: &[Option<f64>], step_s: f64, period_s: f64, stream: &mut Stream) -> Option<Period> {
     let lasts = values.len() as f64 * step_s;
     let there = || values.iter().flatten();
@@ -81,7 +86,8 @@ mod tests {
             sum += of_noise / 40.0;
         }
         assert!(found >= 38 && wrong <= 3, "{found} of 40 found, {wrong} wrongly");
-        // Uniform between 0 and 1 for noise: the mean has a standard error of 0.046. A strength 15 % too large halves it.
+        // P-values of noise are uniform between 0 and 1: the mean of 40 has a standard error of 0.046. A strength 15 %
+        // too large halves it.
         assert!((0.32..0.68).contains(&sum), "mean p-value of noise {sum}");
         let mut stream = RunSeed { seed: 1, run: 0 }.stream("period");
         assert_eq!(period(&[Some(1.0); 300], 0.1, 15.0, &mut stream), None, "two periods are too few");

@@ -1,58 +1,62 @@
 //! Policer in front of a link: a token bucket that drops packets for which it lacks tokens, and delays none.
 //!
-//! Packets that pass a bucket of rate r and size b are those that find at most b in a queue which they leave at r, but
-//! nothing waits (RFC 2697; virtual scheduling of ITU-T I.371). So losses that a queue at some rate explains, although
-//! the delays do not grow with it, are those of a policer, whatever the rate of the link behind it.
+//! A bucket of rate r and size b passes the packets that would find at most b in a virtual queue emptied at r, but no
+//! packet waits (RFC 2697; virtual scheduling of ITU-T I.371). So losses explained by a queue at some rate, although
+//! delays do not grow with it, are those of a policer, whatever the rate of the link behind it.
 
 use crate::bootstrap::{median, quantile};
 use crate::queue::delays;
 use crate::queue_limit::Drops;
 use crate::record::{Fate, Packet, Record};
 
-/// Policer in front of a link.
+/// Policer in front of a link: token bucket that drops packets for which it lacks tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policer {
-    /// Rate in bit/s at which tokens come, and a 90 % interval.
+    /// Token rate in bit/s.
     pub rate_bps: f64,
-    /// Lower end of the interval.
+    /// Lower end of the interval of the token rate, in bit/s.
     pub low_bps: f64,
-    /// Upper end of the interval.
+    /// Upper end of the interval of the token rate, in bit/s.
     pub high_bps: f64,
-    /// Bytes that the bucket holds.
+    /// Size of the bucket in bytes.
     pub burst_bytes: f64,
 }
 
-/// Fewer runs of losses show no policer.
+/// Minimum number of runs of losses that show a policer.
 const FEWEST_RUNS: usize = 10;
-/// Share of all losses that the bucket explains, and share of the packets beyond its size that were lost.
+/// Minimum share of all losses that the bucket explains.
 const EXPLAINED: f64 = 0.7;
+/// Minimum share of lost packets among those that found the bucket empty.
 const LOST_BEYOND: f64 = 0.6;
-/// Part of these shares that a rate explains which is not exact yet.
+/// Factor on [`EXPLAINED`] and [`LOST_BEYOND`] for a token rate that is not exact yet.
 const ROUGHLY: f64 = 0.6;
-/// Most part of the time that an empty bucket takes to fill by which packets that found it nearly empty were delayed: in
-/// a queue it is all of it.
+/// Maximum delay of packets that found the bucket nearly empty, as a share of the time in which it fills; in a queue
+/// they would wait for nearly all of this time.
 const DELAYED: f64 = 0.3;
-/// Share of the bucket beyond which a packet found it nearly empty.
+/// Share of the bucket emptied by earlier packets beyond which a packet found it nearly empty.
 const NEARLY: f64 = 0.8;
-/// Losses that are so many apart bound a stretch in which the rate of what passed is that of the bucket, unless it was
-/// full in between.
+/// Numbers of losses apart of two losses that bound a stretch: its passed packets have the token rate, unless the
+/// bucket was full in between.
 const APART: [usize; 3] = [2, 8, 32];
-/// Quantiles of the rates of these stretches that are tried, and factors around them.
+/// Quantiles of the rates of stretches between losses that are tried as token rate.
 const TRIED: [f64; 3] = [0.5, 0.8, 0.95];
+/// Factors on tried token rates.
 const AROUND: [f64; 4] = [0.98, 1.0, 1.01, 1.03];
 /// Steps in which the best rate is refined, as shares of it.
 const STEPS: [f64; 5] = [3e-3, 1e-3, 3e-4, 1e-4, 2e-5];
-/// Share of the bucket that was taken up to which it may have been full, at a rate that is not exact yet.
+/// Share of the bucket emptied by earlier packets up to which it may have been full, at a token rate that is not exact
+/// yet.
 const NEARLY_FULL: f64 = 0.3;
-/// Number of rounds in which the rate and what was dropped converge.
+/// Number of rounds in which token rate and drops converge.
 const ROUNDS: usize = 3;
-/// Step around the rate of what passed between drops.
+/// Relative step of candidate token rates around the rate of the data passed between drops.
 const FINEST: f64 = 5e-5;
-/// Least half width of the interval as a share of the rate.
+/// Minimum half width of the interval of the token rate, as a share of the rate.
 const LEAST_HALF_WIDTH: f64 = 1e-3;
 
 impl Policer {
-    /// The policer that a record shows, and which packets it dropped.
+    /// Policer that a record shows, and for each packet true if the policer dropped it; `None` without evidence of a
+    /// policer.
     pub(crate) fn of(record: &Record) -> Option<(Self, Vec<bool>)> {
         let packets = record.packets();
         let lost: Vec<usize> =
@@ -62,7 +66,7 @@ impl Policer {
             return None;
         }
         let sent: Vec<(f64, f64)> = packets.iter().map(|packet| (packet.sent_s, packet.bytes)).collect();
-        // Packets that were lost behind the policer took tokens: which ones is known when the bucket is.
+        // Packets lost behind the policer took tokens: they are known when the bucket is.
         let mut takes_none: Vec<bool> = packets.iter().map(|packet| packet.fate == Fate::Lost).collect();
         let attempt = |rate_bps: f64, takes_none: &[bool]| {
             let takes = delays(&sent, rate_bps, |index| takes_none[index]);
@@ -88,7 +92,7 @@ impl Policer {
             for step in STEPS {
                 best = better(&mut around(best.1, step), &takes_none, best);
             }
-            // A slightly wrong rate is the best one nearby, as errors add up until the bucket is full.
+            // A slightly wrong rate may be the best one nearby, as errors add up until the bucket is full.
             let (drops, found) = attempt(best.1, &takes_none);
             let full_bytes = NEARLY_FULL * drops.limit.held_bytes;
             takes_none = drops.dropped;
@@ -100,7 +104,7 @@ impl Policer {
         let (drops, found) = attempt(rate_bps, &takes_none);
         let burst_bytes = drops.limit.dropped_bytes?;
         explains(record, &drops, &found, (rate_bps, burst_bytes), 1.0).then(|| {
-            // The bucket held one packet less than what would have been too much.
+            // The bucket size is the largest backlog of a passed packet plus this packet.
             let half = LEAST_HALF_WIDTH.max(2.0 * record.full_bytes() / (rate_bps / 8.0 * record.lasts_s()));
             let burst_bytes = drops.limit.held_bytes + record.full_bytes();
             let (low_bps, high_bps) = (rate_bps * (1.0 - half), rate_bps * (1.0 + half));
@@ -109,8 +113,8 @@ impl Policer {
     }
 }
 
-/// Whether a bucket explains most losses, nearly all that found it empty were lost, and they were not delayed by it.
-/// `part` is how much of that is enough.
+/// True if a bucket explains most losses, most packets that found it empty were lost, and it did not delay packets.
+/// `part` scales the required shares.
 fn explains(
     record: &Record,
     drops: &Drops,
@@ -139,11 +143,11 @@ fn explains(
     !late.is_empty() && median(&mut late) < DELAYED * 8.0 * burst_bytes / rate_bps
 }
 
-/// Rate of what passed between the first and the last drop of each time in which the bucket was never full: it was empty
-/// at both.
+/// Rate in bit/s of the data passed between the first and the last drop of each period in which the bucket was never
+/// full: it was empty at both. `None` without such drops.
 fn between_drops(packets: &[Packet], dropped: &[bool], found: &[f64], full_bytes: f64) -> Option<f64> {
     let (mut bits, mut lasts_s) = (0.0, 0.0);
-    // Bits since the first drop of the time, and the time and bits until the last one.
+    // Bits since the first drop of the period, time of this drop, and time and bits of the last drop.
     let (mut since, mut first_s, mut last) = (0.0, f64::NAN, (f64::NAN, 0.0));
     for (index, packet) in packets.iter().enumerate() {
         if found[index] <= full_bytes {
@@ -166,8 +170,8 @@ fn between_drops(packets: &[Packet], dropped: &[bool], found: &[f64], full_bytes
     (lasts_s > 0.0 && bits > 0.0).then(|| bits / lasts_s)
 }
 
-/// Rates of what passed between losses: between two at which the bucket was empty that of the bucket, if it was not
-/// full in between, and less if it was.
+/// Candidate token rates in bit/s: rates of the data passed between losses. Between two losses at an empty bucket this
+/// is the token rate if the bucket was not full in between, and less if it was.
 fn candidates(packets: &[Packet], lost: &[usize]) -> Vec<f64> {
     let mut passed = vec![0.0; packets.len() + 1];
     for (index, packet) in packets.iter().enumerate() {
@@ -199,8 +203,9 @@ mod tests {
     use crossfade_core::{RunSeed, Stream};
     use rand::RngExt;
 
-    /// Trains at random times over 100 Mbit/s and 40 ms, behind a bucket of 12 Mbit/s and 30 packets; if `waits`, the
-    /// same in a queue of that rate. Some packets are lost at random.
+    /// Record of trains at random times over a link of 100 Mbit/s and 40 ms, behind a bucket of 12 Mbit/s and 30
+    /// packets; if `waits`, packets wait in a queue at 12 Mbit/s instead. A share `loss` of the passed packets is lost
+    /// at random.
     fn record(waits: bool, loss: f64, random: &mut Stream) -> Record {
         let (mut at, mut free_at, mut full_at, mut packets) = (0.0_f64, 0.0_f64, 0.0_f64, Vec::new());
         while at < 30.0 {

@@ -2,8 +2,9 @@
 
 use crate::record::Record;
 
-/// Waiting plus transmission time of each packet (Lindley's recursion), from pairs of (time, bytes) in sending order. A
-/// dropped packet takes no time of the link; its delay is the one that it would have had.
+/// Waiting plus transmission time of each packet in seconds (Lindley's recursion) at a link of `rate_bps` with an
+/// unlimited queue, from pairs of (sending time in seconds, bytes) in sending order. A packet for which `is_dropped` is
+/// true takes no time of the link; its delay is the one it would have had.
 pub fn delays(sent: &[(f64, f64)], rate_bps: f64, is_dropped: impl Fn(usize) -> bool) -> Vec<f64> {
     let mut found = Vec::with_capacity(sent.len());
     let (mut backlog, mut last) = (0.0_f64, 0.0_f64);
@@ -19,13 +20,14 @@ pub fn delays(sent: &[(f64, f64)], rate_bps: f64, is_dropped: impl Fn(usize) -> 
     found
 }
 
-/// Gain with which an observed delay corrects the backlog, and the largest correction in packets.
+/// Share of the difference between observed and computed backlog by which an observed delay corrects the backlog.
 const GAIN: f64 = 0.1;
+/// Largest difference between observed and computed backlog, in packets, that counts in the correction.
 const MOST_PACKETS: f64 = 5.0;
 
-/// Backlog in bytes that each packet of a record finds, for a link with rate levels (start time, bit/s) and a base
-/// delay. Each observed delay corrects the backlog slightly, so that errors do not accumulate in a queue that is never
-/// empty.
+/// Backlog in bytes that each packet of a record finds, at a link with the base delay `base_s` and rate `levels` of
+/// (start in seconds since the first packet, bit/s). Each observed delay corrects the backlog slightly; otherwise
+/// errors would accumulate in a queue that is never empty.
 pub(crate) fn backlogs(
     record: &Record,
     base_s: f64,
@@ -78,7 +80,8 @@ mod tests {
 
     #[test]
     fn a_link_whose_rate_changes_serves_at_the_rate_of_the_time() {
-        // Trains of three: the first two take 8 ms each at 1 Mbit/s, the third is sent at 500 kbit/s.
+        // Trains of three packets, one train per second: a transmission takes 8 ms at 1 Mbit/s in the first 30 s, and
+        // then 16 ms at 500 kbit/s.
         let packet = |index: u32| Packet {
             sent_s: f64::from(index / 3),
             bytes: 1000.0,

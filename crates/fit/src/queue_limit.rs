@@ -14,48 +14,54 @@ pub struct QueueLimit {
     pub drops: usize,
 }
 
-/// Minimum number of losses at a full queue, not in one run, that shows it was full.
+/// Minimum number of runs of losses beyond the limit that show a full queue.
 const FEWEST_DROPS: usize = 3;
-/// Minimum gain in log-likelihood over chance that a limit must reach.
+/// Minimum gain in log-likelihood over chance that a limit must reach, per loss of a run.
 const GAIN: f64 = 8.0;
-/// Length of a run of losses that is not the channel's, if this share of all that found as much was lost.
+/// Minimum number of losses beyond the limit that show a full queue even in one run, if nearly all packets there were
+/// lost.
 const LONG_RUN: usize = 30;
+/// Minimum share of lost packets beyond the limit, for one long run of losses to show a full queue.
 const NEARLY_ALL: f64 = 0.95;
-/// Minimum share of losses beyond the limit.
+/// Minimum share of lost packets beyond the limit, for several runs of losses to show a full queue.
 const LEAST_SHARE: f64 = 0.3;
-/// Distance below the limit, in packets and as a share of it, within which losses may be drops, since backlogs are not
+/// Constant part in packets of the distance below the limit within which losses may be drops, since backlogs are not
 /// exact: packets in the queue that the channel lost later pass for drops, and are missing.
 const NEAR_PACKETS: f64 = 1.5;
+/// Part of the distance below the limit within which losses may be drops that grows with the limit, as a share of it.
 const NEAR: f64 = 0.01;
 
-/// Share of losses near the limit that departure times must classify, for them to decide which are drops.
+/// Minimum share of losses near the limit classified by departure times, for these times to decide which are drops.
 const TOLD: f64 = 0.8;
-/// Minimum number of runs of drops classified by departure times, and the spread of their backlogs in packets and as a
-/// share.
+/// Minimum number of runs of drops classified by departure times, for the limit to come from their backlogs.
 const FEWEST_TOLD: usize = 10;
+/// Constant part in packets of the maximum spread of the backlogs of drops classified by departure times.
 const SAME_PACKETS: f64 = 2.5;
+/// Part of the maximum spread of the backlogs of drops that grows with their median, as a share of it.
 const SAME: f64 = 0.05;
-/// Quantile that, with its opposite, bounds the backlogs of drops; unclassified losses count as drops down to it.
+/// Quantile that, with its opposite, bounds the backlogs of drops classified by departure times; other losses count as
+/// drops down to it.
 const LOWEST: f64 = 0.05;
 
-/// Share of arrived packets beyond the limit, of those up to so many packets below it, up to which backlogs are exact.
+/// Maximum ratio of arrived packets beyond the limit to those just below it, for backlogs to be exact.
 const BLURRED: f64 = 0.02;
+/// Distance below the limit in packets within which arrived packets are just below it.
 const BESIDE_PACKETS: f64 = 3.0;
 
-/// Effect of a full queue on a record.
+/// Drops by the full queue of a record, and the queue limit that they show.
 #[derive(Clone, Debug)]
 pub(crate) struct Drops {
     /// Evidence on the limit.
     pub(crate) limit: QueueLimit,
-    /// Whether the queue dropped each packet.
+    /// For each packet, true if the queue dropped it.
     pub(crate) dropped: Vec<bool>,
-    /// Whether each packet was so near to the limit that its loss gives no evidence on random losses.
+    /// For each packet, true if it was so near to the limit that its loss gives no evidence on random losses.
     pub(crate) near: Vec<bool>,
     /// Gain in log-likelihood of the limit over chance.
     pub(crate) gain: f64,
 }
 
-/// The logarithm of the likelihood of so many losses among as many, at their own share.
+/// Log-likelihood of `lost` losses among `all` packets, at the loss probability `lost / all`.
 pub(crate) fn likelihood(lost: usize, all: usize) -> f64 {
     if lost == 0 || lost == all {
         return 0.0;
@@ -65,11 +71,11 @@ pub(crate) fn likelihood(lost: usize, all: usize) -> f64 {
 }
 
 impl Drops {
-    /// Estimates the limit from found backlogs: nearly all packets beyond it are lost, and the usual share below it. It
-    /// is the maximum-likelihood change point of the share of losses over the backlog. Lost packets that the link
-    /// [`served`](crate::served::served) came through the queue.
+    /// Estimates the limit from the backlogs `found` in bytes: nearly all packets beyond it are lost, and the usual
+    /// share below it. It is the maximum-likelihood change point of the share of losses over the backlog. Lost packets
+    /// that the link sent ([`served`](crate::served::served)) passed the queue.
     ///
-    /// `found` leaves out the packets of `without`, as if a full queue had dropped them.
+    /// The backlogs `found` do not contain packets marked in `without`, as if a full queue had dropped them.
     pub(crate) fn new(record: &Record, found: &[f64], without: &[bool], served: &[Option<bool>]) -> Self {
         let packets = record.packets();
         let full = record.full_bytes();
@@ -92,11 +98,11 @@ impl Drops {
             above += 1;
             lost_above += usize::from(known[index].1);
             runs_above += usize::from(known[index].2);
-            // Only between two values that differ.
+            // A limit lies between two different backlogs.
             if known[index].0 <= known[index - 1].0 || known[index].0 < NEAR_PACKETS * full {
                 continue;
             }
-            // A long run beyond what any packet found that arrived, as in an outage, is one of a full queue too.
+            // A long run of losses beyond the backlogs of arrived packets, as in an outage, shows a full queue too.
             let is_long = lost_above >= LONG_RUN && (lost_above as f64) > NEARLY_ALL * above as f64;
             let are_several = runs_above >= FEWEST_DROPS && lost_above as f64 >= LEAST_SHARE * above as f64;
             if !is_long && !are_several {
@@ -125,9 +131,9 @@ impl Drops {
         Self::at(record, ((below, known[at].0), edge), (found, without, served), likely - null)
     }
 
-    /// Limit from the backlogs `counted` before packets that were never on the link
-    /// ([`served`](crate::served::served)): the median, if nearly all agree. `None` if too few are known, or they
-    /// disagree. The backlogs leave out the packets of `without`.
+    /// Estimates the limit as the median of the backlogs `counted` of packets that were never on the link
+    /// ([`served`](crate::served::served)), if nearly all agree. `None` if too few are known, or they disagree. The
+    /// backlogs do not contain packets marked in `without`.
     pub(crate) fn by_times(
         record: &Record,
         counted: &[f64],
@@ -152,7 +158,8 @@ impl Drops {
         Some(Self::at(record, ((middle - full, middle), edge), (counted, without, served), f64::INFINITY))
     }
 
-    /// Result for a limit between the backlogs of passed and dropped packets; backlogs beyond `edge` are near to it.
+    /// Drops for a limit between `held_bytes` and `dropped_bytes`, the backlogs of passed and dropped packets; packets
+    /// that found at least `edge` bytes are near to the limit.
     fn at(
         record: &Record,
         ((held_bytes, dropped_bytes), edge): ((f64, f64), f64),
@@ -182,13 +189,14 @@ impl Drops {
     }
 }
 
-/// Which lost packets the link sent, without those that found more than the queue holds, where backlogs are exact:
-/// hardly any packet that arrived did. Where the rate changed, a longer time between departures passes for another
-/// transmission. If another packet was lost before the next departure, the link sent that one.
+/// For each packet, `Some(true)` if the link sent it before it was lost ([`served`](crate::served::served)), corrected
+/// where backlogs are exact, as hardly any arrived packet found more than the queue holds: a lost packet that found
+/// more was dropped. Where the rate changed, a longer time between departures passes for another transmission. If
+/// another packet was lost before the next departure, the link sent that one.
 ///
-/// `found` leaves out the packets of `without`. A packet that is found to be dropped takes no place in the queue either, so
-/// those behind it found less: without this, under UDP at one and a half times the rate of a link half of the losses of its
-/// channel pass for drops.
+/// The backlogs `found` do not contain packets marked in `without`. A packet found to be dropped takes no place in the
+/// queue either, so those behind it found less: without this correction, under UDP at one and a half times the rate of
+/// a link half of the losses of its channel pass for drops.
 fn within(
     record: &Record,
     (found, without): (&[f64], &[bool]),
@@ -230,7 +238,8 @@ mod tests {
     use crossfade_core::RunSeed;
     use rand::RngExt;
 
-    /// Packets with backlogs of up to 60 others; beyond 50 all are dropped, below it one in fifty.
+    /// Record of packets with random backlogs of up to 60 packets, and these backlogs in bytes. A packet that finds
+    /// more than `limit` others is dropped; other packets are lost with a probability of 2 %.
     fn record(limit: usize, seed: u64) -> (Record, Vec<f64>) {
         let mut stream = RunSeed { seed, run: 0 }.stream("limit");
         let mut found = Vec::new();
@@ -257,8 +266,8 @@ mod tests {
         }
     }
 
-    /// Of what found more than the queue holds the link sent nothing; another loss before the next departure is the one
-    /// that it sent. Where packets that arrived found as much, backlogs are not exact, and times decide.
+    /// A lost packet that found more than the queue holds was dropped, and the link sent another one lost before the
+    /// next departure. If packets that arrived found as much, backlogs are not exact, and departure times decide.
     #[test]
     fn what_found_more_than_the_queue_holds_was_dropped() {
         let is_lost = |index: usize| [100, 200, 202].contains(&index);
@@ -278,7 +287,7 @@ mod tests {
         let (all, mut without) = ([false; 400], [false; 400]);
         let told = within(&found, &all);
         assert_eq!((told[100], told[200], told[202]), (Some(false), Some(false), Some(true)));
-        // The later packet was behind the earlier one, which counts no more, unless it never did.
+        // The later packet found the earlier one in the queue, which no longer counts, unless it never did.
         found[202] = 51.0 * 1500.0;
         assert_eq!(within(&found, &all)[202], Some(true));
         without[200] = true;

@@ -1,9 +1,9 @@
-//! Rate of a link, from the waiting times of a record's packets.
+//! Constant rate of a link, from the waiting times of a record's packets.
 //!
-//! For each candidate rate the queueing delays follow from the sent packets ([`delays`]). The rest of the recorded
-//! delays should be equal for all packets: the estimate is the rate with the least mean absolute deviation from their
-//! median. If no packet waited for another, all high rates explain the record equally well, and the rate has a lower
-//! bound only.
+//! For each candidate rate, the queueing delays follow from the sent packets ([`delays`]). The recorded delays minus
+//! these should be equal for all packets: the estimate is the rate with the least mean absolute deviation from their
+//! median. If no packet waited for another, all high rates explain the record equally well, and the rate has only a
+//! lower bound.
 
 use crate::bootstrap::{median, normal, quantile, weights};
 use crate::queue::delays;
@@ -11,33 +11,41 @@ use crate::record::{Fate, Packet, Record};
 use crossfade_core::Stream;
 use rand::RngExt;
 
-/// Candidate rates of a record, and how well each explains it.
+/// Constant rate that explains the delays of a record best, with the deviations at all candidate rates.
 #[derive(Clone, Debug)]
 pub struct RateFit {
-    /// Best rate in bit/s.
+    /// Best rate in bit/s: the candidate with the least mean absolute deviation of the delays.
     pub rate_bps: f64,
-    /// Delay in seconds without queueing at the best rate: the median of the rest.
+    /// Base delay in seconds at the best rate: the median of the delays minus queueing and transmission, limited by the
+    /// shortest delays.
     pub base_s: f64,
-    /// Mean absolute deviation from that delay, in seconds.
+    /// Mean absolute deviation in seconds of the delays from base delay plus queueing and transmission at the best
+    /// rate.
     pub deviation_s: f64,
-    /// Mean absolute deviation, in seconds, from a link that delays all packets alike.
+    /// Mean absolute deviation in seconds of the delays from those of a link without queueing, which delays all packets
+    /// alike.
     pub without_queue_s: f64,
-    /// Rates of blocks of the record, if they differ.
+    /// Rates of blocks of the record; `None` if one rate explains all blocks about as well.
     pub(crate) blocks: Option<BlockRates>,
-    /// Candidate rates in ascending order, each with the sum of deviations per block, and its base delay.
+    /// Candidate rates in ascending order, each with its base delay and its sum of deviations per block; empty if the
+    /// fit was not thorough.
     tried: Vec<Tried>,
+    /// Number of packets with a known delay in each block of the record.
     counts: Vec<f64>,
 }
 
-/// Rates of blocks of a record over one path. A shorter path makes all of them slower.
+/// Rates of blocks of a record, with one base delay for all blocks. A shorter base delay makes all of these rates
+/// lower.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockRates {
-    /// Rate in bit/s of the slow blocks.
+    /// Rate of the slow blocks in bit/s: the 10 % quantile of the blocks' rates.
     pub(crate) slow_bps: f64,
-    /// Start of each block since the first packet, in seconds, and in bit/s the least rate that its halves leave open.
+    /// For each block, its start in seconds since the first packet, and a lower bound of its rate in bit/s: the lower
+    /// choice of its two halves, less half a step between candidate rates.
     pub(crate) rows: Vec<(f64, f64)>,
 }
 
+/// Candidate rate with its base delay and the sum of deviations of the delays in each block of the record.
 #[derive(Clone, Debug)]
 struct Tried {
     rate_bps: f64,
@@ -45,69 +53,86 @@ struct Tried {
     blocks: Vec<f64>,
 }
 
-/// Ratio of successive rates in the coarse search.
+/// Ratio of successive candidate rates in the coarse search.
 const STEP: f64 = 1.12;
 /// Multiple of the arrived rate at which the coarse search ends.
 const MOST: f64 = 1000.0;
-/// Rates around the best one, as multiples of it.
+/// Relative distances of candidate rates, to either side of the best rate.
 const NEAR: [f64; 14] =
     [0.0002, 0.0005, 0.001, 0.002, 0.0035, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.045, 0.06, 0.08];
-/// Ratio within which a guess is searched.
+/// Factor to either side of a rate known from other evidence, within which the best rate is searched.
 const GUESSED: f64 = 1.004;
-/// Margin of the base delay over the minimum delay, which may be wrong: in seconds and as a share.
+/// Constant part, in seconds, of the maximum margin of the base delay over the minimum delay, since the minimum may be
+/// an outlier.
 const ROOM_S: f64 = 1e-3;
+/// Part of the maximum margin of the base delay over the minimum delay that grows with the minimum delay, as a share of
+/// it.
 const ROOM: f64 = 0.05;
-/// Further limit of that margin: a multiple of the jitter, the number of neighbours that show the jitter, and a floor.
+/// Maximum margin of the base delay over the minimum delay as a multiple of the jitter, the median difference of the
+/// delays of successive packets; [`LEAST_ROOM_S`] is added.
 const JITTERS: f64 = 6.0;
+/// Approximate number of pairs of successive packets from which the jitter is estimated.
 const FEW: usize = 2000;
+/// Margin of the base delay over the minimum delay without jitter, in seconds.
 const LEAST_ROOM_S: f64 = 20e-6;
-/// Delay in transmission times up to which a packet found the queue nearly empty; the share below which such packets
-/// are rare; and their minimum number to show the base delay.
+/// Delay by queueing and transmission, in transmission times of a full packet, up to which a packet found the queue
+/// nearly empty.
 const ALONE: f64 = 1.6;
+/// Minimum number of packets that found the queue nearly empty, for these alone to show the base delay.
 const FEWEST_ALONE: usize = 4;
+/// Share of packets that found the queue nearly empty, below which these alone show the base delay.
 const RARE: f64 = 0.02;
-/// Number of first packets that met only each other.
+/// Number of packets at the beginning of a record that can have waited only for each other.
 const FIRST: usize = 4;
-/// Relative precision of the coarse and the fine search of the best rate.
+/// Relative precision of the best rate in the search over stretches of a long record.
 const COARSE: f64 = 2e-3;
+/// Relative precision of the best rate in the search over all packets.
 const FINE: f64 = 1e-5;
 /// Number of blocks of the record for the bootstrap.
 const BLOCKS: usize = 40;
 
-/// Successive seen packets in the same half of a block, in the test whether the rate changes.
+/// Number of successive packets with a known delay in the same half of a block, in the test for a changing rate.
 const HALVES: usize = 8;
-/// Rates of a block in that test, as multiples of the rate of all.
+/// Candidate rates of a block in the test for a changing rate, as multiples of the best constant rate.
 const CHOICES: [f64; 12] = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.4, 1.7, 2.0, 2.5];
-/// Half of the step between these rates, as a factor: the rate of a block is known to that.
+/// Factor of half a step down between the candidate rates of a block, to which its rate is known.
 const HALF_STEP: f64 = 0.95;
-/// Largest deviation that counts in that test, as a multiple of the median one, at least a transmission.
+/// Largest deviation of a delay that counts in the test for a changing rate, as a multiple of the median deviation; at
+/// least a transmission time.
 const OUTLIER: f64 = 5.0;
-/// Maximum share of the deviations that remain with rates of blocks, and a minimum gain in transmissions a packet.
+/// Maximum ratio of the held-out deviations, rates of blocks to one rate, for the rate to be a changing one.
 const BLOCKS_BETTER: f64 = 0.95;
+/// Minimum reduction of the held-out deviations by rates of blocks, in transmission times per packet, for the rate to
+/// be a changing one.
 const EXACT: f64 = 1e-3;
-/// Quantile of the rates of blocks that bounds a rate that changes.
+/// Quantile of the rates of blocks that is taken as lower bound of a changing rate.
 const SLOW: f64 = 0.1;
 
-/// Data of a search: all packets, and those with a known delay.
+/// Data for the search of the rate: all packets of a record, and those with a known delay.
 struct Search<'a> {
     record: &'a Record,
     sent: Vec<(f64, f64)>,
     seen: Vec<(usize, f64)>,
     dropped: &'a [bool],
-    /// Minimum delay, margin of a base delay plus a full packet's transmission over it, and the packet's bits.
+    /// Minimum delay in seconds.
     least_s: f64,
+    /// Maximum margin in seconds of base delay plus transmission of a full packet over the minimum delay.
     room_s: f64,
+    /// Bits of a full packet.
     full_bits: f64,
-    /// First packets of the record: the delay, the bits that arrived until then, and how long after the first
-    /// one they were sent. They waited for at least these bits, whatever a queue that is never empty again may hide.
+    /// For each of the first packets of the record with a known delay: this delay in seconds, the bits of arrived
+    /// packets up to it, and its sending time in seconds since the first packet. It waited at least for the
+    /// transmission of these bits, even if the queue is never empty again.
     first: Vec<(f64, f64, f64)>,
-    /// Stretches of the packets that stand for all, in a coarse search.
+    /// Ranges of packet indices that represent all packets in the coarse search.
     stretches: Vec<(usize, usize)>,
 }
 
-/// Number of packets beyond which the coarse search uses stretches, and the number and length of these.
+/// Number of packets beyond which the coarse search uses stretches of the record.
 const LONG: usize = 200_000;
+/// Number of stretches of a long record in the coarse search.
 const STRETCHES: usize = 8;
+/// Number of packets in a stretch of a long record.
 const STRETCH: usize = 20_000;
 
 impl<'a> Search<'a> {
@@ -135,10 +160,10 @@ impl<'a> Search<'a> {
         (((at - start) / self.record.lasts_s() * BLOCKS as f64) as usize).min(BLOCKS - 1)
     }
 
-    /// Base delay from the delays without queueing: their median, limited by the minimum delay plus a margin, since an
-    /// always full queue would look like a longer path. The margin follows the differences of neighbours: without
-    /// jitter the minimum delay is exact. A record that begins with the shortest delay begins with an empty queue, so
-    /// the path is no shorter than that either.
+    /// Base delay in seconds from `rest`, the delays minus queueing and transmission: their median, limited by the
+    /// minimum delay plus a margin, since an always full queue would look like a longer path. The margin grows with the
+    /// jitter of successive delays: without jitter the minimum delay is exact. If a record begins with the shortest
+    /// delay, it begins with an empty queue, and the base delay is not shorter than this delay less the margin.
     fn base(&self, rest: &mut [f64], rate_bps: f64) -> f64 {
         let every = (rest.len() / FEW).max(1);
         let mut steps: Vec<f64> =
@@ -152,8 +177,9 @@ impl<'a> Search<'a> {
         if first_s <= least_s + room { found_s.max(first_s.min(least_s) - room) } else { found_s }
     }
 
-    /// Sum of the deviations in each half of each block, of delays without queueing from a base delay. A deviation
-    /// beyond `most_s` counts as that: acknowledgements that losses held up say nothing of the rate.
+    /// Sums of absolute deviations of `rests`, the delays minus queueing and transmission, from a base delay, for each
+    /// half of each block. A deviation beyond `most_s` counts as `most_s`: acknowledgements held up by losses give no
+    /// information on the rate.
     fn halves(&self, rests: &[f64], base_s: f64, most_s: f64) -> Vec<[f64; 2]> {
         let mut found = vec![[0.0; 2]; BLOCKS];
         for (number, ((index, _), rest)) in self.seen.iter().zip(rests).enumerate() {
@@ -163,9 +189,9 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// Change of the rate between blocks: rates that one half of a block chooses explain the other half far better than
-    /// one rate of all does. The path is one for all blocks: of those that single rates show, the one with which the
-    /// blocks explain most.
+    /// Rates of blocks if the rate changes, else `None`. It changes if rates chosen by one half of each block explain
+    /// the other half far better than one rate for all does. All blocks have one base delay: of those at the candidate
+    /// rates, the one with which the rates of blocks explain most.
     fn changes(&self, best: f64) -> Option<BlockRates> {
         let rates: Vec<f64> = [1.0].iter().chain(&CHOICES).map(|choice| choice * best).collect();
         let tried: Vec<(Vec<f64>, f64)> = rates.iter().map(|rate| self.rests(*rate)).collect();
@@ -195,7 +221,7 @@ impl<'a> Search<'a> {
         Some(BlockRates { slow_bps: quantile(&chosen, SLOW), rows })
     }
 
-    /// Evaluates a candidate rate.
+    /// Evaluates a candidate rate: its base delay, and the sum of deviations in each block.
     fn attempt(&self, rate_bps: f64) -> Tried {
         let (rests, base_s) = self.rests(rate_bps);
         let mut blocks = vec![0.0; BLOCKS];
@@ -205,7 +231,7 @@ impl<'a> Search<'a> {
         Tried { rate_bps, base_s, blocks }
     }
 
-    /// Delays without queueing at a rate, and the base delay that they show.
+    /// Delays minus queueing and transmission at a candidate rate, and the base delay estimated from them, in seconds.
     fn rests(&self, rate_bps: f64) -> (Vec<f64>, f64) {
         let of_queue = delays(&self.sent, rate_bps, |index| self.dropped[index]);
         let rests: Vec<f64> = self.seen.iter().map(|(index, delay)| delay - of_queue[*index]).collect();
@@ -214,14 +240,15 @@ impl<'a> Search<'a> {
             .filter(|((index, _), _)| of_queue[*index] <= alone_s)
             .map(|(_, rest)| *rest)
             .collect();
-        // In a queue that is hardly ever empty errors accumulate: packets that found it empty show the path's delay.
+        // In a queue that is hardly ever empty errors accumulate: only packets that found it empty show the base delay.
         let is_rare = alone.len() >= FEWEST_ALONE && (alone.len() as f64) < RARE * rests.len() as f64;
         let mut all = if is_rare { alone } else { rests.clone() };
         let base_s = self.base(&mut all, rate_bps);
         (rests, base_s)
     }
 
-    /// Sum of the deviations in the stretches, for one base delay.
+    /// Sum of the deviations at a candidate rate over the packets of the stretches, with one base delay for all
+    /// stretches.
     fn coarse(&self, rate_bps: f64) -> f64 {
         if self.stretches.len() == 1 {
             return self.attempt(rate_bps).total();
@@ -239,9 +266,10 @@ impl<'a> Search<'a> {
 }
 
 impl RateFit {
-    /// Fits the rate. Packets that were `dropped` took no time of the link. A rate `guess` from other evidence is
-    /// searched closely: in a queue that is never empty errors accumulate, and slightly wrong rates explain nothing.
-    /// `near` is the result of an earlier search. A fit that is not `thorough` has no draws.
+    /// Fits a constant rate. Packets marked in `dropped` took no time of the link. The surroundings of `guess`, a rate
+    /// in bit/s from other evidence, are searched closely: in a queue that is never empty errors accumulate, and
+    /// slightly wrong rates explain nothing. `near`, the result of an earlier search, replaces the coarse search. A fit
+    /// that is not `thorough` has neither draws nor rates of blocks.
     pub(crate) fn new(
         record: &Record,
         guess: Option<f64>,
@@ -292,7 +320,7 @@ impl RateFit {
             return found;
         }
         found.blocks = if found.is_flat() { None } else { search.changes(best) };
-        // Search all rates if many explain the record.
+        // Evaluate all coarse candidates if many rates explain the record.
         if found.is_flat() {
             tried.extend(coarse.iter().map(|rate| search.attempt(*rate)));
         }
@@ -306,7 +334,7 @@ impl RateFit {
         found
     }
 
-    /// Draws of rates and base delays, by bootstrap of blocks.
+    /// Draws of pairs of rate in bit/s and base delay in seconds, by bootstrap of blocks of the record.
     pub fn draws(&self, count: usize, stream: &mut Stream) -> Vec<(f64, f64)> {
         let draw = |_| {
             let weights = weights(BLOCKS, stream);
@@ -331,7 +359,7 @@ impl RateFit {
         found.into_iter().map(|(rate, base_s)| (rate, base_s + error_s * normal(stream))).collect()
     }
 
-    /// Lowest rate that explains the record about as well as the best one.
+    /// Lower bound of the rate in bit/s: the lowest candidate with at most 1.1 times the deviation of the best one.
     pub fn lower_bound_bps(&self) -> f64 {
         let seen: f64 = self.counts.iter().sum();
         let limit = 1.1 * self.deviation_s * seen + 1e-9;
@@ -339,12 +367,13 @@ impl RateFit {
         low.map_or(self.rate_bps, |tried| tried.rate_bps)
     }
 
-    /// Share of the deviations from a link without a queue that the rate explains.
+    /// Share of the deviations of the delays from a link without a queue that the best rate explains.
     pub(crate) fn explains(&self) -> f64 {
         1.0 - self.deviation_s / self.without_queue_s.max(f64::MIN_POSITIVE)
     }
 
-    /// Whether a link with a constant delay explains the record about as well.
+    /// True if a link without queueing explains the delays about as well as the best rate (deviations at most 5 %
+    /// larger): the rate then has only a lower bound.
     pub fn is_flat(&self) -> bool {
         self.without_queue_s <= 1.05 * self.deviation_s + 1e-9
     }
@@ -361,8 +390,8 @@ impl Tried {
     }
 }
 
-/// For each half of each block, the deviations of the other half with the rate that it chooses, and that rate; from
-/// deviations for each rate, block and half.
+/// For each half of each block: the sum of deviations of the block's other half at the rate in bit/s with the least sum
+/// in this half, and this rate. `tried` has the sums for each rate, block and half.
 fn chosen_by_halves(tried: &[Vec<[f64; 2]>], rates: &[f64]) -> Vec<(f64, f64)> {
     let choose = |block: usize, half: usize| {
         let least = |best: usize, at: usize| {
@@ -374,8 +403,8 @@ fn chosen_by_halves(tried: &[Vec<[f64; 2]>], rates: &[f64]) -> Vec<(f64, f64)> {
     (0..BLOCKS).flat_map(|block| [choose(block, 0), choose(block, 1)]).collect()
 }
 
-/// Delays of the first few packets that were seen, with the bits that arrived until then and how long after the first
-/// they were sent.
+/// For each of the first packets of a record with a known delay: this delay in seconds, the bits of arrived packets up
+/// to it, and its sending time in seconds since the first packet.
 fn first(record: &Record) -> Vec<(f64, f64, f64)> {
     let packets = record.packets();
     let mut bits = 0.0;
@@ -386,7 +415,8 @@ fn first(record: &Record) -> Vec<(f64, f64, f64)> {
     packets.iter().take(FIRST).filter_map(of).collect()
 }
 
-/// The stretches of so many packets that stand for all.
+/// Ranges of packet indices that represent a record of `packets` packets in the coarse search: all of a short record,
+/// else eight ranges of 20,000.
 fn stretches(packets: usize) -> Vec<(usize, usize)> {
     if packets <= LONG {
         return vec![(0, packets)];
@@ -420,9 +450,9 @@ pub(crate) fn golden(from: f64, to: f64, share: f64, of: impl Fn(f64) -> f64) ->
 mod tests {
     use super::*;
 
-    /// A queue that always holds something behind the first packets, of which each second one is acknowledged. A packet
-    /// that the channel lost passes for a drop, so that all delays behind it seem a packet too long: the first ones
-    /// tell the path.
+    /// The first packets show the base delay of a queue that is never empty after them, although one loss of the
+    /// channel passes for a drop, which makes all later delays seem a packet too long. Every second packet is
+    /// acknowledged.
     #[test]
     fn the_first_packets_tell_the_path_of_a_queue_that_is_never_empty() {
         let (mut free_at, mut packets) = (0.0_f64, Vec::<Packet>::new());
@@ -444,7 +474,8 @@ mod tests {
         assert!((fit.rate_bps / 10e6 - 1.0).abs() < 2e-3, "{}", fit.rate_bps);
     }
 
-    /// Pairs each 20 ms over levels of 4 s; the acknowledgements of one pair in 80 come late.
+    /// Record of pairs of packets every 20 ms over rate levels (bit/s) of 4 s each; the acknowledgements of one pair in
+    /// 80 are 100 ms late.
     fn pairs(levels: &[f64]) -> Record {
         let packets = (0..6000_u32).map(|index| {
             let pair = index / 2;
@@ -457,7 +488,8 @@ mod tests {
         Record::new(packets.collect(), true).unwrap()
     }
 
-    /// Each block shows its own rate over one path, although late acknowledgements make most of all deviations.
+    /// A changing rate is found from blocks, and a constant one does not pass for changing, although late
+    /// acknowledgements cause most of all deviations.
     #[test]
     fn blocks_show_that_a_rate_changes_whatever_comes_late() {
         let changes = |levels: &[f64]| {

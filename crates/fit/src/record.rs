@@ -1,8 +1,8 @@
-//! Record of a flow's packets.
+//! Record of a flow's packets: sending time, size, time of observation and fate of each.
 
 use thiserror::Error;
 
-/// Fate of a packet.
+/// Fate of a recorded packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The packet arrived.
@@ -13,27 +13,29 @@ pub enum Fate {
     Unknown,
 }
 
-/// A packet of a record.
+/// Packet of a record: sending time, size, time of observation and fate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packet {
-    /// Sending time in seconds.
+    /// Sending time in seconds, from an arbitrary origin.
     pub sent_s: f64,
-    /// Bytes on the wire.
+    /// Size on the wire in bytes.
     pub bytes: f64,
-    /// Time in seconds at which its arrival, or the acknowledgement of it, was observed; `None` if neither was.
+    /// Time in seconds at which the packet's arrival or its acknowledgement was observed; `None` if neither was
+    /// observed.
     pub seen_s: Option<f64>,
     /// Fate of the packet.
     pub fate: Fate,
 }
 
-/// Packets of a flow in sending order.
+/// Packets of a flow in sending order, with the kind of their delays (RTT or one way) and the resolution of their
+/// times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     packets: Vec<Packet>,
     is_round_trip: bool,
     /// Resolution of the sending times, in seconds.
     tick_s: f64,
-    /// Packets of the reverse direction: sending time and delay, in seconds.
+    /// Packets of the reverse direction: sending time and delay of each, in seconds.
     reverse: Vec<(f64, f64)>,
 }
 
@@ -41,23 +43,24 @@ pub struct Record {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum FitError {
-    /// Fewer packets than needed.
+    /// Fewer than [`Record::FEWEST`] packets have a known delay.
     #[error("{seen} packets whose delay is known: a fit needs at least {}", Record::FEWEST)]
     TooFew {
         /// Number of packets with a known delay.
         seen: usize,
     },
-    /// A packet out of order, or without a valid time or size.
+    /// A packet was sent before its predecessor, or has an invalid time or size; the field is its number, counted from
+    /// 1.
     #[error(
         "packet {0}: needs a time that is not before that of the packet in front of it, and a size above 0"
     )]
     NoPacket(usize),
-    /// Duration of the record too short.
+    /// The record is shorter than [`Record::SHORTEST_S`]; the field is its duration in seconds.
     #[error("the record lasts {0} s: a fit needs at least {least} s", least = Record::SHORTEST_S)]
     TooShort(f64),
 }
 
-/// Share of packets out of order below which they count as errors of the record.
+/// Maximum share of times out of order that count as errors of the record, not as reordering by the path.
 const DISORDER: f64 = 0.005;
 
 impl Record {
@@ -66,11 +69,12 @@ impl Record {
     /// Minimum duration of a record in seconds.
     pub const SHORTEST_S: f64 = 1.0;
 
-    /// Creates a record of packets in sending order. Delays are RTTs, or one-way delays between two clocks with an
-    /// unknown offset.
+    /// Creates a record of packets in sending order. With `is_round_trip`, delays are RTTs measured by one clock;
+    /// without, they are one-way delays between two clocks with an unknown offset.
     ///
     /// # Errors
-    /// Packets out of order, and too few of them.
+    /// A packet is out of order or has an invalid time or size, fewer than [`Self::FEWEST`] packets have a known delay,
+    /// or the record is shorter than [`Self::SHORTEST_S`].
     pub fn new(packets: Vec<Packet>, is_round_trip: bool) -> Result<Self, FitError> {
         let mut before = f64::NEG_INFINITY;
         for (index, packet) in packets.iter().enumerate() {
@@ -91,14 +95,14 @@ impl Record {
         Ok(found)
     }
 
-    /// Sets the tick of which all sending times are multiples.
+    /// Sets the resolution of the sending times: a tick in seconds of which all sending times are multiples.
     #[must_use]
     pub fn with_tick(self, tick_s: f64) -> Self {
         Self { tick_s: tick_s.max(0.0), ..self }
     }
 
-    /// Adds packets of the reverse direction to a record with one-way delays: sending time and delay of each, by the
-    /// same two clocks. The sum of both delays is an RTT, free of the clocks' offset.
+    /// Adds packets of the reverse direction to a record of one-way delays: sending time and delay of each in seconds,
+    /// by the same two clocks. The sum of the delays of both directions is an RTT, free of the clocks' offset.
     #[must_use]
     pub fn with_reverse(self, reverse: Vec<(f64, f64)>) -> Self {
         Self { reverse, ..self }
@@ -109,24 +113,24 @@ impl Record {
         self.tick_s
     }
 
-    /// Minimum delay of the reverse direction, if recorded; the receiver's clock is faster by `skew`, counted from
-    /// `since_s`.
+    /// Minimum delay of the reverse direction in seconds, for a receiver's clock that runs faster by the relative
+    /// `skew` since `since_s`; `None` if the reverse direction was not recorded.
     pub(crate) fn reverse_s(&self, skew: f64, since_s: f64) -> Option<f64> {
         let delays = self.reverse.iter().map(|(at, delay)| delay + skew * (at - since_s));
         delays.reduce(f64::min)
     }
 
-    /// The packets.
+    /// Packets of the record in sending order.
     pub fn packets(&self) -> &[Packet] {
         &self.packets
     }
 
-    /// Whether delays are RTTs, measured by one clock.
+    /// True if delays are RTTs measured by one clock; false if they are one-way delays.
     pub fn is_round_trip(&self) -> bool {
         self.is_round_trip
     }
 
-    /// Time from the first to the last sent packet, in seconds.
+    /// Duration of the record: time from the first to the last sent packet, in seconds.
     pub fn lasts_s(&self) -> f64 {
         match (self.packets.first(), self.packets.last()) {
             (Some(first), Some(last)) => last.sent_s - first.sent_s,
@@ -134,19 +138,19 @@ impl Record {
         }
     }
 
-    /// Time from the first packet until the last was sent or observed, in seconds.
+    /// Time from the first sending time to the last sending or observation time, in seconds.
     pub(crate) fn spans_s(&self) -> f64 {
         let first = self.packets.first().map_or(0.0, |packet| packet.sent_s);
         self.packets.iter().filter_map(|packet| packet.seen_s).fold(first + self.lasts_s(), f64::max) - first
     }
 
-    /// Mean arrived rate in bit/s over the whole record.
+    /// Mean rate of arrived data over the duration of the record, in bit/s.
     pub fn arrived_bps(&self) -> f64 {
         let arrived = self.packets.iter().filter(|packet| packet.fate == Fate::Arrived);
         arrived.map(|packet| packet.bytes * 8.0).sum::<f64>() / self.lasts_s()
     }
 
-    /// Size of a full packet: the one that accounts for the most bytes.
+    /// Size of a full packet in bytes: the median of the packet sizes, weighted by bytes.
     pub fn full_bytes(&self) -> f64 {
         let mut sizes: Vec<f64> = self.packets.iter().map(|packet| packet.bytes).collect();
         sizes.sort_by(f64::total_cmp);
@@ -159,7 +163,7 @@ impl Record {
         at.map_or(0.0, |at| sizes[at])
     }
 
-    /// The record without the packets that never came to the link.
+    /// Returns the record without the packets marked in `out`, which never reached the link.
     #[must_use]
     pub(crate) fn without(&self, out: &[bool]) -> Self {
         let mut found = self.clone();
@@ -168,7 +172,7 @@ impl Record {
         found
     }
 
-    /// Shifts the observation time of each packet by `of`.
+    /// Returns the record with the observation time of each packet shifted by `of(packet)` seconds.
     #[must_use]
     pub(crate) fn shifted(&self, of: impl Fn(&Packet) -> f64) -> Self {
         let mut found = self.clone();
@@ -179,14 +183,15 @@ impl Record {
         found
     }
 
-    /// Removes the observation times of the few packets that were observed before earlier ones: a path without
-    /// reordering does not cause them, but the acknowledgement of a retransmission may be the original's (Karn and
-    /// Partridge, SIGCOMM 1987). The longest increasing run of times stays; if more packets are reordered, all stay.
+    /// Removes the observation times of packets that were observed before earlier ones, if at most 0.5 % were: a path
+    /// without reordering does not cause them, but an acknowledgement taken for that of a retransmission may be the
+    /// original's (Karn and Partridge, SIGCOMM 1987). The longest non-decreasing subsequence of times stays. If more
+    /// packets are out of order, the path reorders, and all times stay.
     #[must_use]
     pub(crate) fn in_order(self) -> Self {
         let seen: Vec<(usize, f64)> =
             self.packets.iter().enumerate().filter_map(|(index, of)| Some((index, of.seen_s?))).collect();
-        // For each length the run that ends earliest, with links to the predecessors.
+        // For each length, the subsequence that ends earliest, and for each time its predecessor in a subsequence.
         let (mut ends, mut before) = (Vec::<usize>::new(), vec![usize::MAX; seen.len()]);
         for (at, (_, time)) in seen.iter().enumerate() {
             let length = ends.partition_point(|end| seen[*end].1 <= *time);
@@ -213,7 +218,8 @@ impl Record {
         found
     }
 
-    /// Share of packets sent less than a tenth of a transmission time after their predecessor, that is, unpaced.
+    /// Share of packets sent back to back, that is, less than a tenth of a transmission time at `rate_bps` after their
+    /// predecessor.
     pub fn back_to_back(&self, rate_bps: f64) -> f64 {
         let close = self
             .packets

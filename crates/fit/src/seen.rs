@@ -1,5 +1,4 @@
-//! Observations of a link by a record: a constant rate or one that changes, the base delay, and the losses at a full
-//! queue.
+//! Link as a record shows it: constant or changing rate, base delay, and losses at a full queue.
 
 use crate::bootstrap::{median, quantile};
 use crate::departures::{Gap, alone, busy, departures, first_served, found_before};
@@ -13,62 +12,67 @@ use crate::record::{Fate, Record};
 use crate::settled::{Settled, busy_rate};
 use crate::silent::{doubtful, silent};
 
-/// More windows of time are not looked at.
+/// Maximum number of windows of a record; windows of a longer record are longer.
 const MOST_WINDOWS: f64 = 20_000.0;
-/// Fewer packets that waited do not identify a rate.
+/// Minimum number of packets that waited in the queue, for a rate to be identified.
 const FEWEST_WAITED: f64 = 50.0;
-/// Share of the deviations from a link without a queue that a constant rate explains, from which on nothing else shows it.
+/// Minimum share of the deviations from a link without a queue that a constant rate explains, to be accepted without
+/// other evidence of a queue.
 const MOSTLY_EXPLAINED: f64 = 0.5;
-/// Deviation in transmissions beyond which it shows nothing.
+/// Maximum mean deviation of delays, in transmission times, of a constant rate accepted without other evidence of a
+/// queue.
 const DEVIATES: f64 = 2.0;
 
-/// Observations of a link by a record.
+/// Link as a record shows it, without intervals and verdicts.
 pub(crate) struct Seen {
-    /// The rate of a constant link.
+    /// Fit of a constant rate.
     pub(crate) rate: RateFit,
-    /// Whether a constant rate explains the delays better than none.
+    /// True if a constant rate explains the delays better than a link without a queue, and nothing contradicts this
+    /// rate.
     pub(crate) is_constant: bool,
-    /// The rate over time.
+    /// Rate over time, without changes if the link is constant.
     pub(crate) over: OverTime,
-    /// Windows of that.
+    /// Length in seconds of the windows of the rate over time.
     pub(crate) window_s: f64,
-    /// Whether the rate over time is the one that counts.
+    /// True if the rate over time describes the link, not the constant rate.
     pub(crate) by_windows: bool,
-    /// The limit of the queue, which packets it dropped, and which were so near to it that their losses say nothing of
-    /// others.
+    /// Evidence on the queue limit.
     pub(crate) limit: QueueLimit,
+    /// For each packet, true if the full queue dropped it.
     pub(crate) dropped: Vec<bool>,
+    /// For each packet, true if its fate says nothing of random losses, as near to a full queue.
     pub(crate) near: Vec<bool>,
-    /// Queue length that each packet found, in bytes.
+    /// Backlog in bytes that each packet found in the queue.
     pub(crate) before: Vec<f64>,
-    /// The shortest delay.
+    /// Shortest delay of the record in seconds.
     pub(crate) least_s: f64,
-    /// The delay without queue and transmission.
+    /// Base delay in seconds, without queueing and transmission.
     pub(crate) base_s: f64,
-    /// Its standard error, of a rate over time; draws of a constant rate have their own delays.
+    /// Standard error of the base delay in seconds, for a rate over time; 0 for a constant rate, of which each draw has
+    /// its own base delay.
     pub(crate) error_s: f64,
-    /// A lower bound of the rate.
+    /// Lower bound of the rate in bit/s.
     pub(crate) bound_bps: f64,
 }
 
 impl Seen {
-    /// Observations by a record whose arrival times are corrected for clock skew.
+    /// Estimates the link from a record with arrival times corrected for clock skew.
     pub(crate) fn new(record: &Record) -> Self {
         let full = record.full_bytes();
         let least_s = least_delay(record);
         let Settled { rate, drops, before, served } = Settled::new(record, least_s);
         let is_constant = waited(&before, full) >= FEWEST_WAITED && !rate.is_flat();
         let bound_bps = rate.lower_bound_bps().max(record.arrived_bps());
-        // Rates over time, where packets were sent before the one in front of them had left.
+        // Rates over time come from packets sent before their predecessor had left the link.
         let usual = if is_constant { rate.rate_bps } else { bound_bps };
         let window_s = 0.1_f64.max(20.0 * 8.0 * full / usual).max(record.spans_s() / MOST_WINDOWS);
-        // Half of a packet: the base delay is hardly known better.
+        // Half of a transmission time: the base delay is hardly known better.
         let margin_s = 0.5 * 8.0 * full / usual;
         let base_s = (least_s - 8.0 * full / usual).max(least_s.min(0.0));
         let left = departures(record, base_s, usual, |index| drops.dropped[index]);
         let mut over = OverTime::new(record, &left, is_constant, (window_s, margin_s), None);
-        // Where errors add up in a queue that is never empty, the rate that was seen while busy is the better one: the
-        // delays are not those of the model, or some are shorter than those of its empty link.
+        // Rates over time that neither predict held-out windows nor explain the delays better than a constant rate are
+        // errors of the windows.
         let unexplained_s = |rows: &[(f64, f64)]| unexplained_s(record, base_s, rows, &drops.dropped);
         if over.varies
             && !over.is_predicted
@@ -82,6 +86,8 @@ impl Seen {
             let with_path = OverTime::by_trains(record, &left, link, (window_s, margin_s), &drops.dropped);
             over = with_path.unwrap_or(over);
         }
+        // If errors add up in a queue that is never empty, the rate observed while the link was busy is better than the
+        // constant rate: delays are not those of the model, or some are shorter than on its empty link.
         let is_seen = (!is_constant || adds_up(record, &rate, least_s)) && over.shows_rates();
         let is_shown = |over: &OverTime, dropped: &[bool]| {
             let rows = over.usual_rows(usual);
@@ -102,7 +108,7 @@ impl Seen {
             let over = if over.varies { OverTime { varies: false, rows: Vec::new(), ..over } } else { over };
             ((rate.base_s, 0.0), drops, before, over)
         });
-        // A constant rate that explains little of the delays is one of a queue that was seen.
+        // A constant rate that explains little of the delays needs other evidence of a queue.
         let is_constant = is_constant
             && (by_windows || {
                 let packet_s = 8.0 * full / rate.rate_bps;
@@ -113,14 +119,14 @@ impl Seen {
                 evidence.shows_a_queue() || (explains && !is_denied)
             });
         let by_windows = by_windows && !over.rows.is_empty();
-        // Whatever delays packets: a rate that was not shown is bounded by the slow ones of windows.
+        // A rate that no window shows is bounded by the slow rates of windows, whatever delays packets.
         let bound_bps = match slow_bps(&over.series) {
             Some(slow_bps) if !is_constant && !by_windows => {
                 slow_bps.min(bound_bps).max(record.arrived_bps())
             }
             _ => bound_bps,
         };
-        // A rate that changes without windows that show it is bounded by its slow times.
+        // A rate that changes between blocks, without windows that show it, is bounded by its slow blocks.
         let blocks = rate.blocks.as_ref().filter(|_| is_constant && !by_windows && !over.shows_most());
         let (is_constant, bound_bps) = match blocks {
             Some(of) => (false, of.slow_bps.min(bound_bps).max(record.arrived_bps())),
@@ -157,33 +163,36 @@ impl Seen {
         }
     }
 
-    /// The least rate that windows tell, where the link was faster than what was sent for most of the time.
+    /// Lower bound of the rate in bit/s if the rate over time describes the link and the link was faster than the
+    /// offered traffic for much of the time; else `None`.
     pub(crate) fn quiet_bps(&self) -> Option<f64> {
         self.over.bound_bps.filter(|_| self.by_windows)
     }
 
-    /// Whether the record tells the rate, not only a bound of it.
+    /// True if the record shows the rate, not only a lower bound.
     pub(crate) fn is_identified(&self) -> bool {
         (self.is_constant || self.by_windows) && self.quiet_bps().is_none()
     }
 
-    /// The rate, of one that changes its mean over so long, or its bound.
+    /// Rate in bit/s: the mean over `lasts_s` seconds of a changing rate, else the constant rate, or its lower bound.
     pub(crate) fn rate_bps(&self, lasts_s: f64) -> f64 {
         let mean = if self.by_windows { over_time::mean_over_time(&self.over.rows, lasts_s) } else { None };
         mean.unwrap_or_else(|| self.one_rate_bps())
     }
 
+    /// Constant rate in bit/s, or its lower bound.
     fn one_rate_bps(&self) -> f64 {
         if self.is_constant { self.rate.rate_bps } else { self.bound_bps }
     }
 }
 
-/// Number of packets that waited in the queue.
+/// Number of packets that waited in the queue: each found more than a tenth of a full packet.
 pub(crate) fn waited(before: &[f64], full: f64) -> f64 {
     before.iter().filter(|backlog| **backlog > 0.1 * full).count() as f64
 }
 
-/// Whether errors of a constant rate add up in a queue that is hardly ever empty.
+/// True if errors of a constant rate add up, since the link is well used and its queue hardly ever empty: delays
+/// deviate by more than a transmission time, or the base delay is too long for the shortest delay.
 fn adds_up(record: &Record, rate: &RateFit, least_s: f64) -> bool {
     let packet_s = 8.0 * record.full_bytes() / rate.rate_bps;
     let is_too_long = rate.base_s + packet_s - least_s > 1.5 * packet_s + 2.0 * rate.deviation_s;
@@ -191,33 +200,35 @@ fn adds_up(record: &Record, rate: &RateFit, least_s: f64) -> bool {
     is_used && (rate.deviation_s > packet_s || is_too_long)
 }
 
-/// A rate over time, and what follows from it.
+/// Rate over time, with the windows that show it.
 #[derive(Clone)]
 pub(crate) struct OverTime {
-    /// Start times since the first packet, and rates in bit/s.
+    /// Pairs of start in seconds since the first packet, and rate in bit/s; at most one if the rate is constant.
     pub(crate) rows: Vec<(f64, f64)>,
     pub(crate) windows: Vec<Window>,
     pub(crate) series: Vec<Option<f64>>,
     pub(crate) held_out: Option<f64>,
     pub(crate) varies: bool,
-    /// Whether change points predict the windows that were held out.
+    /// True if change points predict the windows that were held out.
     is_predicted: bool,
-    /// Least rate of a link that was faster than what was sent for most of the time.
+    /// Lower bound of the rate in bit/s if the link was faster than the offered traffic for much of the time; else
+    /// `None`.
     pub(crate) bound_bps: Option<f64>,
-    /// Windows whose rate packets show that waited for one another.
+    /// For each window, true if packets that waited for one another show its rate.
     shown: Vec<bool>,
-    /// Whether transmissions on an idle link show the rates, by an exact path.
+    /// True if the base delay is exact enough for transmissions on an idle link to show the rates.
     by_trains: bool,
 }
 
-/// Windows without a queue make a bound of the rate if they are more than this share of those that say something.
+/// Share of quiet windows, among quiet ones and those with an observed rate, beyond which the rate is only bounded.
 const MOSTLY: f64 = 0.3;
-/// Errors of what is in a queue add up where at least this share of the link is used: else it is empty again and again.
+/// Minimum share of the link in use for errors of the backlog to add up: below it the queue is empty again and again.
 const USED: f64 = 0.3;
 
 impl OverTime {
-    /// The rate over time of a record whose packets left at these times, in windows so long. Departures are known to a
-    /// margin; where the base delay is known far better, a transmission on an idle link shows the rate too.
+    /// Estimates the rate over time from the departure times `left`, in windows of `window_s` seconds. Departures are
+    /// known to `margin_s` seconds. If `base` is a far more exact base delay, transmissions on an idle link show the
+    /// rate too.
     fn new(
         record: &Record,
         left: &[f64],
@@ -239,7 +250,7 @@ impl OverTime {
             gaps.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
             windows = over_time::windows(&gaps, &outages, start, window_s);
         }
-        // Behind the last time in which the link was busy there are windows too.
+        // After the last busy time of the link there are windows too.
         let count = ((record.lasts_s() / window_s).ceil() as usize).max(windows.len());
         windows.extend((windows.len()..count).map(|at| Window {
             from_s: start + at as f64 * window_s,
@@ -250,12 +261,12 @@ impl OverTime {
         let changes = Changes::new(&series, &windows);
         let (quiet, carried) = over_time::quiet(record, left, (&windows, &series), start, window_s);
         let seen = series.iter().flatten().count();
-        // A window that transmissions on an idle link show is quiet, and known.
+        // A window with a rate shown by transmissions on an idle link is quiet, but its rate is known.
         let quiets = (quiet.iter().zip(&series))
             .filter(|(quiet, shown)| quiet.is_some() && (base.is_none() || shown.is_none()))
             .count();
         let is_mostly_quiet = quiets as f64 > MOSTLY * (quiets + seen) as f64;
-        // Where hardly anything waits but behind outages, these are what is seen of a rate that is only bounded.
+        // If packets hardly wait except after outages, only the outages are known of a rate with a lower bound.
         let are_alone = changes.is_none() && !is_constant && !outages.is_empty();
         let bound_bps =
             if are_alone { Some(carried) } else { is_mostly_quiet.then(|| carried.max(usual_bps(&series))) };
@@ -275,7 +286,8 @@ impl OverTime {
         Self { rows, windows, series, held_out, varies, is_predicted, bound_bps, shown, by_trains }
     }
 
-    /// Rates over time, or where they do not change the usual one of windows, if any.
+    /// Table of rates: over time if the rate changes, else one row with the median rate of windows, or with `usual`
+    /// (bit/s) if no window shows a rate.
     fn usual_rows(&self, usual: f64) -> Vec<(f64, f64)> {
         if self.varies {
             return self.rows.clone();
@@ -284,19 +296,20 @@ impl OverTime {
         vec![(0.0, if of_windows > 0.0 { of_windows } else { usual })]
     }
 
-    /// Whether windows enough show the rate.
+    /// True if at least 20 windows show the rate.
     fn shows_rates(&self) -> bool {
         self.series.iter().flatten().count() >= FEWEST_WINDOWS
     }
 
-    /// Whether most windows show the rate: then they tell better than blocks whether it changes. Errors of delays add up
-    /// in a queue that is hardly ever empty, and make blocks differ.
+    /// True if most windows show the rate: then they show better than blocks if it changes. Errors of delays add up in
+    /// a queue that is hardly ever empty, and make blocks differ.
     fn shows_most(&self) -> bool {
         self.shows_rates() && 2 * self.series.iter().flatten().count() > self.series.len()
     }
 
-    /// The rates that transmissions on an idle link show, if some trains of packets tell the path exactly, although
-    /// hardly anything waits: as pairs of packets, of which one acknowledgement tells.
+    /// Rate over time from transmissions on an idle link, although hardly any packet waits, as with pairs of packets
+    /// and one acknowledgement per pair. `None` if trains of packets do not show the base delay exactly, or too few
+    /// windows show the rate.
     fn by_trains(
         record: &Record,
         left: &[f64],
@@ -311,33 +324,34 @@ impl OverTime {
         found.filter(Self::shows_rates)
     }
 
-    /// The delay of the empty path, of packets that left at these times.
+    /// Base delay estimated with these rates from the departure times `left`, in windows of `window_s` seconds.
     fn base(&self, record: &Record, left: &[f64], window_s: f64) -> Base {
         Base::new(record, left, Rates { rows: &self.rows, shown: &self.shown, window_s })
     }
 }
 
-/// The median of the rates that were seen: packets wait rather where the link is slow. None of nothing.
+/// Median of the observed rates of windows in bit/s; 0 without any. It tends to be low, since packets wait rather where
+/// the link is slow.
 fn usual_bps(series: &[Option<f64>]) -> f64 {
     let mut rates: Vec<f64> = series.iter().flatten().copied().collect();
     if rates.is_empty() { 0.0 } else { libm::exp(median(&mut rates)) }
 }
 
-/// A slow one of the rates that were seen, if there are enough.
+/// Slow rate of windows in bit/s, the 10 % quantile of the observed rates; `None` if too few windows show a rate.
 fn slow_bps(series: &[Option<f64>]) -> Option<f64> {
     let mut rates: Vec<f64> = series.iter().flatten().map(|rate| libm::exp(*rate)).collect();
     rates.sort_by(f64::total_cmp);
     (rates.len() >= FEWEST_WINDOWS).then(|| quantile(&rates, SLOW))
 }
 
-/// Quantile of the rates of windows that bounds a rate which is not shown.
+/// Quantile of the rates of windows that is taken as lower bound of a rate without a better estimate.
 const SLOW: f64 = 0.1;
-/// Rates over time that do not predict each other leave at most this share of what a constant rate leaves unexplained
-/// of the delays: where packets arrive in clumps, the times between them differ by far more than the rate does.
+/// Maximum ratio of the unexplained delays, rates over time to a constant rate, for rates over time that do not predict
+/// held-out windows. Where packets arrive in clumps, the times between them differ by far more than the rate does.
 const EXPLAINS: f64 = 0.9;
 
-/// The mean absolute deviation from their median, in s, of what the queue of a link with these rates over time leaves
-/// of the delays.
+/// Mean absolute deviation from their median, in seconds, of the delays minus queueing and transmission at a link with
+/// the rates `rows` over time.
 fn unexplained_s(record: &Record, base_s: f64, rows: &[(f64, f64)], dropped: &[bool]) -> f64 {
     let packets = record.packets();
     let start = packets.first().map_or(0.0, |packet| packet.sent_s);
@@ -352,9 +366,9 @@ fn unexplained_s(record: &Record, base_s: f64, rows: &[(f64, f64)], dropped: &[b
     rest.iter().map(|rest| (rest - usual).abs()).sum::<f64>() / rest.len().max(1) as f64
 }
 
-/// Refines queue lengths, base delay and rate over time, which depend on one another, in two rounds,
-/// from a base delay, the drops, what was found before and the rates, by windows so long and with such a margin of
-/// departures, in s.
+/// Refines queue lengths, drops, base delay and rate over time, which depend on one another, in two rounds from first
+/// estimates. Windows have `window_s` and departures a margin of `margin_s` seconds. Returns base delay and its
+/// standard error in seconds, drops, bytes found by each packet, and rate over time.
 fn follow(
     record: &Record,
     mut base_s: f64,
@@ -376,7 +390,7 @@ fn follow(
             break;
         }
         let base = over.base(record, &left, window_s);
-        // Where the link was faster than what was sent, only windows with a queue tell how long a transmission took.
+        // If the link was faster than the offered traffic, only windows with a queue show how long a transmission took.
         if over.bound_bps.is_none() || base.is_shown {
             (base_s, error_s) = (base.delay_s, base.error_s);
         }
@@ -397,7 +411,7 @@ fn follow(
     ((base_s, error_s), drops, before, over)
 }
 
-/// The shortest delay: of a queue that was empty at times, nearly that of the path.
+/// Shortest delay of a packet that arrived, in seconds: nearly that of the path if the queue was empty at times.
 fn least_delay(record: &Record) -> f64 {
     let seen = record.packets().iter().filter(|packet| packet.fate == Fate::Arrived);
     seen.filter_map(|packet| Some(packet.seen_s? - packet.sent_s)).fold(f64::INFINITY, f64::min)

@@ -9,35 +9,39 @@ use crate::bootstrap::{median, spread};
 use crate::departures::seen_departures;
 use crate::record::{Fate, Record};
 
-/// Number of lossless gaps on either side whose median is the rate around a gap.
+/// Number of lossless gaps on either side of a gap; their median rate is the rate around it.
 const AROUND: usize = 15;
-/// Minimum number of lossless gaps.
+/// Minimum number of lossless gaps in a record to classify its losses.
 const FEWEST: usize = 20;
-/// Minimum number of gaps on one side alone that must agree with all around, since the rate may step.
+/// Minimum number of lossless gaps on one side of a gap, for the rate of this side alone to have to agree, since the
+/// rate may step.
 const FEWEST_BESIDE: usize = 5;
-/// Multiple of the usual gap from which it is an outage: drops during it look like packets sent.
+/// Ratio of a gap to the usual one beyond which it may be an outage, in which drops look like packets sent.
 const OUTAGE: f64 = 8.0;
-/// Maximum deviation of gaps, in transmission times of a full packet, at which they distinguish packets.
+/// Maximum deviation of gaps, in transmission times of a lost packet, with which a gap shows the number of packets sent
+/// in it.
 const PRECISE: f64 = 0.15;
 
 /// Gap between two departures in which the link was busy.
 struct Between {
+    /// Duration of the gap in seconds.
     lasts_s: f64,
     /// Bits of the packets that arrived.
     bits: f64,
     /// Indices of the lost packets, in sending order.
     lost: Vec<usize>,
-    /// Where only lost packets were in front of the link when the gap began, the longest time between two packets that
-    /// came: the link was busy if it is no longer than a transmission.
+    /// Longest time in seconds between two sending times in the gap, if only lost packets were in front of the link
+    /// when the gap began; else `None`. The link was busy if it is no longer than a transmission.
     spacing_s: Option<f64>,
 }
 
 impl Between {
+    /// Gap without packets.
     const NONE: Self = Self { lasts_s: 0.0, bits: 0.0, lost: Vec::new(), spacing_s: None };
 }
 
-/// Whether the link sent each lost packet; `None` if times do not show it, and for packets that arrived. Delays, with
-/// the transmission of a packet, are at least `least_s`.
+/// For each packet, `Some(true)` if it was lost after the link sent it, `Some(false)` if a queue dropped it, `None` if
+/// it arrived or departure times do not show it. `least_s` is the shortest delay in seconds, including a transmission.
 pub(crate) fn served(record: &Record, least_s: f64) -> Vec<Option<bool>> {
     let mut found = vec![None; record.packets().len()];
     let gaps = gaps(record, least_s);
@@ -62,8 +66,8 @@ pub(crate) fn served(record: &Record, least_s: f64) -> Vec<Option<bool>> {
         if deviation * full > PRECISE * each {
             continue;
         }
-        // Number of lost packets that a link of this rate sent; more than all of them if the rate changed, or in an
-        // outage.
+        // Number of lost packets that a link of this rate sent in the gap; `None` if the gap has time for more than all
+        // of them, as after a change of the rate or in an outage.
         let sent_at = |rate: f64| {
             let sent = (gap.lasts_s * rate - gap.bits) / each;
             (sent <= gap.lost.len() as f64 + 0.5).then(|| sent.round().max(0.0) as usize)
@@ -76,14 +80,14 @@ pub(crate) fn served(record: &Record, least_s: f64) -> Vec<Option<bool>> {
         }
         let usual = median(&mut near.iter().map(|of| gaps[of.0].lasts_s).collect::<Vec<f64>>());
         let is_doubtful = match gap.spacing_s {
-            // In an outage packets would have stood in the queue that arrived later.
+            // No outage: in one, packets that arrived later would have stood in the queue.
             Some(spacing_s) => spacing_s > each / rate,
             None => sent > 0 && gap.lasts_s > OUTAGE * usual,
         };
         if is_doubtful {
             continue;
         }
-        // Of several lost packets the later ones found the larger backlog.
+        // Of several lost packets, the later ones found the larger backlog: the first ones were sent.
         for (number, lost) in gap.lost.iter().enumerate() {
             found[*lost] = Some(number < sent);
         }
@@ -91,21 +95,21 @@ pub(crate) fn served(record: &Record, least_s: f64) -> Vec<Option<bool>> {
     found
 }
 
-/// Median rate of gaps.
+/// Median rate in bit/s of gaps, from pairs of index and rate.
 fn rate_of(gaps: &[(usize, f64)]) -> f64 {
     median(&mut gaps.iter().map(|of| of.1).collect::<Vec<f64>>())
 }
 
-/// Gaps between departures in which the link was never idle: the first packet in each arrived at the queue before its
-/// predecessor left, or it may have been a lost one that did.
+/// Gaps between observed departures in which the link was never idle: the first packet in each, arrived or lost, was
+/// sent before the departure at the beginning of the gap.
 fn gaps(record: &Record, least_s: f64) -> Vec<Between> {
     let packets = record.packets();
     let left = seen_departures(record, least_s);
     let mut found = Vec::new();
     let mut last: Option<f64> = None;
     let mut gap = Between::NONE;
-    // Whether the link had data to send since the last departure: when the first packet came that arrived, and when the
-    // first came at all and the last one, with the longest time between two.
+    // Since the last departure: sending time of the first packet that arrived, if all fates are known, sending times of
+    // the first and the last packet of any fate, and the longest time between two of them.
     let (mut first, mut is_known) = (f64::INFINITY, true);
     let (mut any, mut latest_s, mut spacing_s) = (f64::INFINITY, f64::NAN, 0.0_f64);
     for (index, packet) in packets.iter().enumerate() {
@@ -145,8 +149,9 @@ mod tests {
     use crossfade_core::RunSeed;
     use rand::RngExt;
 
-    /// 1.2 times the rate of a link into a queue of 20 packets, whose channel loses one in a hundred, with jitter of a
-    /// share of a transmission time: what was dropped, and the record.
+    /// For UDP at 1.2 times the rate of a link with a queue of 20 packets, a channel that loses one packet in a
+    /// hundred, and jitter of up to `jitter` transmission times: for each packet, true if the queue dropped it, and the
+    /// record.
     fn overloaded(jitter: f64, seed: u64) -> (Vec<bool>, Record) {
         let mut random = RunSeed { seed, run: 0 }.stream("served");
         let (mut free_at, mut waiting) = (0.0_f64, std::collections::VecDeque::new());
@@ -180,15 +185,15 @@ mod tests {
         assert!(lost.len() > 700, "{}", lost.len());
         let known: Vec<usize> = lost.into_iter().filter(|at| told[*at].is_some()).collect();
         assert!(known.len() > 690, "{}", known.len());
-        // Between two arrivals with a drop and a loss of the channel the order is not known, their numbers are.
+        // Of a drop and a loss of the channel between two arrivals, the numbers are known and the order is not.
         for between in known.chunk_by(|first, second| first + 1 == *second) {
             let sent = between.iter().filter(|at| told[**at] == Some(true)).count();
             assert_eq!(sent, between.iter().filter(|at| !dropped[**at]).count(), "{between:?}");
         }
     }
 
-    /// Bursts of five losses in the mean behind a queue of four packets, which they often empty: nearly all losses are
-    /// told from drops.
+    /// Losses of the channel in bursts of five on average are told from drops, although they often empty the queue of
+    /// four packets: their number is right within 5 %.
     #[test]
     fn bursts_that_are_longer_than_the_queue_are_told() {
         let mut random = RunSeed { seed: 4, run: 0 }.stream("served");

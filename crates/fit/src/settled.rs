@@ -1,4 +1,4 @@
-//! Rate of a constant link, and losses at its full queue, which depend on one another.
+//! Joint estimate of the rate of a constant link and of the losses at its full queue, which depend on one another.
 
 use crate::departures::{busy, departures, found_before, found_by_delay};
 use crate::queue::backlogs;
@@ -7,10 +7,10 @@ use crate::rate::RateFit;
 use crate::record::{Fate, Record};
 use crate::served::served;
 
-/// Number of rounds in which both converge.
+/// Maximum number of rounds in which rate and drops converge.
 const ROUNDS: usize = 4;
 
-/// Factor by which another estimate of the backlogs must explain the losses better.
+/// Factor by which other backlogs must explain the losses better to replace the first ones.
 const BETTER: f64 = 1.02;
 /// Time difference in seconds below which times count as equal.
 const ROUNDING_S: f64 = 1e-9;
@@ -21,7 +21,8 @@ pub(crate) struct Settled {
     pub(crate) drops: Drops,
     /// Backlog in bytes that each packet found.
     pub(crate) before: Vec<f64>,
-    /// Whether the link sent each lost packet, where departure times show it.
+    /// For each packet, `Some(true)` if it was lost after the link sent it, `Some(false)` if a queue dropped it, `None`
+    /// if it arrived or departure times do not show it.
     pub(crate) served: Vec<Option<bool>>,
 }
 
@@ -42,8 +43,8 @@ impl Settled {
             near = (!rate.is_flat()).then_some(rate.rate_bps);
             let mut before = backlogs(record, rate.base_s, &[(0.0, rate.rate_bps)], |index| dropped[index]);
             let mut drops = Drops::new(record, &before, &dropped, &served);
-            // In an always full queue one packet decides, and errors accumulate; the delay of the preceding packet, or
-            // a count, is more exact.
+            // In an always full queue one packet decides, and errors accumulate: backlogs by the delay of the preceding
+            // packet, or by counting packets, are more exact.
             let left = departures(record, rate.base_s, rate.rate_bps, |index| dropped[index]);
             let counted = found_before(record, &left);
             let by_times = Drops::by_times(record, &counted, &dropped, &served);
@@ -66,7 +67,7 @@ impl Settled {
     }
 }
 
-/// Rate of the link over all of its busy time.
+/// Mean rate of the link over its busy time, in bit/s; `None` if it was never busy.
 pub(crate) fn busy_rate(record: &Record, least_s: f64, dropped: &[bool]) -> Option<f64> {
     let gaps = busy(record, &departures(record, least_s, f64::INFINITY, |index| dropped[index]), -ROUNDING_S);
     let (time, bits) = gaps.iter().fold((0.0, 0.0), |sum, gap| (sum.0 + gap.lasts_s(), sum.1 + gap.bits));
@@ -81,8 +82,8 @@ mod tests {
     use rand::RngExt;
     use std::collections::VecDeque;
 
-    /// Record of packets sent at `share` times the rate of a link, into a queue of 20 packets before a channel that loses
-    /// `loss` of them, and the number of packets that the channel lost.
+    /// Record of packets sent at `share` times the rate of a link, into a queue of 20 packets before a channel with the
+    /// loss probability `loss`, and the number of packets lost by the channel.
     fn overloaded(share: f64, loss: f64, seed: u64) -> (Record, usize) {
         let mut random = RunSeed { seed, run: 0 }.stream("settled");
         let (mut free_at, mut waiting, mut of_channel) = (0.0_f64, VecDeque::new(), 0);
@@ -106,7 +107,7 @@ mod tests {
         (record, of_channel)
     }
 
-    /// Losses of the channel are told from drops of a queue that is full all the time, at any rate above that of the link:
+    /// Losses of the channel are told from drops of a queue that is always full, at any sending rate above the link's:
     /// their number is right within 5 %.
     #[test]
     fn losses_of_the_channel_are_told_from_drops_of_a_full_queue() {

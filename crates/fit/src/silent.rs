@@ -1,30 +1,32 @@
-//! Packets whose losses say nothing of the channel: near a full queue, around its drops, and where the record does not
-//! tell what was in it.
+//! Packets with fates that say nothing of the channel: near a full queue, around its drops, and where the record does
+//! not show the content of the queue.
 
 use crate::departures::found_at_most;
 use crate::queue_limit::{QueueLimit, likelihood};
 use crate::record::{Fate, Packet, Record};
 
-/// Minimum number and share of packets far from drops in time that represent all.
+/// Minimum number of packets far from drops in time, for these to represent all packets.
 const FEWEST_APART: usize = 2000;
+/// Minimum share of packets far from drops in time, for these to represent all packets.
 const APART: f64 = 0.2;
-/// Minimum number of drops in a burst.
+/// Minimum number of drops in a burst far from the queue limit, for them to be drops, not errors.
 const MANY: usize = 6;
-/// Packets that were not seen tell nothing if there are so many times as many in a row as between two that were seen in
-/// the mean.
+/// Number of unobserved packets in a row, as a multiple of the mean number between two observed ones, beyond which the
+/// backlog they found is unknown.
 const DARK: f64 = 10.0;
-/// Difference in packets between what a packet found and what it may have found at most, within which it is known.
+/// Difference in packets between the backlog a packet found and the largest it may have found, up to which its backlog
+/// is known.
 const DOUBT_PACKETS: f64 = 2.0;
-/// The share of losses around drops is another one if that explains the losses by so much better, in the logarithm of
-/// the likelihood: for each loss of a burst, as some of its losses may pass for drops.
+/// Minimum gain in log-likelihood by a separate share of losses around drops, for each loss of a burst: some losses of
+/// a burst may pass for drops.
 const FAR_MORE: f64 = 25.0;
 
-/// Packets without information about random losses: those `near` to a full queue, and, if far more was lost there than
-/// elsewhere, those sent within `apart_s` of a drop. What packets found is known least where a queue overflows at a
-/// rate that changes.
+/// Marks packets without information on random losses: those `near` to a full queue, those sent while departures were
+/// not observed, and, if far more was lost around drops than elsewhere, those sent within `apart_s` seconds of a drop.
+/// Backlogs are known least where a queue overflows at a changing rate.
 pub(crate) fn silent(record: &Record, dropped: &[bool], mut near: Vec<bool>, apart_s: f64) -> Vec<bool> {
     let packets = record.packets();
-    // What those found that were sent behind the last one that was seen is not known.
+    // The backlog found by packets sent after the last observed one is unknown.
     let ends = packets.iter().rposition(|packet| packet.seen_s.is_some()).map_or(0, |last| last + 1);
     near[ends..].fill(true);
     for (near, is_dark) in near.iter_mut().zip(dark(packets)) {
@@ -68,8 +70,9 @@ pub(crate) fn silent(record: &Record, dropped: &[bool], mut near: Vec<bool>, apa
     chosen
 }
 
-/// Packets that may have found a full queue or a much shorter one, as departures in front of them were not seen: where a
-/// queue overflows at a rate that falls, nothing is seen for a while, and what it held passes for gone.
+/// Marks packets that may have found a full queue or a much shorter one, as departures in front of them were not
+/// observed: where a queue overflows at a falling rate, nothing is observed for a while, and the content of the queue
+/// passes for gone.
 pub(crate) fn doubtful(
     record: &Record,
     base_s: f64,
@@ -85,8 +88,8 @@ pub(crate) fn doubtful(
     most.iter().zip(before).map(is_doubtful).collect()
 }
 
-/// Drops far from the limit by what they found, which the times of departures tell: those around drops near the limit,
-/// and many at once, are drops, a single one elsewhere is a mistake.
+/// Indices of drops by departure times that found far less than the limit and are real: those around drops near the
+/// limit, and many at once. A single one elsewhere is an error.
 fn drops_at_once(packets: &[Packet], dropped: &[bool], near: &[bool], apart_s: f64) -> Vec<usize> {
     let odd: Vec<usize> = (0..packets.len()).filter(|index| dropped[*index] && !near[*index]).collect();
     let usual: Vec<f64> = (0..packets.len())
@@ -109,8 +112,9 @@ fn drops_at_once(packets: &[Packet], dropped: &[bool], near: &[bool], apart_s: f
         .collect()
 }
 
-/// Packets among many in a row without recorded arrival times: what was in the queue then is not known. The first ones
-/// of a row found what is known of it: without them all losses that begin a row would be missing.
+/// Marks packets among many in a row without observed arrival times: the content of the queue is then unknown. The
+/// first packets of a row stay unmarked, since the backlog they found is known; without them all losses that begin a
+/// row would be missing.
 fn dark(packets: &[Packet]) -> Vec<bool> {
     let arrived = packets.iter().filter(|packet| packet.fate == Fate::Arrived).count();
     let seen = packets.iter().filter(|packet| packet.seen_s.is_some()).count();
@@ -135,7 +139,7 @@ fn dark(packets: &[Packet]) -> Vec<bool> {
 mod tests {
     use super::*;
 
-    /// Packets of 1 ms each, of which all are seen but a hundred in a row, and some are lost.
+    /// Record of 10,000 packets sent every 1 ms, of which some are lost, and a hundred in a row are not observed.
     fn record(is_lost: impl Fn(u32) -> bool) -> Record {
         let packets = (0..10_000).map(|index: u32| {
             let sent_s = f64::from(index) * 1e-3;
@@ -146,6 +150,7 @@ mod tests {
         Record::new(packets.collect(), true).unwrap()
     }
 
+    /// Number of marked packets.
     fn count(found: &[bool]) -> usize {
         found.iter().filter(|is_silent| **is_silent).count()
     }
@@ -160,8 +165,9 @@ mod tests {
         assert_eq!(count(&found), 99);
     }
 
-    /// A rate that falls to a tenth for a second: the queue overflows, of what leaves then nothing is seen, and a packet
-    /// that is dropped there seems to have found a short queue. Losses before and behind count.
+    /// Packets behind unobserved ones are doubtful if the queue may have been full: a packet dropped at a falling rate
+    /// seems to have found a short queue. Packets elsewhere count, and all count if the limit is larger or the
+    /// unobserved packets were drops.
     #[test]
     fn a_queue_of_which_nothing_was_seen_may_have_been_full() {
         let packets = (0..4000).map(|index: u32| {
@@ -169,7 +175,7 @@ mod tests {
             let is_dark = (2000..2060).contains(&index);
             let fate = if index % 100 == 7 { Fate::Lost } else { Fate::Arrived };
             let fate = if is_dark { Fate::Unknown } else { fate };
-            // What was in front left at the end of the dark alone.
+            // Packets in front of these are known to have left only at the end of the unobserved time.
             let seen_s = if is_dark || fate == Fate::Lost { None } else { Some(sent_s + 0.02) };
             Packet { sent_s, bytes: 1500.0, seen_s, fate }
         });
@@ -188,8 +194,8 @@ mod tests {
         assert_eq!(count(&doubtful(&of, 0.019, &dropped, (&before, &limit))), 0);
     }
 
-    /// Forty drops at 5 s, and as many losses within 50 ms of them which no estimate calls drops; elsewhere one in a
-    /// thousand is lost.
+    /// Packets around drops are marked if far more was lost there than elsewhere: forty drops at 5 s and as many losses
+    /// among them that no estimate calls drops, against one loss in a thousand.
     #[test]
     fn far_more_losses_around_drops_are_those_of_the_queue() {
         let dropped: Vec<bool> =
@@ -200,7 +206,7 @@ mod tests {
         let found = silent(&of, &dropped, near.clone(), 0.05);
         assert!(found[4952..5126].iter().all(|is_silent| *is_silent), "around the drops");
         assert!(!found[4900] && !found[5200]);
-        // Where no more is lost than elsewhere, all packets that are not near count.
+        // If no more is lost around drops than elsewhere, all packets that are not near count.
         let of = record(|index| dropped[index as usize] || index % 100 == 7);
         let found = silent(&of, &dropped, near, 0.05);
         assert_eq!(count(&found), 130, "drops, and the dark");

@@ -1,22 +1,26 @@
-//! Standing queue: if a queue was never empty, the minimum delay exceeds that of the path.
+//! Test for a standing queue: if the queue was never empty, the minimum delay exceeds that of the path.
 //!
-//! A record that starts in the middle of such a flow has a minimum delay with a standing queue in it. A shorter path
-//! with a queue that holds more explains it equally well, so neither is identified. The queue was empty if the link was
-//! idle at times, or if the record starts at the minimum delay, as at the start of a connection.
+//! A record that starts in the middle of a flow may have a standing queue in its minimum delay. A shorter path with a
+//! longer queue explains such a record equally well, so neither base delay nor queue limit is identified. The queue was
+//! empty at times if the link was idle, or if the record starts at the minimum delay, as at the start of a connection.
 
 use crate::draws::USUAL;
 use crate::record::Record;
 
-/// Number of packets at the beginning, and number of waiting ones among them below which the queue was empty.
+/// Number of packets with a known delay at the beginning of a record that may have found an empty queue.
 const BEGINNING: usize = 20;
+/// Excess over the minimum delay, in transmission times of a full packet, below which a packet at the beginning of a
+/// record found an empty queue.
 const EMPTY: f64 = 3.0;
-/// Uncertainty of a departure in packets, since one acknowledgement may answer two packets.
+/// Uncertainty of a departure time in transmission times of a full packet, since one acknowledgement may answer two
+/// packets.
 const DOUBT: f64 = 2.0;
-/// Idle time of the link, as a share of the minimum delay, that shows an empty queue.
+/// Total idle time of the link, as a share of the minimum delay, from which the queue was empty at times.
 const IDLE: f64 = 0.5;
 
-/// Whether the queue may never have been empty: the link was hardly ever idle, and the record does not begin at the
-/// shortest delay. Then a shorter path with a queue that always holds something explains it as well.
+/// True if the queue may never have been empty: the link was hardly ever idle, and the record does not begin at the
+/// minimum delay `least_s`. Then a shorter path with a standing queue explains the record as well. `left` are departure
+/// times from the link, `packet_s` is the transmission time of a full packet, in seconds.
 pub(crate) fn stands(record: &Record, left: &[f64], least_s: f64, packet_s: f64) -> bool {
     let mut delays = record.packets().iter().filter_map(|packet| Some(packet.seen_s? - packet.sent_s));
     let begins_empty = delays.by_ref().take(BEGINNING).any(|delay| delay < least_s + EMPTY * packet_s);
@@ -28,8 +32,8 @@ pub(crate) fn stands(record: &Record, left: &[f64], least_s: f64, packet_s: f64)
     !begins_empty && idle_s < IDLE * least_s.abs()
 }
 
-/// Longest standing time that leaves the queue limit, given as a time, within the usual range for the accordingly
-/// shorter delay.
+/// Longest delay of a standing queue in seconds, within the measured base delay `delay_s`: queue limit (`limit_s` as a
+/// time) plus standing queue are then the largest usual multiple ([`USUAL`]) of the remaining delay.
 pub(crate) fn most_standing(delay_s: f64, limit_s: f64) -> f64 {
     ((USUAL[1] * delay_s - limit_s) / (USUAL[1] + 1.0)).max(0.0)
 }

@@ -4,7 +4,7 @@ use crossfade_core::Stream;
 use crossfade_core::testing::{is_long, long_or};
 use rand::RngExt;
 
-/// A link that packets are sent over: M0 with jitter.
+/// Simulated link of model M0 with jitter.
 #[derive(Clone, Copy)]
 struct Link {
     rate_bps: f64,
@@ -17,14 +17,14 @@ struct Link {
 const BYTES: f64 = 1500.0;
 
 impl Link {
-    /// The record of packets sent at times, each of 1500 B.
+    /// Record of RTTs of packets of 1500 B, sent over the link at `times` in seconds.
     fn record(self, times: &[f64], stream: &mut Stream) -> Record {
         let (mut free_at, mut leaves) = (0.0_f64, std::collections::VecDeque::new());
         let packets = times.iter().map(|&sent_s| {
             while leaves.front().is_some_and(|at| *at <= sent_s) {
                 leaves.pop_front();
             }
-            // The one being sent is beside the limit.
+            // The packet in transmission does not count in the limit.
             if leaves.len() > self.queue_packets {
                 return Packet { sent_s, bytes: BYTES, seen_s: None, fate: Fate::Lost };
             }
@@ -42,7 +42,8 @@ impl Link {
 
 const LINK: Link = Link { rate_bps: 20e6, delay_s: 40e-3, queue_packets: 60, loss: 0.0, jitter_s: 0.0 };
 
-/// Trains of 1 to `most` packets, a gap of 20 ms in the mean between them.
+/// Sending times in seconds of trains of 1 to `most` packets, with random gaps of 20 ms in the mean, for `lasts_s`
+/// seconds.
 fn trains(lasts_s: f64, most: usize, stream: &mut Stream) -> Vec<f64> {
     let (mut at, mut times) = (0.0, Vec::new());
     while at < lasts_s {
@@ -83,7 +84,7 @@ fn random_losses_are_told_from_those_of_a_full_queue() {
     assert!(fit.losses.bursts.is_none() && !fit.losses.grows_with_queue());
 }
 
-/// Packets that never wait for one another bound the rate, and say so.
+/// If packets never wait for one another, rate and queue limit are only bounded, and the verdicts say so.
 #[test]
 fn paced_packets_give_a_bound_alone() {
     let mut random = stream(3);
@@ -96,7 +97,8 @@ fn paced_packets_give_a_bound_alone() {
     assert!((fit.delay.value - 40e-3).abs() < 2.1e-3);
 }
 
-/// A channel that steps each packet time of the link, whether or not a packet is there.
+/// Losses of a two-state channel that steps each packet time of the link, with or without a packet, give model M1 and
+/// the true mean burst of four packets.
 #[test]
 fn bursts_of_losses_make_a_chain() {
     let mut random = stream(4);
@@ -120,7 +122,8 @@ fn bursts_of_losses_make_a_chain() {
     assert!((low..=high).contains(&4.0) && high < 6.0, "{low} to {high}");
 }
 
-/// A flow with a window of 100 packets over a rate that is another one in each 100 ms.
+/// Record of a flow with a window of 100 packets over a link with the rate `rate_of(n)` in bit/s in interval n of 100
+/// ms.
 fn saturated(rate_of: impl Fn(usize) -> f64) -> Record {
     let (mut free_at, mut packets) = (0.0_f64, Vec::<Packet>::new());
     while free_at < 60.0 {
@@ -133,8 +136,8 @@ fn saturated(rate_of: impl Fn(usize) -> f64) -> Record {
     Record::new(packets, true).unwrap()
 }
 
-/// UDP at 5 Mbit/s over a rate of 8, 12 or 20 Mbit/s for 3 s each, with an outage of 0.2 s in each of the first six
-/// stretches, seen one way.
+/// Record of one-way delays of UDP at 5 Mbit/s over a rate of 8, 12 or 20 Mbit/s for 3 s each, with an outage of 0.2 s
+/// in each of the first six stretches.
 fn seldom_waits() -> Record {
     let (mut free_at, mut packets) = (0.0_f64, Vec::<Packet>::new());
     for number in 0..25_000 {
@@ -150,8 +153,8 @@ fn seldom_waits() -> Record {
     Record::new(packets, false).unwrap()
 }
 
-/// Behind outages packets wait and show the rate, so the base delay is known; then each transmission on the idle link
-/// shows the rate of its time.
+/// Transmissions on an idle link show its rate over time if the base delay is known, as by packets that wait after
+/// outages.
 #[test]
 fn transmissions_on_an_idle_link_show_its_rate_if_the_path_is_known() {
     let fit = Fit::new(&seldom_waits(), 1);
@@ -164,8 +167,8 @@ fn transmissions_on_an_idle_link_show_its_rate_if_the_path_is_known() {
     assert!((fit.rate.value - (260e6 / 20.0 - 16e6 / 60.0)).abs() < 0.01e6, "{:?}", fit.rate);
 }
 
-/// UDP at 1.4 times a rate that changes each 0.5 s, with an outage of 0.1 s, in a queue that is never empty behind its
-/// first packets: these tell the path.
+/// The first packets show the base delay if the queue is never empty after them: UDP at 1.4 times a rate that changes
+/// every 0.5 s, with outages of 0.1 s.
 #[test]
 fn the_first_packets_of_an_overload_tell_the_path_of_a_rate_that_changes() {
     let mut random = stream(7);
@@ -193,8 +196,8 @@ fn the_first_packets_of_an_overload_tell_the_path_of_a_rate_that_changes() {
     assert!((fit.queue.value / BYTES - 30.0).abs() <= 1.0, "{:?}", fit.queue);
 }
 
-/// UDP at half the rate never waits but behind an outage of 0.4 s: the queue of 60 packets fills, and drops what comes
-/// then. The rate is bounded, the drops are no losses of the channel.
+/// An outage of 0.4 s shows the queue limit of 60 packets although UDP at half the rate waits at no other time. The
+/// rate is bounded, and the drops in the outage are no losses of the channel.
 #[test]
 fn an_outage_shows_the_queue_of_a_link_that_is_idle() {
     let mut random = stream(6);
@@ -224,8 +227,8 @@ fn an_outage_shows_the_queue_of_a_link_that_is_idle() {
     assert!(fit.limit.drops > 200 && (0.004..0.006).contains(&fit.loss.value), "{:?}", fit.loss);
 }
 
-/// A queue that always stands behind the first packets, at a rate that steps, of which each second packet is
-/// acknowledged: the first two acknowledgements tell the path to a quarter of a packet, of 8 to 12 ms.
+/// The first two acknowledgements show the base delay within 3 ms, a quarter of a transmission of 8 to 12 ms, if the
+/// queue is never empty after them, the rate steps, and every second packet is acknowledged.
 #[test]
 fn the_beginning_tells_the_path_of_a_rate_that_changes() {
     let (mut free_at, mut packets) = (0.0_f64, Vec::<Packet>::new());
@@ -243,8 +246,8 @@ fn the_beginning_tells_the_path_of_a_rate_that_changes() {
     assert!(fit.delay.low < 60e-3 && 60e-3 < fit.delay.high, "{:?}", fit.delay);
 }
 
-/// A window of 90 to 130 packets over 10 Mbit/s and 40 ms, of which 34 are under way: the queue always holds 56 or
-/// more.
+/// Record from packet `from` on of a flow with a window of 90 to 130 packets over 10 Mbit/s and 40 ms, of which 34
+/// packets are in flight: the queue always holds at least 56.
 fn never_empty(from: usize) -> Record {
     let (mut free_at, mut packets) = (0.0_f64, Vec::<Packet>::new());
     while free_at < 40.0 {
@@ -257,7 +260,8 @@ fn never_empty(from: usize) -> Record {
     Record::new(packets.split_off(from), true).unwrap()
 }
 
-/// Seen from its beginning the path is known; seen later a shorter one with a longer queue explains the record as well.
+/// A queue that was never empty bounds the base delay, since a shorter path with a longer queue explains the record as
+/// well. A record from the beginning of the flow identifies the base delay.
 #[test]
 fn a_queue_that_was_never_empty_bounds_the_delay() {
     let fit = Fit::new(&never_empty(0), 1);
@@ -270,13 +274,13 @@ fn a_queue_that_was_never_empty_bounds_the_delay() {
     assert!((0.1..0.115).contains(&fit.delay.value) && fit.delay.low < 40e-3, "{:?}", fit.delay);
     assert_eq!(fit.queue.verdict, Verdict::Bounded);
     for draw in &fit.draws {
-        // What was seen at most is under way or waits in each.
+        // In each draw, path and queue hold what was seen at most.
         assert!(draw.delay_s + 8.0 * draw.queue_bytes / draw.rate_bps > 0.15, "{draw:?}");
     }
 }
 
-/// White noise is fitted in ten records, in the usual form in four: a criterion that takes it for a changing rate in half
-/// of them passes once in 16.
+/// A changing rate gives model M2 with its levels, and white noise of the rate M0, in ten records (in the usual form
+/// four): a criterion that takes noise for a changing rate in half of them passes once in 16.
 #[test]
 fn a_rate_that_changes_is_followed_and_white_noise_is_not() {
     let mut random = stream(5);
@@ -299,8 +303,9 @@ fn a_rate_that_changes_is_followed_and_white_noise_is_not() {
     }
 }
 
-/// 90 % intervals of the rate hold what they say, over records with jitter: 100 records, in the usual form 40, of which
-/// right intervals miss more than ten once in 1,000. Intervals that hold in 60 % pass as rarely.
+/// 90 % intervals of rate and loss contain the true values as often as stated, over 100 records with jitter (in the
+/// usual form 40, of which right intervals miss more than ten once in 1,000). Intervals with a coverage of 60 % pass as
+/// rarely.
 #[test]
 fn intervals_of_the_rate_cover_it() {
     let (mut of_rate, mut of_loss, all) = (0, 0, long_or(100, 40));
@@ -318,8 +323,8 @@ fn intervals_of_the_rate_cover_it() {
     assert!(long_or(82..=98, 30..=40).contains(&of_loss), "loss: {of_loss} of {all}");
 }
 
-/// Rates that differ by much from window to window and know no period, and rates that have one of 15 s: 20 records of
-/// each kind, in the usual form four, of which a criterion that errs in half of them passes once in three.
+/// White noise of the rate has no period, and a dip every 15 s is one: 20 records of each kind, in the usual form four,
+/// of which a criterion that errs in half of them passes once in three.
 #[test]
 fn white_noise_has_no_period() {
     let (mut wrong, mut found, all) = (0, 0, long_or(20, 4));
@@ -337,14 +342,15 @@ fn white_noise_has_no_period() {
     assert!(wrong <= 1 && found >= all as usize - long_or(2, 1), "{wrong} wrongly, {found} found, of {all}");
 }
 
-/// Whether a truth is between the ends that hold 95 % of a parameter's draws.
+/// 1 if the 95 % interval of a parameter's draws contains the true value, else 0.
 fn holds(draws: &[f64], truth: f64) -> usize {
     let (low, high) = interval(draws, 0.95);
     usize::from(low <= truth && truth <= high)
 }
 
-/// 95 % intervals hold what they say, over 200 records of each kind, or as many as `CROSSFADE_RECORDS` says, from
-/// number `CROSSFADE_FIRST` on: bench/results/fit-links.md.
+/// 95 % intervals of rate, delay, loss and mean burst contain the true values in 93 to 97 % of 200 records of each
+/// kind. `CROSSFADE_RECORDS` sets their number and `CROSSFADE_FIRST` the first seed; results are in
+/// bench/results/fit-links.md.
 #[test]
 fn intervals_cover_what_they_say() {
     if !is_long() {
@@ -358,7 +364,7 @@ fn intervals_cover_what_they_say() {
         let mut random = stream(50_000 + seed);
         let times = trains(30.0, 6, &mut random);
         let plain = Link { loss: 0.01, ..LINK }.record(&times, &mut random);
-        // Jitter to either side: the median of what the queue does not explain is the path.
+        // With jitter to either side, the median of the delays minus queueing is the base delay.
         let packets = plain.packets().iter().map(|packet| {
             let jitter = 0.2e-3 * crate::bootstrap::normal(&mut random);
             Packet { seen_s: packet.seen_s.map(|seen| seen + jitter), ..*packet }
@@ -404,7 +410,8 @@ fn intervals_cover_what_they_say() {
     assert!(share(queue) >= 0.99, "{queue} of {all}");
 }
 
-/// Whatever a file says, a fit has numbers, and each within its interval.
+/// Fits to odd records (delays of zero, negative or huge, late origins, tiny or large packets) have finite values, each
+/// within its interval.
 #[test]
 fn odd_records_have_finite_fits() {
     let mut fitted = 0;

@@ -1,4 +1,4 @@
-//! Rates that change, of records in which few packets wait.
+//! Tests of changing rates in records in which few packets wait.
 
 use crate::model::{Fit, Model, Verdict};
 use crate::record::{Fate, Packet, Record};
@@ -11,8 +11,8 @@ fn stream(seed: u64) -> Stream {
     RunSeed { seed, run: 0 }.stream("record")
 }
 
-/// Pairs at fixed times over levels of 3 s each, seen one way or by one acknowledgement a pair; one pair in 120 has
-/// another one behind it.
+/// Record of pairs of packets every 50 ms over two rates (bit/s) in turn, 3 s each, seen one way or by one
+/// acknowledgement per pair; one pair in 120 has another directly behind it.
 fn pairs_at_fixed_times(levels: [f64; 2], is_round_trip: bool) -> Record {
     let (mut free_at, mut packets) = (0.0_f64, Vec::new());
     for pair in 0..1200 {
@@ -27,8 +27,8 @@ fn pairs_at_fixed_times(levels: [f64; 2], is_round_trip: bool) -> Record {
     Record::new(packets, is_round_trip).unwrap()
 }
 
-/// One gap in each pair shows the rate of its time. Where too few pairs have another one behind them to tell the path, the
-/// rate is bounded: no constant one is identified.
+/// Pairs identify a changing rate by the gap in each pair. If too few pairs have another behind them to show the base
+/// delay, the rate is bounded, and no constant rate is identified.
 #[test]
 fn pairs_show_levels_or_bound_the_rate() {
     for (levels, is_round_trip) in [([10e6, 20e6], false), ([10e6, 20e6], true), ([10e6, 14e6], false)] {
@@ -42,14 +42,15 @@ fn pairs_show_levels_or_bound_the_rate() {
     let fit = Fit::new(&pairs_at_fixed_times([10e6, 14e6], true), 1);
     assert_eq!(fit.rate.verdict, Verdict::Bounded);
     assert!((fit.rate.low..fit.rate.high).contains(&12e6), "{:?}", fit.rate);
-    // Of one rate nothing is a change.
+    // A constant rate does not pass for a changing one.
     let fit = Fit::new(&pairs_at_fixed_times([12e6, 12e6], true), 1);
     assert_eq!((fit.model, fit.rate.verdict), (Model::M0, Verdict::Identified));
     assert!((fit.rate.value / 12e6 - 1.0).abs() < 1e-3, "{:?}", fit.rate);
 }
 
-/// Trains of one to three packets at random times, of 300 a minute, with jitter, over two rates in turn of 6 s: too few wait
-/// in a window to show the rate, and a constant one that half of the record contradicts is not identified.
+/// A constant rate that half of a record contradicts is not identified: trains of one to three packets at random times,
+/// 300 a minute, with jitter, over two rates in turn of 6 s, of which too few packets wait in a window to show its
+/// rate.
 #[test]
 fn a_constant_rate_that_half_of_a_record_contradicts_is_bounded() {
     let record = |levels: [f64; 2], seed: u64| {
