@@ -51,8 +51,9 @@ const NEARLY_FULL: f64 = 0.3;
 const ROUNDS: usize = 3;
 /// Relative step of candidate token rates around the rate of the data passed between drops.
 const FINEST: f64 = 5e-5;
-/// Minimum half width of the interval of the token rate, as a share of the rate.
-const LEAST_HALF_WIDTH: f64 = 1e-3;
+/// Least half width of the interval of the token rate as a share of the rate. If packets are lost behind the policer, the
+/// search ends up to 0.8 % below the rate in one record of twenty.
+const LEAST_HALF_WIDTH: f64 = 1e-2;
 
 impl Policer {
     /// Policer that a record shows, and for each packet true if the policer dropped it; `None` without evidence of a
@@ -200,6 +201,7 @@ fn candidates(packets: &[Packet], lost: &[usize]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crossfade_core::testing::long_or;
     use crossfade_core::{RunSeed, Stream};
     use rand::RngExt;
 
@@ -238,11 +240,13 @@ mod tests {
 
     #[test]
     fn a_policer_is_found_by_what_it_drops() {
-        for seed in 0..5 {
+        for seed in 0..long_or(5, 2) {
             for loss in [0.0, 0.005] {
                 let record = record(false, loss, &mut stream(seed));
                 let (found, dropped) = Policer::of(&record).unwrap();
-                assert!((found.rate_bps / 12e6 - 1.0).abs() < 2e-3, "{seed}: {found:?}");
+                let most = if loss == 0.0 { 2e-3 } else { 1e-2 };
+                assert!((found.rate_bps / 12e6 - 1.0).abs() < most, "{seed}: {found:?}");
+                assert!((found.low_bps..found.high_bps).contains(&12e6), "{seed}: {found:?}");
                 assert!((found.burst_bytes / 1500.0 - 30.0).abs() < 1.5, "{seed}: {found:?}");
                 assert!(dropped.iter().filter(|is_dropped| **is_dropped).count() > 1000);
             }
@@ -251,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_and_random_losses_are_no_policer() {
-        for seed in 0..5 {
+        for seed in 0..long_or(5, 2) {
             assert_eq!(Policer::of(&record(true, 0.0, &mut stream(seed))), None, "a queue");
             let mut random = stream(100 + seed);
             let packets = (0..20_000).map(|index| {
