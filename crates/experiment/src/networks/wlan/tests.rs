@@ -268,7 +268,7 @@ fn shares_of_the_air_agree() {
 fn queues_end_the_anomaly() {
     let of = |access_point: Value| {
         results(&json!([
-            ["run.duration", "10 s"],
+            ["run.duration", "20 s"],
             ["wlan", {
                 "standard": "n", "width": "20 MHz", "streams": 2, "guard_interval": "0.4 us",
                 "access_point": access_point,
@@ -288,7 +288,9 @@ fn queues_end_the_anomaly() {
     };
     let (old, new) = (of(json!({ "queues": "fifo" })), of(json!({})));
     assert!(delay(&old) > 5.0 * delay(&new), "{} against {}", delay(&old), delay(&new));
-    assert!(metric(&new[0], "goodput_bps") > 1.3 * metric(&old[0], "goodput_bps"));
+    let gain = metric(&new[0], "goodput_bps") / metric(&old[0], "goodput_bps");
+    // 1.39 on average over six random streams, with a standard deviation of 0.08 in 10 s.
+    assert!(gain > 1.2, "{gain}");
 }
 
 /// With a CUBIC download to each station, once these have filled the FIFO after a minute, sparse packets to a fast and
