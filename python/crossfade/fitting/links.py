@@ -181,7 +181,8 @@ class LinkFit:
         OutputError
             If a file cannot be written.
         TraceError
-            If less than two packets arrived, or more than 20 million.
+            If fewer than two packets arrived, or their bytes need fewer than 2 or more than 20 million
+            transmission opportunities of 1500 bytes.
         """
         import numpy as np
 
@@ -239,9 +240,9 @@ class LinkFit:
     def write_variants(self, folder: str | PathLike[str], count: int = VARIANTS, seed: int = 1) -> list[Path]:
         """Write ways in which the link may have been, as scenarios; gives their paths.
 
-        Of a constant rate this is :meth:`write` alone. Of one that changes each has a table of its own: what
-        was not seen of the rate is filled with what was seen near it, and every second one begins at
-        another time of the record.
+        With a constant rate, this is the single scenario of :meth:`write`. With a rate that changes, each
+        scenario has a table of rates of its own: stretches in which the record did not show the rate are
+        filled with rates shown near them, and every fourth scenario begins at another time of the record.
 
         Parameters
         ----------

@@ -83,13 +83,13 @@ class MarkovFit:
     Attributes
     ----------
     source : str
-        The file, or ``trace``.
+        Name of the file; ``trace`` for a trace given as an array.
     format : str or None
         Format of the file.
     packets : int
         Number of packets.
     packets_assumed : bool
-        Whether the trace was taken to end with the last packet lost.
+        True if the trace was assumed to end with the last lost packet.
     losses : int
         Number of packets that were lost.
     p_gg, p_bb : Interval
@@ -97,18 +97,18 @@ class MarkovFit:
     p_e : Interval
         The chain's share of losses.
     mean_burst : Interval
-        Its mean run of losses, in packets.
+        Mean length of the chain's runs of lost packets.
     log_likelihood : float
         Logarithm of the likelihood of the trace.
     independence, first_order : ChiSquareTest or None
         Tests of independent losses against the chain, and of the chain against one that remembers two
         packets; None where the trace cannot tell.
     good_runs, bad_runs : RunLengths
-        How long runs are, in the trace and in the chain.
+        Lengths of the runs of delivered and of lost packets, in the trace and in the chain.
     verdict : {"independent", "first-order", "nearly-first-order", "not-first-order"}
-        What the tests say.
+        Model of the losses that the tests do not reject.
     explanation : str
-        Why.
+        Reason for the verdict, in a sentence.
 
     Examples
     --------
