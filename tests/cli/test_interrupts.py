@@ -168,8 +168,13 @@ def test_ctrl_c_while_a_row_is_kept_comes_after_it() -> None:
 
     rows = StoredRows(plans.load(SMALL, Options.of(RunOptions, {})), store := Store())
     made = [Row(*row) for row in rows.plan.core.make([(0, "simulation", 0)])]
-    with pytest.raises(KeyboardInterrupt):
-        rows.add(made)
+    # A shell's background job ignores SIGINT.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            rows.add(made)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert store.size() == len(rows.known) == 1
     assert rows.results(complete=False).points
 
