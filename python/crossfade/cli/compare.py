@@ -7,7 +7,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from crossfade.cli import terminal
+from crossfade.cli import messages, terminal
 from crossfade.cli.groups import Asked, Compared, grouped
 from crossfade.cli.options import CsvOption, JsonOption, PlotOption
 from crossfade.cli.outputs import Outputs, telling_what_is_left
@@ -91,9 +91,9 @@ def compare(
     outputs.write(pairs_table(found))
     failures = found.failures(fail_if or [])
     for gate, pair in failures:
-        terminal.say(failed_pair(found, pair, gate, Traced(source, asked)))
+        messages.say(failed_pair(found, pair, gate, Traced(source, asked)))
     if not failures and not asked.quiet and (worst := found.worst) is not None:
-        terminal.say(worst_pair(found, worst, Traced(source, asked)))
+        messages.say(worst_pair(found, worst, Traced(source, asked)))
     return 1 if failures else 0
 
 
@@ -194,7 +194,7 @@ def best(
     outputs.draw(lambda file: found.plot(file, title=found.results.title))
     failures = found.failures(fail_if or [])
     for gate, at in failures:
-        terminal.say(failed_decision(found, at, gate, Traced(source, asked)))
+        messages.say(failed_decision(found, at, gate, Traced(source, asked)))
     if not failures and not asked.quiet and (line := worst_decision(found, Traced(source, asked))):
-        terminal.say(line)
+        messages.say(line)
     return 1 if failures else 0

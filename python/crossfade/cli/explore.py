@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from crossfade.cli import terminal
+from crossfade.cli import messages
 from crossfade.cli.options import whole
 from crossfade.explorer import server
 
@@ -38,4 +38,4 @@ def explore(
     crossfade explore --at "variant=tahoe&p_e=0.05&fd_t=0.1"
     crossfade explore --at "model=link&variant=cubic&queue=400&channel=iid"
     """
-    server.explore(at, port=port, browser=not no_browser, say=terminal.say_lines)
+    server.explore(at, port=port, browser=not no_browser, say=messages.say_lines)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from crossfade.cli import terminal
+from crossfade.cli import messages
 from crossfade.cli.options import PlanOption
 from crossfade.cli.outputs import beside
 from crossfade.errors import OutputError
@@ -58,12 +58,12 @@ def export(
         if to not in (None, "csv", "json"):
             raise OutputError(f"--out -: only csv and json go to standard output, not {to}")
         if to == "json":
-            terminal.write_out(exports.json_text(exports.read_finished(results, plan), runs))
+            messages.write_out(exports.json_text(exports.read_finished(results, plan), runs))
             return
         for line in exports.csv_lines(exports.read_finished(results, plan), runs):
-            terminal.write_out(line)
+            messages.write_out(line)
         return
     if out is None:
         out = beside(results, exports.writer_of(to or "csv").suffix)
     exports.export(results, out, to=to, runs=runs, plan=plan)
-    terminal.say(f"wrote {out}")
+    messages.say(f"wrote {out}")

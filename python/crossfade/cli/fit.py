@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from crossfade import fitting
-from crossfade.cli import terminal
+from crossfade.cli import messages, terminal
 from crossfade.cli.options import PlotOption, whole
 from crossfade.comparison.predictions import Predicted
 from crossfade.errors import TraceError, shortened
@@ -105,12 +105,12 @@ def fit(
         raise TraceError("--to, --predict, --rtt, --profile and --report: need a capture, not a loss trace")
     found = fitting.fit(records[0], format, packets)
     if json:
-        terminal.write_out(found.to_json() + "\n")
+        messages.write_out(found.to_json() + "\n")
     else:
         terminal.print_fit(found, terminal.console())
     if plot is not None:
         found.plot(plot, title=records[0].name)
-        terminal.say(f"wrote {plot}")
+        messages.say(f"wrote {plot}")
 
 
 def _fit_link(
@@ -133,19 +133,19 @@ def _fit_link(
     found = fitting.fit_link(*records, rtt=rtt, profile=profile)
     rows = [] if predict is None else _predicted(found, predict)
     if json:
-        terminal.write_out(found.to_json() + "\n")
+        messages.write_out(found.to_json() + "\n")
     else:
         terminal.print_link_fit(found, terminal.console())
     if rows:
         terminal.print_predictions(rows, found, terminal.console())
     if to is not None:
-        terminal.say(f"wrote {', '.join(map(str, found.write(to)))}")
+        messages.say(f"wrote {', '.join(map(str, found.write(to)))}")
     if plot is not None:
         found.plot(plot, title=found.source)
-        terminal.say(f"wrote {plot}")
+        messages.say(f"wrote {plot}")
     if report is not None:
         fit_report(found, report, rows)
-        terminal.say(f"wrote {report}")
+        messages.say(f"wrote {report}")
 
 
 def _predicted(found: fitting.LinkFit, predict: str) -> list[Predicted]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import typer
 
-from crossfade.cli import terminal
+from crossfade.cli import messages, terminal
 from crossfade.cli.groups import Asked
 from crossfade.errors import ResultsError, ScenarioError
 from crossfade.figures.style import check_plot_file
@@ -64,7 +64,7 @@ class Outputs:
     def print(self, table: Callable[[Console], object], found: _Found | None = None) -> None:
         """Print results as JSON or as a table; no table under ``--quiet`` or with data on standard output."""
         if self._json and found is not None:
-            terminal.write_out(found.to_json() + "\n")
+            messages.write_out(found.to_json() + "\n")
         elif not (self._asked.quiet or self.on_stdout):
             table(terminal.console())
 
@@ -72,15 +72,15 @@ class Outputs:
         """Draw the figure of ``--plot``, if requested."""
         if self._plot is not None:
             how(self._plot)
-            terminal.say(f"wrote {self._plot}")
+            messages.say(f"wrote {self._plot}")
 
     def write(self, table: Table) -> None:
         """Write the table of ``--csv``, if requested."""
         if self._csv == "-":
-            terminal.write_out(table.to_csv())
+            messages.write_out(table.to_csv())
         elif self._csv is not None:
             write_text(Path(self._csv), table.to_csv())
-            terminal.say(f"wrote {self._csv}")
+            messages.say(f"wrote {self._csv}")
 
 
 def beside(results: Path, suffix: str) -> Path:
@@ -100,11 +100,11 @@ def telling_what_is_left(kept: bool, show: Callable[[Interrupted], object] | Non
         yield
     except Interrupted as error:
         if error.rows > MOST_ROWS_SHOWN:
-            terminal.say(f"{error.rows:,} runs and solutions are finished")
+            messages.say(f"{error.rows:,} runs and solutions are finished")
         else:
             if show is not None:
                 show(error)
             terminal.print_warnings(error.results.warnings)
         rest = "finished runs are kept: the same command goes on from there"
-        terminal.say(f"interrupted: {rest if kept else 'nothing is kept (--no-cache)'}")
+        messages.say(f"interrupted: {rest if kept else 'nothing is kept (--no-cache)'}")
         raise typer.Exit(130) from None

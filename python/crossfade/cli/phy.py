@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from crossfade import api
-from crossfade.cli import terminal
+from crossfade.cli import messages, terminal
 from crossfade.cli.groups import Asked, grouped
 from crossfade.cli.options import ByOption, CsvOption, PlotOption, ScenarioArgument, XOption, YOption
 from crossfade.cli.outputs import Outputs, telling_what_is_left
@@ -65,7 +65,7 @@ def phy(
     outputs.write(table)
     if error_table is not None:
         write_text(error_table, api.error_table(results))
-        terminal.say(f"wrote {error_table}")
+        messages.say(f"wrote {error_table}")
     outputs.draw(lambda file: draw(table, str(file), x=x, y=y or "residual", by=by))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from crossfade.cli import terminal
+from crossfade.cli import messages
 from crossfade.cli.groups import Drawn, grouped
 from crossfade.cli.options import PlanOption
 from crossfade.cli.outputs import beside
@@ -111,7 +111,7 @@ def plot(
     )
     if fold is not None:
         say_periods(drawable, fold)
-    terminal.say(f"wrote {file}")
+    messages.say(f"wrote {file}")
 
 
 def say_periods(samples: Path | Measured, period: str) -> None:
@@ -129,4 +129,4 @@ def say_periods(samples: Path | Measured, period: str) -> None:
         )
         if row["recovery_s"] is not None:
             line += f"; back at 90 % after {row['recovery_s']:.3g} s"
-        terminal.say(line)
+        messages.say(line)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from crossfade.cli import terminal
+from crossfade.cli import messages
 from crossfade.errors import CrossfadeError, shortened
 from crossfade.files import check_outputs
 from crossfade.fitting import recorder
@@ -61,9 +61,9 @@ def record(
         if to is not None:
             raise CrossfadeError("--to and --listen: the sender writes the record")
         packets = recorder.receive(
-            listen, port, secret, lambda port: terminal.say(f"listening at {listen} port {port}")
+            listen, port, secret, lambda port: messages.say(f"listening at {listen} port {port}")
         )
-        terminal.say(f"{packets} packets arrived")
+        messages.say(f"{packets} packets arrived")
         return
     if to is None:
         raise CrossfadeError("record: needs --to RECORD.csv")
@@ -71,8 +71,8 @@ def record(
     check_outputs([to])
     found = recorder.send(host, port, to, _number("--rate", rate), _number("--for", lasts), secret)
     rtt = f"shortest round trip {found.rtt_s * 1e3:.3g} ms"
-    terminal.say(f"{found.packets} packets, {found.arrived} arrived; {rtt}")
-    terminal.say(f"wrote {to}")
+    messages.say(f"{found.packets} packets, {found.arrived} arrived; {rtt}")
+    messages.say(f"wrote {to}")
 
 
 def _number(option: str, text: str) -> float:

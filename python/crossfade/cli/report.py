@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from crossfade.cli import terminal
+from crossfade.cli import messages
 from crossfade.cli.options import ByOption, PlanOption, WhereOption, XOption, read_conditions
 from crossfade.cli.outputs import beside
 from crossfade.files.kinds import JOURNAL, RESULTS, expect
@@ -50,4 +50,4 @@ def report(
     page.report(
         results, file, plan=plan, metrics=y or None, x=x, by=by, where=read_conditions("--where", where)
     )
-    terminal.say(f"wrote {file}")
+    messages.say(f"wrote {file}")

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from crossfade import api, plans
-from crossfade.cli import terminal
+from crossfade.cli import messages, terminal
 from crossfade.cli.facts import network_lines
 from crossfade.cli.groups import Asked, grouped
 from crossfade.cli.options import ScenarioArgument, WhereOption, read_conditions
@@ -126,11 +126,11 @@ def _check_results(path: Path, repair: bool) -> None:
         note = "" if found.has_checksums else " (an older file: a sweep or merge into it adds checksums)"
         print(one_line(f"ok: {path}: {counts}{note}"))
     elif not repair:
-        terminal.say(f"{path}: {counts} are sound; crossfade check {path} --repair drops the rest")
+        messages.say(f"{path}: {counts} are sound; crossfade check {path} --repair drops the rest")
         raise typer.Exit(1)
     else:
         kept = mend(path)
-        terminal.say(f"wrote {path}: {counts}; what it was before is {kept}")
+        messages.say(f"wrote {path}: {counts}; what it was before is {kept}")
 
 
 def list_scenarios(
@@ -209,7 +209,7 @@ def copy(
         check_output(file)
     for file, text in files.items():
         write_text(file, text)
-        terminal.say(f"wrote {file}")
+        messages.say(f"wrote {file}")
 
 
 def schema(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from crossfade.cli import completion, terminal
+from crossfade.cli import completion, messages, terminal
 from crossfade.cli.options import JsonOption, QuietOption, SeedOption, whole
 from crossfade.errors import ScenarioError, one_line, shortened
 from crossfade.files import check_outputs, read_text, write_text
@@ -160,7 +160,7 @@ def suite(
     real = _stack(control, client, server, stack, port, qlog)
     share = _share(margin)
     old = None if baseline is None else read_rows(read_text(baseline, ScenarioError), str(baseline))
-    tell = None if quiet else terminal.say
+    tell = None if quiet else messages.say
     if real is None:
         assert control is not None
         if congestion is not None:
@@ -185,7 +185,7 @@ def suite(
     for file, text in ((junit, junit_text), (report, page)):
         if file is not None:
             write_text(file, text(result, pairs))
-            terminal.say(f"wrote {os.fspath(file)}")
+            messages.say(f"wrote {os.fspath(file)}")
     return 1 if result.failed or any(pair.verdict == "worse" for pair in pairs) else 0
 
 
@@ -214,17 +214,17 @@ def _stack(
 def _show(result: SuiteResult, pairs: list[baselines.Pair], json: bool, quiet: bool) -> None:
     """Print verdicts as a table or JSON, and on standard error failures and how to repeat them."""
     if json:
-        terminal.write_out(result.to_json() + "\n")
+        messages.write_out(result.to_json() + "\n")
     elif not quiet:
         terminal.print_table(_table(result), _title(result), terminal.console())
         for name, why in result.skipped:
             print(one_line(f"not run: {name} ({why})"))
     for row in result.failed:
         again = f"; run {row.worst_run} is the worst, repeated by: {row.replay}" if row.replay else ""
-        terminal.say(f"failed: {row.case}, {row.tested}: {row.target}{again}")
+        messages.say(f"failed: {row.case}, {row.tested}: {row.target}{again}")
     for pair in pairs:
         again = f"; worst in run {pair.worst_run}" if pair.worst_run is not None else ""
-        terminal.say(f"baseline ({pair.verdict}): {pair.tested}: {pair.words}{again}")
+        messages.say(f"baseline ({pair.verdict}): {pair.tested}: {pair.words}{again}")
     terminal.print_warnings(result.warnings)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crossfade.cli import terminal
+from crossfade.cli import messages, terminal
 from crossfade.cli.groups import Asked, grouped
 from crossfade.cli.options import ScenarioArgument
 from crossfade.cli.outputs import telling_what_is_left
@@ -160,4 +160,4 @@ def _read_shard(text: str) -> Shard:
 
 
 def _say(line: str) -> None:
-    terminal.say(line)
+    messages.say(line)

@@ -17,9 +17,6 @@ from rich.text import Text
 
 from crossfade.cli.few import each_run, is_few, note
 from crossfade.cli.layout import Column, print_fitted, print_whole
-from crossfade.cli.messages import say as say
-from crossfade.cli.messages import say_lines as say_lines
-from crossfade.cli.messages import write_out as write_out
 from crossfade.errors import one_line, visible
 from crossfade.figures.choice import called
 from crossfade.results.metrics import Metric

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from crossfade import fitting
-from crossfade.cli import terminal
+from crossfade.cli import messages, terminal
 from crossfade.cli.options import PlotOption
 from crossfade.errors import TraceError, shortened
 from crossfade.figures.style import check_plot_file
@@ -84,13 +84,13 @@ def trace(
     if to is not None and out is not None:
         losses = found.losses(to, direction)
         for path in found.convert(to, out, direction, lossy):
-            terminal.say(f"wrote {path}")
+            messages.say(f"wrote {path}")
         if losses:
-            terminal.say(f"lost: {'; '.join(losses)}")
+            messages.say(f"lost: {'; '.join(losses)}")
     elif json:
-        terminal.write_out(found.to_json() + "\n")
+        messages.write_out(found.to_json() + "\n")
     else:
         terminal.print_trace(found, terminal.console())
     if plot is not None:
         found.plot(plot, title=", ".join(dict.fromkeys(file.path.name for file in found.files)))
-        terminal.say(f"wrote {plot}")
+        messages.say(f"wrote {plot}")

@@ -25,7 +25,7 @@ from crossfade.cli.live.config import OWN_FAILURE, Config
 from crossfade.cli.live.guests import END, GO, STOP, Guests, sudo_user
 from crossfade.cli.live.internet import WARNING, WayOut
 from crossfade.cli.live.watching import PERIOD_S, Seen, Viewer
-from crossfade.errors import CrossfadeError, as_bug, one_line
+from crossfade.errors import CrossfadeError, as_bug, one_line, outlive_peers
 from crossfade.files import whole_file, write_text
 from crossfade.files.version import version
 
@@ -293,7 +293,7 @@ def _carried_out(config: Config) -> int:
 def end_with(config: Config) -> NoReturn:
     """Carry out a run in the process of ``crossfade live``, and end the process with its exit code."""
     # As in a new process of Python: a far host or a terminal that is gone is an error, not the end.
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    outlive_peers()
     _exit(_carried_out(config))
 
 
