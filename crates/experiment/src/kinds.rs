@@ -118,11 +118,15 @@ pub fn estimate(key: &str, runs: &impl Runs, [least, most]: [f64; 2]) -> Option<
     ];
     let ratio = Ratio::of(metric).and_then(|ratio| ratio.values(&own, column));
     let values = ratio.unwrap_or_else(|| defined(own));
+    let frames_are_trials = matches!(metric, "frame_error_rate" | "residual_frame_error_rate");
+    // Most metrics of the list are not those of this network.
+    if values.is_empty() && !frames_are_trials {
+        return None;
+    }
     let (kind, count, out_of) = kind_of(metric);
     // If no segment was lost, the bound follows from the number of segments instead of the number of runs.
-    let segments = total("segments_with_fate");
-    let is_lossless =
-        metric == "segment_loss_rate" && segments > 0.0 && values.iter().all(|rate| *rate == 0.0);
+    let segments = if metric == "segment_loss_rate" { total("segments_with_fate") } else { 0.0 };
+    let is_lossless = segments > 0.0 && values.iter().all(|rate| *rate == 0.0);
     let kind = if is_lossless { MetricKind::Rate } else { kind };
     let events = match kind {
         MetricKind::Rate if is_lossless => Some(Events { events: 0.0, chances: segments }),
@@ -139,7 +143,6 @@ pub fn estimate(key: &str, runs: &impl Runs, [least, most]: [f64; 2]) -> Option<
         }
         _ => None,
     };
-    let frames_are_trials = matches!(metric, "frame_error_rate" | "residual_frame_error_rate");
     if let Some(trials) = events
         && frames_are_trials
         && !defined(runs.column(INDEPENDENT)).is_empty()

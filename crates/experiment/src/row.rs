@@ -93,8 +93,7 @@ impl RowMetrics {
 
     /// Value of the metric `name`; `None` if it is undefined in this run.
     pub fn get(&self, name: &str) -> Option<f64> {
-        let at = self.names.names.binary_search_by(|known| known.as_str().cmp(name)).ok()?;
-        Some(self.values[at])
+        self.names.position(name).map(|at| self.values[at])
     }
 
     /// Names of the metrics, in the order of [`Self::values`].
@@ -138,6 +137,11 @@ impl MetricNames {
     /// Names of all metrics, joined by line breaks.
     pub fn joined(&self) -> &str {
         &self.joined
+    }
+
+    /// Place of the metric `name` among the names, and so among the values of a row; `None` if it is not among them.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.names.binary_search_by(|known| known.as_str().cmp(name)).ok()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::metric::MetricInfo;
 use crate::metrics::{COMBINED_ERRORS, FIT_DISTANCES, LOSS_WINDOW, METRICS, NOT_ACCEPTED};
 use crate::networks;
 use crate::parts::{FLOW, PARTS, Part, PartKind, STATION, WLAN_LINK};
-use crate::row::Row;
+use crate::row::{Row, RowMetrics};
 use crate::support::Support;
 use crate::warnings;
 use crossfade_core::{DelayHistogram, Estimate};
@@ -17,6 +17,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Result of one point by one method.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -98,7 +99,18 @@ struct RowsOf<'a, 'b>(&'b [&'a Row]);
 
 impl Runs for RowsOf<'_, '_> {
     fn column(&self, name: &str) -> Vec<f64> {
-        self.0.iter().map(|row| row.metrics.get(name).unwrap_or(f64::NAN)).collect()
+        let Some(first) = self.0.first() else { return Vec::new() };
+        // Rows mostly share their names, in which the name is looked up once.
+        let shared = first.metrics.names();
+        let place = shared.position(name);
+        let value = |metrics: &RowMetrics| {
+            if Arc::ptr_eq(metrics.names(), shared) {
+                place.map(|place| metrics.values()[place])
+            } else {
+                metrics.get(name)
+            }
+        };
+        self.0.iter().map(|row| value(&row.metrics).unwrap_or(f64::NAN)).collect()
     }
 
     fn distributions(&self, name: &str) -> Vec<Option<DelayHistogram>> {
