@@ -20,7 +20,8 @@ STARTS_S = 30.0
 """Time in seconds from its start within which a server must listen."""
 GRACE_S = 4.0
 """Time in seconds in which a stopped program may write its logs; below the limit of ``crossfade live``."""
-LOOK_S = 0.005
+LOOK_S = 0.02
+"""Time in seconds between two looks. A look at the sockets takes some ms: the kernel goes through all."""
 
 
 class StoppedError(Exception):

@@ -238,7 +238,7 @@ class _First:
                 if not self._config.quiet:
                     _say(f"live: the far program does not listen after {LISTEN_S:g} s; COMMAND starts")
                 break
-            time.sleep(0.01)
+            time.sleep(0.02)  # a look takes some ms, since the kernel goes through all sockets
         return now or before
 
     def _start(self, host: int, become: Callable[[], object], silent: bool = False) -> int:
