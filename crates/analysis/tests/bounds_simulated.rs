@@ -1,4 +1,4 @@
-//! Tests of the bounds against simulated connections, which share no code with them. The usual form takes each fifth
+//! Tests of the bounds against simulated connections, which share no code with them. The usual form takes each ninth
 //! model, with all its runs.
 
 use crate::common::{Run, VARIANTS, channel, is_taken};

@@ -1,6 +1,6 @@
 //! Tests of the exact analysis against simulated connections, which share no code with it.
 //!
-//! The environment variable `CROSSFADE_EXACT_SLOTS` multiplies the length of every run. The usual form takes each fifth
+//! The environment variable `CROSSFADE_EXACT_SLOTS` multiplies the length of every run. The usual form takes each ninth
 //! model with all its runs: a model whose figure is as far off as the long form would notice fails if it is among them,
 //! and an error in all models fails if it moves their mean deviation by 2.2 times what the long form notices.
 

@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_policer_is_found_by_what_it_drops() {
-        for seed in 0..long_or(5, 2) {
+        for seed in 0..long_or(5, 1) {
             for loss in [0.0, 0.005] {
                 let record = record(false, loss, &mut stream(seed));
                 let (found, dropped) = Policer::of(&record).unwrap();

@@ -120,10 +120,10 @@ pub(crate) fn poisson(rate: f64, slots: f64) -> f64 {
     if rate * slots < 30.0 { (rate / slots).sqrt() } else { 0.0 }
 }
 
-/// True for a model of a test's grid that the test takes: in the usual form each fifth. Its seed is that of the long
+/// True for a model of a test's grid that the test takes: in the usual form each ninth. Its seed is that of the long
 /// form, so that both compare equal runs; since a grid has four variants in a row, each variant is among them.
 pub(crate) fn is_taken(seed: u64) -> bool {
-    seed.is_multiple_of(long_or(1, 5))
+    seed.is_multiple_of(long_or(1, 9))
 }
 
 /// Cycles of a run, reconstructed from its observed events.
