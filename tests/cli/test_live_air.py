@@ -30,7 +30,7 @@ ampdu = { window = 256 }
 multi_link = "emlsr"
 links = { five = {}, six = { band = "6 GHz" } }
 """
-SINGLE = HOME.replace("mpdu_error_rate = 0.1\n", RADIO)
+SINGLE = HOME.replace("mpdu_error_rate = 0.1\n", RADIO).replace("1 s", "600 ms")
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +71,7 @@ def test_the_air_of_real_packets(tmp_path: Path, cli: Cli) -> None:
     assert len(data) == sent
 
 
+@pytest.mark.long  # the test above has a live run, and tests/test_wlan_air.py has EMLSR
 @needs_tshark
 def test_the_air_of_a_single_radio(tmp_path: Path, cli: Cli) -> None:
     """EMLSR: real downlink packets follow initial control frames, on one link at a time."""
@@ -111,9 +112,9 @@ def test_a_program_behind_a_cut_capture(tmp_path: Path) -> None:
     assert sum(length == 122 + 44 for length in whole) >= 5
 
 
-def test_what_has_no_air_is_refused(tmp_path: Path) -> None:
-    done = live("--rate", "10 Mbit/s", "--air-pcap", tmp_path / "air.pcap", "--", "true")
+def test_what_has_no_air_is_refused(tmp_path: Path, cli: Cli) -> None:
+    done = cli("live", "--rate", "10 Mbit/s", "--air-pcap", tmp_path / "air.pcap", "--", "true")
     said = "error: --air-pcap: needs a scenario with a Wi-Fi network\n"
-    assert (done.returncode, done.stderr) == (125, said)
-    done = live("wifi/home", "--snaplen", "80", "--", "true")
-    assert (done.returncode, done.stderr) == (125, "error: --snaplen 80: needs --air-pcap\n")
+    assert (done.code, done.err) == (125, said)
+    done = cli("live", "wifi/home", "--snaplen", "80", "--", "true")
+    assert (done.code, done.err) == (125, "error: --snaplen 80: needs --air-pcap\n")

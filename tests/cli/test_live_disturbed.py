@@ -75,11 +75,23 @@ def test_a_nat_that_rebinds(tmp_path: Path) -> None:
     assert 50 <= len(found) <= 60
 
 
-def test_without_it_ports_stay(tmp_path: Path) -> None:
-    assert all(inside == outside for inside, outside in run(tmp_path, 0.0))
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[tuple[int, int]], list[bytes]]:
+    """Output of the client, and the packets that came, over a link that only loses half of them."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    found = run(folder, 0.5)
+    return found, [bytes.fromhex(line) for line in (folder / "came").read_text().split()]
 
 
-def test_lost_packets_arrive_corrupted(tmp_path: Path) -> None:
+def test_without_it_ports_stay(undisturbed: tuple[list[tuple[int, int]], list[bytes]]) -> None:
+    found, _ = undisturbed
+    assert found
+    assert all(inside == outside for inside, outside in found)
+
+
+def test_lost_packets_arrive_corrupted(
+    tmp_path: Path, undisturbed: tuple[list[tuple[int, int]], list[bytes]]
+) -> None:
     run(tmp_path, 0.5, "--corrupt")
     came = [bytes.fromhex(line) for line in (tmp_path / "came").read_text().split()]
     assert len(came) == 60
@@ -92,9 +104,7 @@ def test_lost_packets_arrive_corrupted(tmp_path: Path) -> None:
     # Half of the 60 packets on average; the count exceeds these bounds once in 10^9 runs.
     assert 8 <= changed <= 52
     # Without --corrupt the same draws lose as many packets.
-    (tmp_path / "came").unlink()
-    run(tmp_path, 0.5)
-    came = [bytes.fromhex(line) for line in (tmp_path / "came").read_text().split()]
+    _, came = undisturbed
     assert len(came) == 60 - changed
     assert all(len(set(data)) == 1 for data in came)
 

@@ -42,7 +42,7 @@ time.sleep(1000)
 def folder(tmp_path: Path) -> Path:
     need_live()
     need("curl")
-    (tmp_path / "file").write_bytes(bytes(3_000_000))
+    (tmp_path / "file").write_bytes(bytes(1_000_000))
     return tmp_path
 
 
@@ -53,7 +53,7 @@ def test_the_server_outlives_clients_that_go_away(folder: Path) -> None:
         "curl -sf $CROSSFADE_SERVER/file | wc -c"
     )
     done = live(*LINK, "--quiet", "--serve", folder, "--", "sh", "-c", script)
-    assert (done.returncode, done.stdout.split()) == (0, ["3000000"])
+    assert (done.returncode, done.stdout.split()) == (0, ["1000000"])
     assert "Traceback" not in done.stderr
 
 
@@ -65,8 +65,9 @@ def test_the_server_answers_over_both_versions_of_ip(folder: Path) -> None:
 
 
 def test_the_far_program_is_waited_for_beside_the_server(folder: Path) -> None:
-    far = "sleep 0.7; exec python3 -m http.server 8000"
-    fetch = ["curl", "-sf", "-o", f"{folder}/got", "10.77.0.1:8000/file"]
+    far = "sleep 0.4; exec python3 -m http.server 8000"
+    fetch = ["curl", "-sf", "-o", f"{folder}/got", "10.77.0.1:8000/small"]
+    (folder / "small").write_text("found")
     done = live(*LINK, "--serve", folder, "--far", f"cd {folder}; {far}", "--", *fetch)
     assert done.returncode == 0, done.stderr
     assert "does not listen" not in done.stderr

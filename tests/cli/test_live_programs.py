@@ -97,7 +97,8 @@ def connections(capture: Path, to_near: bool) -> list[Connection]:
     return list(found.values())
 
 
-@pytest.mark.parametrize("congestion", [["cubic"], long_form(["reno", "cubic", "bbr"])])
+# In the usual form test_live_wifi.py has iperf3, and test_live.py captures beside what the journal counts.
+@pytest.mark.parametrize("congestion", [long_form(["cubic"]), long_form(["reno", "cubic", "bbr"])])
 def test_what_iperf3_reports_is_what_the_record_has(
     lossy: Path, tmp_path: Path, congestion: list[str]
 ) -> None:
@@ -191,5 +192,6 @@ def make_certificate(folder: Path) -> tuple[Path, Path]:
     return files
 
 
+@pytest.mark.long  # curl and QUIC load through the same link, and test_live_watching.py has a browser
 def test_a_browser_loads_a_page(lossy: Path, tmp_path: Path) -> None:
     assert browse(lossy, tmp_path, 400_000)[0]["arrived_bytes"] > 400_000

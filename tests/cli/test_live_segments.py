@@ -6,6 +6,7 @@ import hashlib
 import json
 import random
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def _live() -> None:
 @pytest.mark.parametrize("link", [long_form("only loses"), "hop"])
 def test_a_download_in_large_segments(link: str, tmp_path: Path, cli: Cli) -> None:
     need("curl", "tshark")
-    data = random.Random(1).randbytes(5_000_000)
+    data = random.Random(1).randbytes(5_000_000 if link == "only loses" else 2_000_000)
     (tmp_path / "file").write_bytes(data)
     names = ("got", "near.pcap", "far.pcap", "rec.cfj", "report.json")
     got, near, far, journal, report = (tmp_path / name for name in names)
@@ -95,28 +96,32 @@ def test_no_larger_window_is_told_than_w_max(segments: str, tmp_path: Path) -> N
         "--set",
         "tcp.w_max=30",
         "--set",
-        "run.duration=1 s",
+        "run.duration=500 ms",
         "--pcap",
         f"{near},{far}",
     ]
     done = live(tmp_path / "link.toml", "--workload", "bulk", segments, *options)
     assert done.returncode == 0, done.stderr
     for capture in (near, far):
-        ((_, _, _, shift, *_),) = read(capture, "10.77.0.2", "tcp.options.wscale.shift")
-        told = read(capture, "10.77.0.2", "tcp.window_size")
+        told = read(capture, "10.77.0.2", "tcp.window_size", more=["tcp.options.wscale.shift"])
+        (shift,) = (packet[-1] for packet in told if packet[-1])
         # The limit is rounded up to a multiple of the window scale.
         assert max(int(window) for _, _, _, window, *_ in told) == -(-30 * 1448 >> int(shift)) << int(shift)
-        assert {tuple(packet[-2:]) for packet in told} == {("1", "1")}
+        assert {tuple(packet[-3:-1]) for packet in told} == {("1", "1")}
 
 
 def read(
-    path: Path, source: str, word: str = "tcp.seq_raw", status: str = "tcp.checksum.status"
+    path: Path,
+    source: str,
+    word: str = "tcp.seq_raw",
+    status: str = "tcp.checksum.status",
+    more: Sequence[str] = (),
 ) -> list[list[str]]:
-    """Time, IP identification, length, field ``word`` and checksum statuses (IP and above; 1 is good), as
-    tshark reads them.
+    """Time, IP identification, length, field ``word``, checksum statuses (IP and above; 1 is good) and
+    ``more`` fields, as tshark reads them.
     """
     checked = [part for name in ("ip", "tcp", "udp") for part in ("-o", f"{name}.check_checksum:TRUE")]
-    names = ["frame.time_epoch", "ip.id", "ip.len", word, "ip.checksum.status", status]
+    names = ["frame.time_epoch", "ip.id", "ip.len", word, "ip.checksum.status", status, *more]
     fields = [part for name in names for part in ("-e", name)]
     select = ["-Y", f"ip.src == {source} && {word}"]
     command = ["tshark", "-r", str(path), *checked, *select, "-T", "fields", *fields]

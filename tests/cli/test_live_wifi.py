@@ -32,7 +32,7 @@ def wifi(tmp_path: Path) -> Path:
 def test_no_datagram_is_dropped_unseen(wifi: Path, tmp_path: Path, cli: Cli) -> None:
     need("iperf3")
     told, report, journal = (tmp_path / name for name in ("iperf3.json", "report.json", "run.cfj"))
-    near = f"iperf3 -u -R -b 500M -l 1472 -c $CROSSFADE_SERVER -t 1 -J --get-server-output > {told}"
+    near = f"iperf3 -u -R -b 500M -l 1472 -c $CROSSFADE_SERVER -n 25M -J --get-server-output > {told}"
     options: list[str | Path] = [
         "--quiet",
         "--json",

@@ -13,6 +13,7 @@ import pytest
 
 import crossfade as cf
 from crossfade import plans
+from crossfade.cli import run as run_module
 from crossfade.errors import ResultsError, ScenarioError
 from crossfade.plans.options import Options
 from crossfade.results import file as file_module
@@ -25,7 +26,7 @@ from crossfade.sweeps import stored
 from crossfade.sweeps import sweep as sweep_module
 from crossfade.sweeps.stored import StoredRows
 from crossfade.sweeps.times import Times
-from tests.conftest import SWEEP, Cli
+from tests.conftest import SWEEP, Cli, long_form
 from tests.test_memory import PEAK
 
 # A plan of ten million runs.
@@ -39,7 +40,7 @@ tcp = { variant = "reno", w_max = 24, rto = { fixed = "100 slots" } }
 "channel.p_e" = "log:0.0001:0.5:100"
 "tcp.w_max" = "1:100:1"
 """
-FEWER = LARGE.replace("log:0.0001:0.5:100", "log:0.0001:0.5:40")
+FEWER = LARGE.replace("log:0.0001:0.5:100", "log:0.0001:0.5:20")
 
 
 def test_ten_million_runs_take_little_memory() -> None:
@@ -56,16 +57,16 @@ def left(**options):
     return plan, _Left.of(StoredRows(plan, MemoryStore()).known, (1, 1))
 left(over={{"tcp.w_max": [9]}})
 before = used()
-plan, many = left(over={{"channel.p_e": "log:0.0001:0.5:50"}}, runs=2000)
+plan, many = left(over={{"channel.p_e": "log:0.0001:0.5:32"}}, runs=3125)
 print(json.dumps([many.missing, used() - before]))
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     missing, memory = json.loads(found.stdout)
     assert missing == 10_000_000
     assert memory / missing < 100
-    # 5,000 points also take little memory: each is prepared when its runs begin (keeping them would take 6 kB
+    # 3,200 points also take little memory: each is prepared when its runs begin (keeping them would take 6 kB
     # each).
-    assert memory / 5_000 < 2000
+    assert memory / 3_200 < 2000
 
 
 def test_the_first_line_comes_before_the_points_are_read() -> None:
@@ -98,18 +99,22 @@ def test_a_run_of_many_points_says_so_first(
     assert capsys.readouterr().err.startswith("reading 100 points\n")
 
 
-def test_of_many_points_a_run_prints_the_range_of_each_metric(cli: Cli, small: Path) -> None:
+@pytest.mark.parametrize("most", [100, long_form(run_module.MOST_POINTS)])
+def test_of_many_points_a_run_prints_the_range_of_each_metric(
+    cli: Cli, small: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(run_module, "MOST_POINTS", most)
     few = ["--set", 'run.duration="20 slots"', "--runs", "1", "--no-cache"]
-    outcome = cli("run", small, *few, "--over", "channel.p_e=0:1:0.001", "--csv", "/dev/null")
+    outcome = cli("run", small, *few, "--over", f"channel.p_e=0:1:{1 / most}", "--csv", "/dev/null")
     assert (outcome.code, len(outcome.out.splitlines()) < 30) == (0, True), outcome.err
-    assert "1001 points" in outcome.out
+    assert f"{most + 1} points" in outcome.out
 
 
 def test_what_is_finished_of_a_large_plan_needs_no_other_points() -> None:
     plan = plans.load(FEWER)
-    made = {row[0]: Row(*row) for row in plan.core.make([(number, "simulation", 0) for number in (7, 3_999)])}
+    made = {row[0]: Row(*row) for row in plan.core.make([(number, "simulation", 0) for number in (7, 1_999)])}
     known = plan.core.known()
-    assert known.add(list(made.values())) == [7, 3_999]
+    assert known.add(list(made.values())) == [7, 1_999]
     read: list[list[str]] = []
 
     def rows_of(keys: list[str]) -> dict[str, Row]:
@@ -168,7 +173,7 @@ print(len(rows.known), used() - before)
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     rows, memory = map(int, found.stdout.split())
-    assert rows == 40_000
+    assert rows == 20_000
     assert memory / rows < 100  # a whole row in memory would take a kilobyte
 
 
@@ -196,7 +201,8 @@ def test_results_of_many_rows_are_read_when_they_are_looked_at(
     assert {len(point.rows) for point in part.points} == {1}
 
 
-def test_a_point_of_many_runs_is_summed_up_a_part_at_a_time() -> None:
+@pytest.mark.parametrize(("runs", "most"), [(15_000, 10_000), long_form(60_000, making.MOST_ROWS_AT_ONCE)])
+def test_a_point_of_many_runs_is_summed_up_a_part_at_a_time(runs: int, most: int) -> None:
     program = f"""
 from crossfade import plans
 from crossfade.plans.memory import memory_of_rows
@@ -206,7 +212,7 @@ from crossfade.results.rows import Row
 def used():
     with open("/proc/self/status") as status:
         return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-plan = plans.load({LARGE.partition("[sweep]")[0]!r}, Options(set={{"channel.p_e": 0.1}}, runs=60_000))
+plan = plans.load({LARGE.partition("[sweep]")[0]!r}, Options(set={{"channel.p_e": 0.1}}, runs={runs}))
 (made,) = plan.core.make([(0, "simulation", 0)])
 keys = plan.core.keys()
 number = {{key: run for run, key in enumerate(keys)}}
@@ -215,17 +221,18 @@ def read(some):
         key: Row(key, *made[1:4], number[key], made[5], bytes([number[key] % 7]) + made[6][1:], None, 1e-4)
         for key in some
     }}
+making.MOST_ROWS_AT_ONCE = {most}
 known = plan.core.known()
 for start in range(0, len(keys), 4096):
     known.add(list(read(keys[start:start + 4096]).values()))
 before = used()
 (point,) = making.of_known(plan.stored, known, read, True, at_once=False).points
 print(point.runs, used() - before, memory_of_rows(plan))
-assert point.rows[-1].run == point.rows[5:][-1].run == 59_999
+assert point.rows[-1].run == point.rows[5:][-1].run == {runs - 1}
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     rows, memory, said = map(int, found.stdout.split())
-    assert rows == 60_000
+    assert rows == runs
     assert memory < said == 1200 * rows  # keeping all rows would take 1.5 kB each
 
 
