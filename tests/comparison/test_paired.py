@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from crossfade.comparison.paired import Crossing, Curve, Sample, each_of
@@ -168,6 +168,7 @@ NODES = st.lists(st.lists(VALUES, min_size=3, max_size=6), min_size=2, max_size=
 
 
 @given(NODES)
+@settings(max_examples=settings().max_examples // 2)
 def test_ranges_are_where_a_t_test_of_the_interpolated_runs_sees_nothing(nodes: list[list[float]]) -> None:
     xs = [float(x) for x in range(len(nodes))]
     curve = Curve(xs, [sample(*node) for node in nodes])
@@ -186,6 +187,7 @@ def test_ranges_are_where_a_t_test_of_the_interpolated_runs_sees_nothing(nodes: 
 
 
 @given(NODES)
+@settings(max_examples=settings().max_examples // 2)
 def test_ranges_are_apart_and_change_sides_as_they_say(nodes: list[list[float]]) -> None:
     curve = Curve([float(x) for x in range(len(nodes))], [sample(*node) for node in nodes])
     for crossing in curve.crossings:

@@ -246,12 +246,13 @@ def test_the_other_model_has_controls_and_senders_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told, done = listening(monkeypatch)
+    short = replace(SHORT, seconds=5)
     with serving(text=page().replace("</body>", OTHER_MODEL)) as server:
-        visit(f"{server.url}#{replace(SHORT, variant='tahoe').query}", tmp_path, done)
+        visit(f"{server.url}#{replace(short, variant='tahoe').query}", tmp_path, done)
     seen: dict[str, Any] = json.loads(told[0])
     # The other model has no Tahoe, so Reno replaces it.
     assert seen["names"] == ["Reno", "CUBIC", "BBRv1", "this run"]
-    assert State.of(seen["hash"].removeprefix("#")) == replace(SHORT, model="link", variant="cubic")
+    assert State.of(seen["hash"].removeprefix("#")) == replace(short, model="link", variant="cubic")
     assert seen["sliders"] == ["p_e", "fd_t", "retransmissions", "queue", "rtt", "seconds"]
     assert seen["problem"] is True
 

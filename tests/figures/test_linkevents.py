@@ -78,7 +78,7 @@ def panels(tmp_path: Path) -> int:
 
 def test_a_run_writes_them_and_the_file_is_drawn(cli: Cli, tmp_path: Path) -> None:
     scenario, events = tmp_path / "frames.toml", tmp_path / "links.csv"
-    scenario.write_text(FRAMES)
+    scenario.write_text(FRAMES.replace("2000 slots", "300 slots").replace("runs = 10", "runs = 2"))
     assert cli("run", scenario, "--quiet", "--link-events", events).code == 0
     assert events.read_text() == link_events_text(scenario)
     found = cf.store.Table.read(events)

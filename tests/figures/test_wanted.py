@@ -33,14 +33,15 @@ def with_figure(tmp_path: Path) -> Path:
 
 def test_the_scenario_says_what_is_drawn(cli: Cli, with_figure: Path, tmp_path: Path) -> None:
     figure = tmp_path / "figure.svg"
-    outcome = cli("run", with_figure, "--runs", "2", "--quiet", "--plot", figure)
+    short = ["--runs", "2", "--quiet", "--set", "run.duration=500 slots"]
+    outcome = cli("run", with_figure, *short, "--plot", figure)
     assert outcome.code == 0, outcome.err
     words = svg_words(figure)
     assert {"Old hat", "Reno", "many lost", "$P_E$ = 0.01"} <= set(words)
     assert figure.read_text().count('<g id="axes_') == 4
     # A results file stores the table too, and the command line overrides it.
     stored, again = tmp_path / "stored.sqlite", tmp_path / "again.svg"
-    assert cli("sweep", with_figure, "--runs", "2", "--quiet", "--out", stored).code == 0
+    assert cli("sweep", with_figure, *short, "--out", stored).code == 0
     assert cli("plot", stored, "--out", again).code == 0
     assert again.read_bytes() == figure.read_bytes()
     assert cli("plot", stored, "--y", "rtt_mean_s", "--where", "tcp.variant=reno", "--out", again).code == 0
@@ -54,7 +55,8 @@ def test_an_axis_that_was_taken_out_is_not_drawn_along(cli: Cli, with_figure: Pa
     text = with_figure.read_text().replace('"tcp.variant" = ["tahoe", "reno"]\n', "")
     with_figure.write_text(text)
     figure = tmp_path / "figure.svg"
-    outcome = cli("run", with_figure, "--runs", "2", "--quiet", "--plot", figure)
+    short = ["--runs", "2", "--quiet", "--set", "run.duration=500 slots"]
+    outcome = cli("run", with_figure, *short, "--plot", figure)
     assert outcome.code == 0, outcome.err
     assert figure.read_text().count('<g id="axes_') == 2
 

@@ -26,8 +26,9 @@ def test_what_is_kept_was_made_of_these_scenarios() -> None:
 
 
 MADE = list(kept_figures.made())
-# One of each paper; the others in the long form.
-FIRSTS = {key: (key, name) for key, name in reversed(MADE)}
+# One of each of two papers, of these a variant of a figure; the others in the long form. What figures of the
+# other papers draw is in test_figures_of_papers_hold_nothing_back.
+FIRSTS = {key: (key, name) for key, name in reversed(MADE) if key in ("tcp-markov", "wipemu")}
 
 
 @pytest.mark.parametrize(

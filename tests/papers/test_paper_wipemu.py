@@ -116,7 +116,7 @@ def test_what_is_a_reading_of_3_mb() -> None:
     """Reading "3 Mbit": the throughput of a transfer is its size over its duration, of which slow start takes
     more if it is small.
     """
-    only, short = ["flat-to-several-hundred-ms"], {"run.duration": "30 s"}
+    only, short = ["flat-to-several-hundred-ms"], {"run.duration": "15 s"}
     (bulk,) = cf.papers.claims("wipemu", only=only, set=short, runs=3)
     (transfer,) = cf.papers.claims("wipemu", reading="3-mbit", only=only, set=short, runs=3)
     assert bulk.verdict == "holds"

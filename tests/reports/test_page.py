@@ -153,8 +153,9 @@ HOSTILE = "<script>owned = 1</script></title></pre> $5 & <img src=x onerror='own
 
 def test_text_of_a_scenario_is_text(cli: Cli, tmp_path: Path) -> None:
     scenario = tmp_path / "<b>.toml"
+    short = ["--quiet", "--runs", "2", "--set", "run.duration=200 slots"]
     scenario.write_text(SWEEP.replace('"A small scenario"', json.dumps(HOSTILE)) + f"# {HOSTILE}\n")
-    assert cli("sweep", scenario, "--quiet", "--runs", "2", "--out", tmp_path / "x.sqlite").code == 0
+    assert cli("sweep", scenario, *short, "--out", tmp_path / "x.sqlite").code == 0
     cf.pages.report(tmp_path / "x.sqlite", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     elements = Elements(text)

@@ -28,7 +28,7 @@ SCALED = st.builds(
 
 
 @given(st.data())
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 4)
 def test_estimates_are_those_of_summarise(data: st.DataObject) -> None:
     precision = data.draw(st.sampled_from([None, "1 %", "50 %"]))
     runs = data.draw(st.integers(20, 30) if precision else st.integers(1, 25))

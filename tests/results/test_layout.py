@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
     [
         (SWEEP, {"methods": ["simulation", "analysis"], "runs": 4}),
         (FLOWS, {}),
-        ("mesh-chain", SHORT),
+        ("mesh-chain", SHORT | {"over": {"mesh.mac": ["plain", "nulling"]}}),
         ("lte-like-cell", SHORT),
     ],
 )

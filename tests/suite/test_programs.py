@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 import shlex
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from crossfade.cli.app import main
 from crossfade.errors import ScenarioError
 from crossfade.suite import watched
 from crossfade.suite.captures import Transfer, delays, packets, transfer
@@ -39,6 +42,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return own(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a suite of three runs of curl, with its rows in ``rows.json``: measured once for the tests
+    that look at it, or compare other runs with it.
+    """
+    need_live()
+    need("curl", "openssl")
+    here = tmp_path_factory.mktemp("measured")
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(here), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        options = ("--runs", "3", "--quiet", "--json", "--junit", "x.xml")
+        code = main(["suite", own(here), "--stack", "curl", *options])
+    assert code == 0, err.getvalue()
+    (here / "rows.json").write_text(out.getvalue())
+    return here
+
+
 def left_behind(tmp_path: Path) -> list[str]:
     """Processes with a folder in their environment."""
     found = []
@@ -56,32 +76,35 @@ def suite(cli: Cli, folder: str, client: str = CLIENT, server: str = SERVER, *mo
     return cli("suite", folder, *arguments)
 
 
-def test_a_transfer_is_measured_by_its_packets(cli: Cli, folder: str, tmp_path: Path) -> None:
-    done = suite(cli, folder, CLIENT, SERVER, "--json", "--junit", "x.xml")
-    assert done.code == 0, done.err  # type: ignore[attr-defined]
-    (row,) = json.loads(done.out)  # type: ignore[attr-defined]
+def test_a_transfer_is_measured_by_its_packets(
+    cli: Cli, measured: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(measured)
+    (row,) = json.loads(Path("rows.json").read_text())
     assert row["tested"] == "curl"
     # 300 kB over 4 Mbit/s take at least 0.6 s, plus handshake and losses; the start of curl does not count.
     assert all(0.6 < value < 3.0 for _, value in row["values"])
-    assert len(row["values"]) == 2
+    assert len(row["values"]) == 3
     # The journal of the worst run replays exactly.
     again = cli(*shlex.split(row["replay"])[1:])
     assert again.code == 0, again.err
     assert again.out.count("identical") == 2
     assert {"journal", "report"} <= row["files"].keys()
-    assert left_behind(tmp_path) == []
-    kept = {path.name for path in (tmp_path / f"suite-{tmp_path.name}").rglob("*") if path.is_file()}
+    assert left_behind(measured) == []
+    kept = {path.name for path in (measured / f"suite-{measured.name}").rglob("*") if path.is_file()}
+    assert kept
     assert not {"near.pcap", "far.pcap", "download"} & kept
 
 
-def test_two_builds_meet_the_same_losses(cli: Cli, folder: str) -> None:
+def test_two_builds_meet_the_same_losses(cli: Cli, folder: str, measured: Path) -> None:
+    done = suite(cli, folder, CLIENT, SERVER, "--runs", "1", "--out", "a")
+    assert done.code == 0  # type: ignore[attr-defined]
     reports = []
-    for out in ("a", "b"):
-        done = suite(cli, folder, CLIENT, SERVER, "--runs", "1", "--out", out)
-        assert done.code == 0  # type: ignore[attr-defined]
-        journals = sorted(Path(out).rglob("*.cfj"))
+    for out in (measured / f"suite-{measured.name}", Path("a")):
+        journals = sorted(out.rglob("*.cfj"))
         reports.append([json.loads((journal.parent / "report.json").read_text()) for journal in journals])
-    for first, second in zip(*reports, strict=True):
+    assert [len(found) for found in reports] == [3, 1]
+    for first, second in zip(reports[0][:1], reports[1], strict=True):
         # Packet n is lost in both runs or in neither, so counts differ at most by the last few packets.
         assert abs(first["directions"][0]["lost"] - second["directions"][0]["lost"]) <= 2
     # Different runs lose different numbers of packets.
@@ -132,31 +155,33 @@ def test_what_cannot_be_tested_is_one_line(
 
 
 @pytest.mark.parametrize(
-    ("client", "said"),
+    ("client", "said", "runs"),
     [
-        ("sleep 90 & sleep 90", "the client did not end within 1 s"),
-        ("exit 7", "the client ended with exit code 7"),
-        long_form("kill -9 $$", "the client ended by signal 9"),
+        ("sleep 90 & sleep 90", "the client did not end within 1 s", 1),
+        ("exit 7", "the client ended with exit code 7", 3),
+        long_form("kill -9 $$", "the client ended by signal 9", 3),
         (
             f"{CLIENT} && truncate -s 100 $CROSSFADE_DOWNLOAD",
             r"the client left 100 bytes in \$CROSSFADE_DOWNLOAD, not the 300,000",
+            1,
         ),
-        long_form("true", r"the client left 0 bytes"),
+        long_form("sleep 90 & sleep 90", "the client did not end within 1 s", 3),
+        long_form("true", r"the client left 0 bytes", 3),
         long_form(
-            "mkdir $CROSSFADE_DOWNLOAD", r"the client left a folder in \$CROSSFADE_DOWNLOAD, not the file"
+            "mkdir $CROSSFADE_DOWNLOAD", r"the client left a folder in \$CROSSFADE_DOWNLOAD, not the file", 3
         ),
     ],
 )
 def test_a_client_that_does_not_do_its_part_fails(
-    cli: Cli, folder: str, tmp_path: Path, client: str, said: str
+    cli: Cli, folder: str, tmp_path: Path, client: str, said: str, runs: int
 ) -> None:
     limit = "1 s" if "sleep" in client else "60 s"
     own(tmp_path, SUITE.replace("size = 300000", f'size = 300000\ntime_limit = "{limit}"'))
-    done = cli("suite", folder, "--client", client, "--server", SERVER, "--runs", "3", "--json")
+    done = cli("suite", folder, "--client", client, "--server", SERVER, "--runs", str(runs), "--json")
     assert done.code == 1, done.err
     problems = [line for line in done.err.splitlines() if line.startswith("case short, run")]
     # A failing run is not tried a third time.
-    assert len(problems) == 2
+    assert len(problems) == min(runs, 2)
     for line in problems:
         assert re.search(said, line), line
     (row,) = json.loads(done.out)
@@ -301,13 +326,13 @@ def test_quic_with_its_qlog(cli: Cli, folder: str, tmp_path: Path) -> None:
     assert f"red: {down['lost']} packets that the channel lost, {down['dropped']} that" in drawn
 
 
-def test_a_slowed_stack_is_caught(cli: Cli, folder: str, tmp_path: Path) -> None:
-    """Against a baseline the unchanged stack is not worse, and one whose client reads slowly is."""
-    first = cli("suite", folder, "--stack", "curl", "--runs", "3", "--quiet", "--json", "--out", "a")
-    Path("old.json").write_text(first.out)
+@pytest.mark.usefixtures("folder")
+def test_a_slowed_stack_is_caught(cli: Cli, measured: Path) -> None:
+    """A stack whose client reads slowly is worse than a baseline of the unchanged one."""
     # curl reads at most 100 kB/s, so the receive window closes.
     slow = f"{CLIENT} --limit-rate 100k"
-    done = suite(cli, folder, slow, SERVER, "--runs", "3", "--baseline", "old.json", "--out", "b")
+    old = str(measured / "rows.json")
+    done = suite(cli, str(measured), slow, SERVER, "--runs", "3", "--baseline", old, "--out", "b")
     assert done.code == 1, done.err  # type: ignore[attr-defined]
     assert "baseline (worse): curl: slower by " in done.err  # type: ignore[attr-defined]
 
