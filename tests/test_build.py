@@ -38,7 +38,7 @@ def backend(tmp_path: Path, root: Path, function: str) -> subprocess.CompletedPr
 
 
 @needs_clone
-@pytest.mark.parametrize("folders", [["a"], long_form(["a", "b"])], ids=["once", "twice"])
+@pytest.mark.parametrize("folders", [long_form(["a"], id="once"), long_form(["a", "b"], id="twice")])
 def test_an_archive_has_what_git_has_with_lock_file_and_commit(tmp_path: Path, folders: list[str]) -> None:
     packed = []
     for folder in (tmp_path / name for name in folders):

@@ -370,7 +370,9 @@ def limited(*words: str) -> tuple[int, str, float, float]:
 TEN_GB = 10 * 1000**3
 
 
-@pytest.mark.parametrize("kind", ["capture", long_form("header"), "ping", "qlog", "trace", "journal"])
+@pytest.mark.parametrize(
+    "kind", ["capture", long_form("header"), "ping", "qlog", long_form("trace"), "journal"]
+)
 def test_ten_gigabytes_take_little_memory(kind: str, whole: bytes, tmp_path: Path) -> None:
     begins = {
         "capture": whole,

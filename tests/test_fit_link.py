@@ -66,7 +66,7 @@ def test_tcp_of_linux_predicts_tcp_of_linux(fitted: cf.fit.LinkFit, record: Path
     assert rows["cubic", "goodput_bps"].value == pytest.approx(truth.value("goodput_bps"), rel=0.1)
     assert ("quic", "goodput_bps") in rows
     reacting = by_word.write_reacting(tmp_path / "reacting.toml")
-    for row in predict(link, ["bbr-v1", "quic"], reacting=reacting, runs=2, cache=False):
+    for row in predict(link, ["bbr-v1", "quic"], reacting=reacting, runs=1, cache=False):
         assert row.reacting is not None
         assert row.reacting > 0
     with pytest.raises(TraceError, match=r"^profile = reno: must be one of recommended, linux$"):
@@ -80,8 +80,8 @@ def test_predictions_hold_where_a_replay_does_not(fitted: cf.fit.LinkFit, tmp_pa
     link, draws = fitted.write(tmp_path / "link.toml")
     assert draws.read_text().startswith("link.rate,link.delay,reverse.delay,link.queue.limit,channel.p_e\n")
     replay = fitted.write_replay(tmp_path / "replay.toml")
-    rows = {(row.control, row.metric): row for row in predict(link, ["bbr-v1"], replay, runs=12, cache=False)}
-    truth = cf.run(TRUTH, set={"tcp.congestion": "bbr-v1"}, runs=8, cache=False).points[0]
+    rows = {(row.control, row.metric): row for row in predict(link, ["bbr-v1"], replay, runs=6, cache=False)}
+    truth = cf.run(TRUTH, set={"tcp.congestion": "bbr-v1"}, runs=4, cache=False).points[0]
     goodput, delay = rows["bbr-v1", "goodput_bps"], rows["bbr-v1", "rtt_p95_s"]
     assert goodput.value == pytest.approx(truth.value("goodput_bps"), rel=0.05)
     assert delay.value == pytest.approx(truth.value("rtt_p95_s"), rel=0.10)
@@ -92,7 +92,8 @@ def test_predictions_hold_where_a_replay_does_not(fitted: cf.fit.LinkFit, tmp_pa
 
 def test_a_flow_that_fills_the_queue_shows_its_limit(tmp_path: Path) -> None:
     file = tmp_path / "full.pcap"
-    file.write_bytes(cf.runs.pcap(TRUTH, set={"channel.p_e": 0.0, "tcp.congestion": "reno"}))
+    lossless = {"channel.p_e": 0.0, "tcp.congestion": "reno", "run.duration": "30 s"}
+    file.write_bytes(cf.runs.pcap(TRUTH, set=lossless))
     fit = cf.fit.link(file)
     assert fit.queue.verdict == "identified"
     assert fit.queue.value == pytest.approx(100, abs=1)

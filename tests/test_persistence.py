@@ -90,7 +90,7 @@ def test_the_page_shows_the_scenario(name: str) -> None:
     assert f"gallery/{name}.csv" in page
 
 
-@pytest.mark.parametrize("variant", ["tahoe", "sack"])
+@pytest.mark.parametrize("variant", ["tahoe", long_form("sack")])
 def test_on_a_slow_link_independent_losses_need_five_tries_and_no_more(variant: str) -> None:
     for fewer, more in [(1, 2), (2, 3), (3, 5)]:
         assert is_above(slow(variant, "iid", more), slow(variant, "iid", fewer))
@@ -103,7 +103,7 @@ def test_on_a_slow_link_independent_losses_need_five_tries_and_no_more(variant: 
         assert frames[1] > 0.9 * 0.2 ** (limit + 1)
 
 
-@pytest.mark.parametrize("variant", ["tahoe", "sack"])
+@pytest.mark.parametrize("variant", [long_form("tahoe"), "sack"])
 def test_on_a_slow_link_a_single_try_does_far_more_in_fading(variant: str) -> None:
     assert is_above(slow(variant, "markov", 1), slow(variant, "iid", 1), factor=20.0)
     low, _ = ends(slow(variant, "markov", 3), "goodput_bps")

@@ -13,7 +13,7 @@ import crossfade as cf
 from crossfade.cli.live import doctor
 from crossfade.files import compiled, private
 from crossfade.files.compiled import CompiledControl
-from tests.conftest import Cli, expect_one_line
+from tests.conftest import Cli, expect_one_line, long_form
 from tests.test_rust_controls import RENO, rows, run
 
 pytestmark = pytest.mark.skipif(shutil.which("rustc") is None, reason="no rustc")
@@ -30,6 +30,25 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for known in (compiled._checked, compiled._opened, compiled._said_by, compiled._behind):
         known.cache_clear()
     return tmp_path / "cache" / "crossfade" / "controls"
+
+
+@pytest.fixture(scope="module")
+def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder with the library of the example, for tests whose subject isn't its compilation."""
+    folder = tmp_path_factory.mktemp("controls")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        assert CompiledControl("mine.rs", RENO).build()[1]
+    return folder / "crossfade" / "controls"
+
+
+@pytest.fixture
+def library(cache: Path, compiled_once: Path) -> Path:
+    """The library of the example in the cache folder."""
+    shutil.copytree(compiled_once, cache)
+    path, is_new = CompiledControl("mine.rs", RENO).build()
+    assert not is_new
+    return path
 
 
 def other_owner(path: Path) -> None:
@@ -65,24 +84,33 @@ def test_a_toolchain_file_of_the_temporary_or_the_working_folder_chooses_nothing
     assert cache.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_control_that_reads_more_than_its_file_is_refused(cache: Path, tmp_path: Path, cli: Cli) -> None:
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('include!("{part}")', "{part}"),
+        long_form('include_str!("{part}").len() as f64', "{part}"),
+        ('option_env!("MINE").map_or(2.0, |text| text.len() as f64)', "environment variable MINE"),
+    ],
+    ids=["code", "text", "environment"],
+)
+def test_a_control_that_reads_more_than_its_file_is_refused(
+    cache: Path, tmp_path: Path, cli: Cli, text: str, words: str
+) -> None:
     part = tmp_path / "part of it.rs"
     part.write_text("2.0")
-    for text, words in (
-        (f'include!("{part}")', str(part)),
-        (f'include_str!("{part}").len() as f64', str(part)),
-        ('option_env!("MINE").map_or(2.0, |text| text.len() as f64)', "environment variable MINE"),
-    ):
-        mine = tmp_path / "mine.rs"
-        mine.write_text(RENO.replace("window / 2.0).max(2.0)", f"window / 2.0).max({text})"))
-        assert mine.read_text() != RENO
-        failed = cli("control", "build", str(mine))
-        expect_one_line(failed, "mine.rs: reads", words, "a control is one file")
-        assert list(cache.iterdir()) == []
+    text, words = (word.replace("{part}", str(part)) for word in (text, words))
+    mine = tmp_path / "mine.rs"
+    mine.write_text(RENO.replace("window / 2.0).max(2.0)", f"window / 2.0).max({text})"))
+    assert mine.read_text() != RENO
+    failed = cli("control", "build", str(mine))
+    expect_one_line(failed, "mine.rs: reads", words, "a control is one file")
+    assert list(cache.iterdir()) == []
 
 
-def test_a_folder_that_others_own_or_may_write_to_is_refused(cache: Path, tmp_path: Path) -> None:
-    cache.mkdir(parents=True)
+def test_a_folder_that_others_own_or_may_write_to_is_refused(
+    cache: Path, compiled_once: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(compiled_once, cache)
     cache.chmod(0o777)
     with pytest.raises(cf.errors.ScenarioError, match=r"controls: others may write to it \(mode 0777\)"):
         run(tmp_path, RENO)
@@ -98,8 +126,7 @@ def test_a_folder_that_others_own_or_may_write_to_is_refused(cache: Path, tmp_pa
         run(tmp_path, RENO)
 
 
-def test_a_library_of_somebody_else_is_not_loaded(cache: Path, tmp_path: Path) -> None:
-    library, _ = CompiledControl("mine.rs", RENO).build()
+def test_a_library_of_somebody_else_is_not_loaded(library: Path, tmp_path: Path) -> None:
     for path in (library, compiled._hash_of(library)):
         path.chmod(0o666)
         compiled._checked.cache_clear()
@@ -122,12 +149,11 @@ def test_a_library_of_somebody_else_is_not_loaded(cache: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("memory", [True, False])
 def test_what_is_loaded_is_what_was_hashed(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: bool
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: bool
 ) -> None:
     """A library exchanged between its check and its loading is not executed."""
     if not memory:
         monkeypatch.delattr(os, "memfd_create")
-    library, _ = CompiledControl("mine.rs", RENO).build()
     checked = compiled._checked
 
     def exchanged(path: Path) -> bytes:

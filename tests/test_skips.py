@@ -12,6 +12,8 @@ COUNT = [sys.executable, str(ROOT / "scripts" / "count_skips.py")]
 
 
 def test_without_tshark_its_tests_are_skipped_and_named(tmp_path: Path) -> None:
+    # One of the six is in the long form alone.
+    short = {name: value for name, value in os.environ.items() if name != "CROSSFADE_LONG"}
     done = subprocess.run(
         [
             sys.executable,
@@ -25,14 +27,14 @@ def test_without_tshark_its_tests_are_skipped_and_named(tmp_path: Path) -> None:
             "tshark or flows",
         ],
         cwd=ROOT,
-        env={**os.environ, "PATH": str(tmp_path)},
+        env={**short, "PATH": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stdout
-    assert "SKIPPED: 6 of the Python tests" in done.stdout
-    assert "SKIPPED: 6 x no tshark (Debian: apt-get install tshark)\n" in done.stdout
+    assert "SKIPPED: 5 of the Python tests" in done.stdout
+    assert "SKIPPED: 5 x no tshark (Debian: apt-get install tshark)\n" in done.stdout
 
 
 def test_skips_of_a_command_are_counted_and_its_status_kept(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.test_pcap import TSHARK, needs_tshark
 # Network with each standard, both directions, TCP and UDP, losses, RTS, and requests for missed block ACKs.
 OFFICE = """\
 schema = 2
-run = { duration = "200 ms", warmup = "0 s", runs = 1 }
+run = { duration = "120 ms", warmup = "0 s", runs = 1 }
 link = { packet_size = "1500 B" }
 tcp = { flavour = "rfc", variant = "sack", congestion = "cubic", w_max = 2000 }
 [wlan]
@@ -42,7 +42,7 @@ old = { station = "a" }
 """
 ALONE = """\
 schema = 2
-run = { duration = "200 ms", warmup = "0 s", runs = 1 }
+run = { duration = "120 ms", warmup = "0 s", runs = 1 }
 link = { packet_size = "1500 B" }
 wlan = { standard = "ax", streams = 1, mcs = 7, mpdu_error_rate = 0.2 }
 flows.down = { traffic = "saturated" }
