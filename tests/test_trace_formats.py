@@ -284,7 +284,7 @@ def line_of(format: str, number: int) -> str:
 
 # Size of long files in bytes (100 MB with CROSSFADE_LONG), and what a reader may take beside its windows: one
 # that holds a file, or its numbers, takes more.
-SIZE, SLACK = (100_000_000, 20e6) if os.environ.get("CROSSFADE_LONG") else (8_000_000, 4e6)
+SIZE, SLACK = (100_000_000, 20e6) if os.environ.get("CROSSFADE_LONG") else (6_000_000, 3e6)
 
 
 def write_long(folder: Path, format: str) -> int:

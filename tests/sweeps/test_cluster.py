@@ -370,7 +370,7 @@ def is_alive(pid: int) -> bool:
     ("how", "resumed_on"),
     [
         (signal.SIGINT, "threads"),
-        (signal.SIGKILL, None),
+        long_form(signal.SIGKILL, None),
         long_form(signal.SIGINT, "cluster"),
         long_form(signal.SIGKILL, "cluster"),
     ],

@@ -260,7 +260,8 @@ fn what_is_said_of_the_shipped_networks() {
         let told = Network { name: name.clone(), text, folder: path.parent().unwrap() }.told();
         (name, told)
     };
-    let parts: Vec<(String, String)> = usual_scenarios().into_iter().map(told).collect();
+    let every = if is_long() { 1 } else { 2 };
+    let parts: Vec<(String, String)> = usual_scenarios().into_iter().step_by(every).map(told).collect();
     if is_long() {
         let text: String = parts.into_iter().map(|(_, told)| told).collect();
         assert_snapshot!(text);
