@@ -13,7 +13,7 @@ import pytest
 import crossfade as cf
 from crossfade import files
 from crossfade.tables import Table
-from tests.conftest import SMALL, Cli, Mount, expect_one_line
+from tests.conftest import SMALL, Cli, Mount, expect_one_line, long_form
 
 EVIL = "\x1b]0;owned\x07\x9b31m\u202ered\x7f"
 
@@ -39,7 +39,7 @@ def test_names_and_headers_reach_no_terminal_raw(cli: Cli, tmp_path: Path) -> No
     assert is_clean(str(caught.value))
 
 
-@pytest.mark.parametrize("kind", ["svg", "pdf", "png"])
+@pytest.mark.parametrize("kind", ["svg", long_form("pdf"), "png"])
 def test_a_title_of_any_letters_is_drawn_in_silence(cli: Cli, tmp_path: Path, kind: str) -> None:
     (tmp_path / "table.csv").write_text("p_e,goodput_bps\n0.1,2\n0.2,3\n")
     figure = tmp_path / f"figure.{kind}"

@@ -33,6 +33,7 @@ def test_a_killed_merge_leaves_nothing_half(results: Path, tmp_path: Path) -> No
     assert killed_merges(results, tmp_path, 2).total() == 2
 
 
+@pytest.mark.long  # tests/sweeps/test_sweep.py has a sweep that is killed three times
 def test_a_killed_sweep_goes_on_to_the_same_rows(results: Path, tmp_path: Path) -> None:
     assert killed_sweeps(results, tmp_path, 1).total() == 1
 

@@ -37,7 +37,7 @@ impl Radiotap {
 
     /// Appends field `number`, aligned to a multiple of `align` bytes.
     fn field(mut self, number: u32, align: usize, content: &[u8]) -> Self {
-        debug_assert!(self.present >> number == 0, "fields are in the order of their numbers");
+        assert!(self.present >> number == 0, "fields are in the order of their numbers");
         self.present |= 1 << number;
         self.bytes.resize(self.bytes.len().next_multiple_of(align), 0);
         self.bytes.extend(content);

@@ -302,7 +302,7 @@ fn agree_in(cases: u32) {
 /// The long form has 3,000 scenarios.
 #[test]
 fn drop_tail_counts_what_a_queue_counts_that_never_acts() {
-    agree_in(long_or(3000, 150));
+    agree_in(long_or(3000, 100));
 }
 
 /// Scenario with a link of 1 Mbit/s, on which a packet takes 12 ms.

@@ -112,7 +112,7 @@ impl Transceiver {
         workspace: &mut Workspace,
     ) -> ([f64; MOST_SYMBOLS], Vec<f32>) {
         use crate::detector::Prepared;
-        debug_assert!(self.stride.is_multiple_of(WIDEST));
+        assert!(self.stride.is_multiple_of(WIDEST));
         self.detection.prepare(&reception.gram, &mut workspace.prepared);
         let mut by_symbol = [0.0; MOST_SYMBOLS];
         match &workspace.prepared {

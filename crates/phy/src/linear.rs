@@ -89,7 +89,7 @@ impl<const K: usize> Kernel for Linear<'_, K> {
     type Output = ();
     #[inline(always)]
     fn run<V: Vector>(mut self) {
-        debug_assert!(self.stride.is_multiple_of(WIDEST));
+        assert!(self.stride.is_multiple_of(WIDEST));
         let n = size::<K>(self.packing.symbols);
         for first in (0..self.stride).step_by(V::LANES) {
             let z = load_all::<V, K>(self.statistic, self.stride, first, n);

@@ -190,7 +190,7 @@ impl<T: Copy> Originator<T> {
             let Some(room) = ampdu.room() else { return };
             let Some((bytes, item)) = next(room) else { return };
             let fits = ampdu.push(bytes);
-            debug_assert!(fits, "an MPDU longer than asked for");
+            assert!(fits, "an MPDU longer than asked for");
             sent(self.start + self.mpdus.len() as u64, &item, 0);
             self.mpdus.push_back(Some(Mpdu { item, bytes, attempts: 1, on: Some(link) }));
         }

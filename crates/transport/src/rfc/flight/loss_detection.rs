@@ -103,7 +103,7 @@ impl Flight {
     ) -> Option<SimTime> {
         let mut by_time = self.by_time.take()?;
         let mut deadline = None;
-        debug_assert!(self.pending.is_empty());
+        assert!(self.pending.is_empty());
         while let Some(&(sent_at, seq)) = by_time.front() {
             if sent_at > newest.0 {
                 break;
