@@ -165,6 +165,17 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     return folder
 
 
+@pytest.fixture(scope="module")
+def cache_of_module(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache-of-module")
+
+
+@pytest.fixture
+def shared_cache(cache_folder: Path, cache_of_module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One cache folder for all tests of a file that ask for it, since they simulate the same runs."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_of_module))
+
+
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
     """Function that runs the command line in this process, as ``cli("run", "quickstart")``, without pytest's

@@ -133,18 +133,10 @@ def modules_with_examples() -> list[str]:
     return sorted({*places, "crossfade"})
 
 
-@pytest.fixture(scope="module")
-def cache_of_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("examples")
-
-
 @pytest.mark.parametrize("name", modules_with_examples())
-def test_the_examples_hold(
-    name: str, tmp_path: Path, cache_of_examples: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("shared_cache")
+def test_the_examples_hold(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    # Many examples run the same points: with one cache they do so once.
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_of_examples))
     found = doctest.testmod(
         importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     )

@@ -14,7 +14,7 @@ from crossfade.cli.live import doctor
 from crossfade.files import compiled, private
 from crossfade.files.compiled import CompiledControl
 from tests.conftest import Cli, expect_one_line, long_form
-from tests.test_rust_controls import RENO, rows, run
+from tests.test_rust_controls import RENO, compiled_in, rows, run
 
 pytestmark = pytest.mark.skipif(shutil.which("rustc") is None, reason="no rustc")
 
@@ -35,11 +35,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="module")
 def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder with the library of the example, for tests whose subject isn't its compilation."""
-    folder = tmp_path_factory.mktemp("controls")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder))
-        assert CompiledControl("mine.rs", RENO).build()[1]
-    return folder / "crossfade" / "controls"
+    return compiled_in(tmp_path_factory.mktemp("controls"), RENO)
 
 
 @pytest.fixture

@@ -31,15 +31,19 @@ BBR = (EXAMPLES / "bbr.rs").read_text()
 pytestmark = pytest.mark.skipif(shutil.which("rustc") is None, reason="no rustc")
 
 
+def compiled_in(cache: Path, *sources: str) -> Path:
+    """Folder with the libraries of controls, compiled into an empty cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(cache))
+        for source in sources:
+            assert CompiledControl("mine.rs", source).build()[1]
+    return cache / "crossfade" / "controls"
+
+
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder with the libraries of the examples, compiled once."""
-    folder = tmp_path_factory.mktemp("controls")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder))
-        for source in (RENO, BBR, faulty()):
-            assert CompiledControl("mine.rs", source).build()[1]
-    return folder / "crossfade" / "controls"
+    return compiled_in(tmp_path_factory.mktemp("controls"), RENO, BBR, faulty())
 
 
 @pytest.fixture(autouse=True)

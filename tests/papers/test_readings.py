@@ -110,16 +110,8 @@ def test_every_reading_can_be_planned() -> None:
                 assert set(override.over) <= set(paper.SET.axes), reading.name
 
 
-@pytest.fixture(scope="module")
-def runs_of_readings(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Cache that the tests of the matrix share, since they simulate the same runs."""
-    return tmp_path_factory.mktemp("readings")
-
-
-def test_the_matrix_has_a_column_for_each_reading(
-    cli: Cli, runs_of_readings: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(runs_of_readings))
+@pytest.mark.usefixtures("shared_cache")
+def test_the_matrix_has_a_column_for_each_reading(cli: Cli) -> None:
     options = ["--quick", "--set", "run.duration=600 s", "--runs", "5"]
     only = ["--claim", "rlp-8000", "--claim", "tcp-4800"]
     outcome = cli("paper", "tcp-rlp", "--readings", *only, *options, "--csv", "-")
@@ -135,10 +127,8 @@ def test_the_matrix_has_a_column_for_each_reading(
     assert "of 237 tried (settings of link.arq" in printed
 
 
-def test_the_best_reading_has_most_that_holds(
-    runs_of_readings: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(runs_of_readings))
+@pytest.mark.usefixtures("shared_cache")
+def test_the_best_reading_has_most_that_holds() -> None:
     short = {"run.duration": "600 s"}
     matrix = cf.papers.readings("tcp-rlp", quick=True, set=short, runs=5, only=["rlp-8000", "tcp-4800"])
     scores = {name: matrix.score(name)["holds"] for name in matrix.verdicts}

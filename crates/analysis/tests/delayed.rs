@@ -52,7 +52,7 @@ fn few_losses_leave_the_window_over_the_round_trip() {
     }
 }
 
-/// The usual form takes each fifth model, with all its runs.
+/// The usual form takes each ninth model, with all its runs.
 #[test]
 fn simulated_connections_agree() {
     const RUNS: u64 = 10;

@@ -2,7 +2,7 @@
 //!
 //! The environment variable `CROSSFADE_EXACT_SLOTS` multiplies the length of every run. The usual form takes each ninth
 //! model with all its runs: a model whose figure is as far off as the long form would notice fails if it is among them,
-//! and an error in all models fails if it moves their mean deviation by 2.2 times what the long form notices.
+//! and an error in all models fails if it moves their mean deviation by three times what the long form notices.
 
 use crate::common::{Cycles, Run, VARIANTS, assert_noise, channel, is_taken, most_off, poisson, z};
 use crossfade_analysis::{Exact, Model, exact};

@@ -2,7 +2,7 @@
 //! scenarios with features that no shipped one has. Facts and results appear as hashes, texts for people in full.
 
 use crate::common::{assert_kept, usual_scenarios};
-use crossfade_core::testing::{is_long, is_salted};
+use crossfade_core::testing::{is_long, is_salted, long_or};
 use crossfade_experiment::{
     ExecutionHandle, Experiment, MAIN_METRICS, MAIN_METRICS_OF_SECONDS, METRICS, PARTS, PointResult, Row,
     Shard, USUAL_METRIC, execute, link_events, samples, summarise,
@@ -260,8 +260,8 @@ fn what_is_said_of_the_shipped_networks() {
         let told = Network { name: name.clone(), text, folder: path.parent().unwrap() }.told();
         (name, told)
     };
-    let every = if is_long() { 1 } else { 2 };
-    let parts: Vec<(String, String)> = usual_scenarios().into_iter().step_by(every).map(told).collect();
+    let scenarios = usual_scenarios().into_iter().step_by(long_or(1, 2));
+    let parts: Vec<(String, String)> = scenarios.map(told).collect();
     if is_long() {
         let text: String = parts.into_iter().map(|(_, told)| told).collect();
         assert_snapshot!(text);
